@@ -14,41 +14,41 @@ public:
   Array() = default;
   Array(const Array &) = delete;
   Array &operator=(const Array &) = delete;
-  ~Array() { free(elements); }
+  ~Array() { free(elements_); }
 
   /// False when memory ran out.
   bool allocate(size_t n) {
-    elements = static_cast<T *>(calloc(n ? n : 1, sizeof(T)));
-    count = elements ? n : 0;
-    return elements != nullptr;
+    elements_ = static_cast<T *>(calloc(n ? n : 1, sizeof(T)));
+    count_ = elements_ ? n : 0;
+    return elements_ != nullptr;
   }
 
   /// Gives the elements back.
   void reset() {
-    free(elements);
-    elements = nullptr;
-    count = 0;
+    free(elements_);
+    elements_ = nullptr;
+    count_ = 0;
   }
 
-  T *data() { return elements; }
-  const T *data() const { return elements; }
-  size_t size() const { return count; }
+  T *data() { return elements_; }
+  const T *data() const { return elements_; }
+  size_t size() const { return count_; }
   T &operator[](size_t i) {
-    assert(i < count);
-    return elements[i];
+    assert(i < count_);
+    return elements_[i];
   }
   const T &operator[](size_t i) const {
-    assert(i < count);
-    return elements[i];
+    assert(i < count_);
+    return elements_[i];
   }
-  T *begin() { return elements; }
-  T *end() { return elements + count; }
-  const T *begin() const { return elements; }
-  const T *end() const { return elements + count; }
+  T *begin() { return elements_; }
+  T *end() { return elements_ + count_; }
+  const T *begin() const { return elements_; }
+  const T *end() const { return elements_ + count_; }
 
 private:
-  T *elements = nullptr;
-  size_t count = 0;
+  T *elements_ = nullptr;
+  size_t count_ = 0;
 };
 
 } // namespace nnv12::artifact

@@ -12,10 +12,10 @@
 namespace nnv12::artifact {
 
 AtomicFile::~AtomicFile() {
-  if (fd >= 0)
-    close(fd);
-  if (!temporary.empty())
-    unlink(temporary.c_str());
+  if (fd_ >= 0)
+    close(fd_);
+  if (!temporary_.empty())
+    unlink(temporary_.c_str());
 }
 
 static bool failed(const char *what, Fault &fault) {
@@ -30,7 +30,7 @@ static std::string nextTemporary(const std::string &target) {
 }
 
 bool AtomicFile::open(const char *path, Fault &fault, mode_t mode) {
-  target = path;
+  target_ = path;
   struct stat info;
   bool isReplaced = stat(path, &info) == 0;
   if (isReplaced) {
@@ -38,35 +38,35 @@ bool AtomicFile::open(const char *path, Fault &fault, mode_t mode) {
       return fault.set(Fault::Io, "found %s, expected a regular file",
                        S_ISDIR(info.st_mode) ? "a folder" : "a special file");
     if (char *real = realpath(path, nullptr)) {
-      target = real;
+      target_ = real;
       free(real);
     }
   }
-  size_t slash = target.rfind('/');
-  folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  size_t slash = target_.rfind('/');
+  folder_ = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
 
 #ifdef O_TMPFILE
-  fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 #endif
-  if (fd < 0) {
-    temporary = nextTemporary(target);
-    fd = ::open(temporary.c_str(),
-                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (fd_ < 0) {
+    temporary_ = nextTemporary(target_);
+    fd_ = ::open(temporary_.c_str(),
+                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   }
-  if (fd < 0) {
-    temporary.clear();
+  if (fd_ < 0) {
+    temporary_.clear();
     return failed("cannot create", fault);
   }
   // A file system without permissions refuses this, and nothing is lost.
   if (isReplaced)
-    (void)!fchmod(fd, info.st_mode & 0777);
+    (void)!fchmod(fd_, info.st_mode & 0777);
   return true;
 }
 
 bool AtomicFile::write(const void *data, size_t size, Fault &fault) {
   auto *bytes = static_cast<const uint8_t *>(data);
   while (size) {
-    ssize_t n = ::write(fd, bytes, size);
+    ssize_t n = ::write(fd_, bytes, size);
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
@@ -78,29 +78,29 @@ bool AtomicFile::write(const void *data, size_t size, Fault &fault) {
 }
 
 bool AtomicFile::commit(Fault &fault, Durability durability) {
-  if (durability == Durability::Full && fsync(fd) != 0)
+  if (durability == Durability::Full && fsync(fd_) != 0)
     return failed("cannot write", fault);
-  if (temporary.empty()) {
-    std::string name = nextTemporary(target);
-    std::string self = "/proc/self/fd/" + std::to_string(fd);
+  if (temporary_.empty()) {
+    std::string name = nextTemporary(target_);
+    std::string self = "/proc/self/fd/" + std::to_string(fd_);
     if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
                AT_SYMLINK_FOLLOW) != 0)
       return failed("cannot create", fault);
-    temporary = name;
+    temporary_ = name;
   }
   // Some file systems report a full disk only here.
-  int closed = close(fd);
-  fd = -1;
+  int closed = close(fd_);
+  fd_ = -1;
   if (closed != 0)
     return failed("cannot write", fault);
-  if (rename(temporary.c_str(), target.c_str()) != 0)
+  if (rename(temporary_.c_str(), target_.c_str()) != 0)
     return failed("cannot rename", fault);
-  temporary.clear();
+  temporary_.clear();
   if (durability == Durability::None)
     return true;
   // The new name must survive a power cut as well. The file is complete either
   // way, so a folder that cannot be synced is no failure.
-  int folderFd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int folderFd = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folderFd >= 0) {
     fsync(folderFd);
     close(folderFd);

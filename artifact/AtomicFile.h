@@ -22,18 +22,19 @@ public:
   /// Refuses a path that names something other than a regular file; follows
   /// symbolic links. A file that is replaced leaves its permissions; a new one
   /// has `mode`, less the umask.
-  bool open(const char *path, Fault &fault, mode_t mode = 0666);
-  bool write(const void *data, size_t size, Fault &fault);
+  [[nodiscard]] bool open(const char *path, Fault &fault, mode_t mode = 0666);
+  [[nodiscard]] bool write(const void *data, size_t size, Fault &fault);
   /// Whether a power cut may still lose or empty the file after commit().
   enum class Durability { Full, None };
   /// Flushes to the disk, if so asked, and renames.
-  bool commit(Fault &fault, Durability durability = Durability::Full);
+  [[nodiscard]] bool commit(Fault &fault,
+                            Durability durability = Durability::Full);
 
 private:
-  std::string target;
-  std::string folder;
-  std::string temporary; ///< empty while the file has no name
-  int fd = -1;
+  std::string target_;
+  std::string folder_;
+  std::string temporary_; ///< empty while the file has no name
+  int fd_ = -1;
 };
 
 } // namespace nnv12::artifact

@@ -1,9 +1,9 @@
-//===- BoundsFault.h - How a checked kernel tells of an access --*- C++ -*-===//
+//===- BoundsFault.h - How a checked kernel reports an access ---*- C++ -*-===//
 //
-// What nnv12c --check-bounds makes of a kernel stops at an access outside of
+// A kernel that nnv12c --check-bounds has changed stops at an access outside of
 // its operands: at an instruction that is undefined on purpose, known by its
 // bytes, with the facts in the first five argument registers of the C calling
-// convention. Tools report it (tools/common/BoundsFault.h); any other process
+// convention. Tools report it (tools/common/BoundsReport.h); any other process
 // ends with SIGILL.
 //
 //===----------------------------------------------------------------------===//

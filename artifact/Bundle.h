@@ -1,8 +1,8 @@
 //===- Bundle.h - A bundle in memory, as plain structs ----------*- C++ -*-===//
 //
-// What the compiler hands to the writer. bundle.fbs says what each field
-// means. As long as there is one processor, with one memory of each kind, a
-// program has those as plain fields. Knows neither MLIR nor FlatBuffers.
+// The compiler hands these structs to the writer. bundle.fbs says what each
+// field means. As long as there is one processor, with one memory of each kind,
+// a program has those as plain fields. Knows neither MLIR nor FlatBuffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_BUNDLE_H
@@ -44,15 +44,15 @@ enum class ElementType : uint8_t {
   U2
 };
 
-/// Bytes of one element: at least one. A Bool is 0 or 1; what has fewer than
-/// eight bits is in the lowest ones.
+/// Bytes of one element: at least one. A Bool is 0 or 1; an element of fewer
+/// than eight bits is in the lowest ones.
 inline uint64_t elementSize(ElementType type) {
   static constexpr uint8_t sizes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
   auto index = static_cast<uint8_t>(type);
   return index < sizeof sizes ? sizes[index] : 1;
 }
 
-/// That of overlays is the writer's to add.
+/// The writer adds the segment of overlays itself.
 enum class SegmentKind : uint8_t { Code, Weights, Spirv, Overlays };
 
 /// Bytes that go to a page-aligned place of the file. `data` is borrowed: it
@@ -75,7 +75,7 @@ struct Tensor {
   std::vector<int64_t> shape;
 };
 
-/// Of a program's memories, each by a name of its own.
+/// A program's memories, each by a name of its own.
 enum class Space : uint8_t { Arena, Weights, Input, Output, Prepared };
 
 struct Operand {
@@ -93,7 +93,7 @@ enum class CoreKind : uint8_t { Any, Big, Little };
 /// Names an operation of a program: in the bundle its number, of executes and
 /// preparations together.
 struct OperationId {
-  LaneKind kind;  ///< what `index` counts: executes or preparations
+  LaneKind kind;  ///< `index` counts executes or preparations
   uint32_t index; ///< behind the program's preparations: those of its GPU
 };
 inline bool operator==(OperationId a, OperationId b) {
@@ -281,7 +281,7 @@ struct Program {
   uint64_t predictedWarm = 0; ///< nanoseconds
   std::string revision;
   std::string tune;
-  std::optional<ProgramGpu> gpu = {}; ///< what a GPU may take over
+  std::optional<ProgramGpu> gpu = {}; ///< a GPU's part
   bool laterWaits = false; ///< backgrounds begin behind the first result
 };
 

@@ -14,19 +14,19 @@
 
 namespace nnv12::artifact {
 
-/// Base of what checks something by many functions.
+/// Base of classes that check something by many functions.
 class Checks {
 protected:
   explicit Checks(Fault &fault) : fault(fault) {}
   Checks(const Checks &) = delete;
 
-  /// Calls `all`, which checks; false where something failed.
-  template <typename All> bool hold(All all) {
+  /// Calls `check`; false where something failed.
+  template <typename Check> bool hold(Check check) {
     jmp_buf end;
-    failed = &end;
+    failed_ = &end;
     if (setjmp(end))
       return false;
-    all();
+    check();
     return true;
   }
 
@@ -40,12 +40,12 @@ protected:
                     uint64_t alignment, uint64_t available, const char *space);
 
   /// Leaves, with a fault that is set.
-  [[noreturn]] void fail() { longjmp(*failed, 1); }
+  [[noreturn]] void fail() { longjmp(*failed_, 1); }
 
   Fault &fault;
 
 private:
-  jmp_buf *failed = nullptr;
+  jmp_buf *failed_ = nullptr;
 };
 
 } // namespace nnv12::artifact

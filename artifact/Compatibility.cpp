@@ -13,8 +13,9 @@ namespace {
 using MemoryList = flatbuffers::Vector<flatbuffers::Offset<bundle::Memory>>;
 using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
 
-/// Looks for what is not known, of a program or of what a GPU takes over of it.
-/// Each check returns false, and has set the fault, at the first such thing.
+/// Looks for things that this reader does not know, in a program or in its
+/// overlay. Each check returns false, and has set the fault, at the first such
+/// thing.
 class Reader {
 public:
   Reader(unsigned number, const char *prefix, Fault &why)
@@ -70,16 +71,16 @@ protected:
 class ProgramReader : Reader {
 public:
   ProgramReader(const bundle::Program *program, unsigned number, Fault &why)
-      : Reader(number, "", why), program(program) {}
+      : Reader(number, "", why), program_(program) {}
 
   bool understands() {
-    return processors() && memories(program->memories()) && operations() &&
-           lanes(program->lanes()) && switches();
+    return processors() && memories(program_->memories()) && operations() &&
+           lanes(program_->lanes()) && switches();
   }
 
 private:
   bool processors() {
-    const auto *list = program->processors();
+    const auto *list = program_->processors();
     for (uint32_t i = 0; i < list->size(); ++i)
       if (!known("processor", i, "kind", list->Get(i)->kind(),
                  bundle::ProcessorKind_MAX))
@@ -107,7 +108,7 @@ private:
   /// A preparation may wait for preparations alone: with the executes it
   /// takes no turns here.
   bool operations() {
-    const auto *list = program->operations();
+    const auto *list = program_->operations();
     uint32_t executes = 0;
     while (executes < list->size() &&
            list->Get(executes)->kind() == bundle::OperationKind_Execute)
@@ -128,26 +129,26 @@ private:
   }
 
   bool switches() {
-    const auto *list = program->switches();
+    const auto *list = program_->switches();
     for (uint32_t i = 0; list && i < list->size(); ++i)
       if (!operation("switch", i, list->Get(i)->replacement()))
         return false;
     return true;
   }
 
-  const bundle::Program *program;
+  const bundle::Program *program_;
 };
 
 class GpuReader : Reader {
 public:
   GpuReader(const bundle::OverlayHead *head, const bundle::ProgramGpu *gpu,
             unsigned number, Fault &why)
-      : Reader(number, "gpu: ", why), head(head), gpu(gpu) {}
+      : Reader(number, "gpu: ", why), head_(head), gpu_(gpu) {}
 
   bool understands() {
-    return known("start", 0, "kind", head->start(), bundle::GpuStart_MAX) &&
-           memories(gpu->memories()) && boundaries() && preparations() &&
-           lanes(gpu->lanes()) && stretches();
+    return known("start", 0, "kind", head_->start(), bundle::GpuStart_MAX) &&
+           memories(gpu_->memories()) && boundaries() && preparations() &&
+           lanes(gpu_->lanes()) && stretches();
   }
 
 private:
@@ -156,15 +157,15 @@ private:
   }
 
   bool boundaries() {
-    for (uint32_t i = 0; i < gpu->boundaries()->size(); ++i)
-      if (!space("boundary", i, gpu->boundaries()->Get(i)->host()))
+    for (uint32_t i = 0; i < gpu_->boundaries()->size(); ++i)
+      if (!space("boundary", i, gpu_->boundaries()->Get(i)->host()))
         return false;
     return true;
   }
 
   bool preparations() {
-    for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
-      const bundle::GpuPreparation *preparation = gpu->preparations()->Get(i);
+    for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
+      const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(i);
       if (!known("preparation", i, "stage", preparation->stage(),
                  bundle::GpuStage_MAX))
         return false;
@@ -179,8 +180,8 @@ private:
   }
 
   bool stretches() {
-    for (uint32_t i = 0; i < gpu->stretches()->size(); ++i) {
-      const bundle::Stretch *stretch = gpu->stretches()->Get(i);
+    for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i) {
+      const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
       if (!known("stretch", i, "kind", stretch->kind(),
                  bundle::StretchKind_MAX))
         return false;
@@ -193,8 +194,8 @@ private:
     return true;
   }
 
-  const bundle::OverlayHead *head;
-  const bundle::ProgramGpu *gpu;
+  const bundle::OverlayHead *head_;
+  const bundle::ProgramGpu *gpu_;
 };
 
 } // namespace

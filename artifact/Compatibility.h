@@ -18,20 +18,22 @@ namespace nnv12::artifact {
 /// well-formed bundle, makes use of. Where not, nothing else of it may be
 /// looked at but its target, and `why` (Fault::Unsupported) names the first
 /// thing. Takes time in proportion to the program's size.
-bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why);
+[[nodiscard]] bool isUnderstood(const bundle::Program *program, unsigned number,
+                                Fault &why);
 
-/// The same of what a GPU may take over of an understood program. Where not,
-/// the program is as good as one without.
-bool isUnderstood(const bundle::OverlayHead *head,
-                  const bundle::ProgramGpu *gpu, unsigned number, Fault &why);
+/// Whether all of an understood program's overlay is known. If it is not, the
+/// program is as good as one without.
+[[nodiscard]] bool isUnderstood(const bundle::OverlayHead *head,
+                                const bundle::ProgramGpu *gpu, unsigned number,
+                                Fault &why);
 
-/// That of a program, of verified overlays; null where it has none that this
+/// A program's part of verified overlays; null where it has none that this
 /// reader understands.
 const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
                                 const bundle::Program *program);
 
 /// Whether all is known that the bundle has besides programs.
-bool isUnderstood(const bundle::Bundle *bundle, Fault &why);
+[[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle, Fault &why);
 
 } // namespace nnv12::artifact
 

@@ -1,4 +1,4 @@
-//===- CpuFeatures.cpp - What this CPU and this system can run ------------===//
+//===- CpuFeatures.cpp - Features of this CPU and system ------------------===//
 #include "artifact/CpuFeatures.h"
 
 #include <cstdint>
@@ -114,7 +114,7 @@ static constexpr Feature features[] = {
 };
 
 const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
-  Leaf &leaf = leaves[index];
+  Leaf &leaf = leaves_[index];
   if (leaf.known)
     return leaf;
   leaf.known = true;
@@ -123,9 +123,9 @@ const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
     unsigned index; ///< glibc's (bits/platform/x86.h), a part of its interface
   } numbers[numLeaves] = {{1, 0, 0}, {7, 0, 1}, {7, 1, 6}, {0x80000001, 0, 2}};
   unsigned *r = leaf.registers;
-  if (source == CLibrary && __x86_get_cpuid_feature_leaf) {
-    // What the CPU said, not what glibc makes of it: that leaves out features
-    // that this glibc does not know.
+  if (source_ == CLibrary && __x86_get_cpuid_feature_leaf) {
+    // Takes the CPU's own answer, since glibc leaves out features that it does
+    // not know.
     memcpy(r, __x86_get_cpuid_feature_leaf(numbers[index].index),
            sizeof leaf.registers);
     return leaf;

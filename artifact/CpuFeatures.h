@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - What this CPU and this system can run ----*- C++ -*-===//
+//===- CpuFeatures.h - Features of this CPU and system ----------*- C++ -*-===//
 #ifndef NNV12_ARTIFACT_CPUFEATURES_H
 #define NNV12_ARTIFACT_CPUFEATURES_H
 
@@ -10,14 +10,14 @@ namespace nnv12::artifact {
 /// Program.architecture.
 const char *hostArchitecture();
 
-/// What this CPU has, asked for when first needed: an instruction that asks may
-/// trap into a hypervisor and take 20 us. The C library asked when the process
-/// started; its answers are taken where it shares them.
+/// The features of this CPU, asked for when first needed: an instruction that
+/// asks may trap into a hypervisor and take 20 us. The C library asked when the
+/// process started; its answers are taken where it shares them.
 class CpuFeatures {
 public:
   enum Source { CLibrary, Cpu };
   /// `Cpu` passes over the C library; on aarch64 there is no other source.
-  explicit CpuFeatures(Source source = CLibrary) : source(source) {}
+  explicit CpuFeatures(Source source = CLibrary) : source_(source) {}
 
   /// Whether the CPU has, and the system saves the state of, the feature with
   /// this LLVM name. A name that we do not know is a feature that we do not
@@ -28,16 +28,16 @@ public:
   static const char *name(unsigned index);
 
 private:
-  [[maybe_unused]] Source source;
+  [[maybe_unused]] Source source_;
 #if defined(__x86_64__)
   static constexpr unsigned numLeaves = 4;
   struct Leaf {
     bool known;
     unsigned registers[4];
   };
-  const Leaf &read(unsigned leaf);
+  const Leaf &read(unsigned index);
 
-  Leaf leaves[numLeaves] = {};
+  Leaf leaves_[numLeaves] = {};
 #endif
 };
 

@@ -40,96 +40,96 @@ static void start(Leaves &leaves, unsigned level) {
 
 Hasher::Hasher() : Hasher(bestCompressor()) {}
 
-Hasher::Hasher(const Compressor &compressor) : compressor(compressor) {
-  start(leaves, /*level=*/0);
+Hasher::Hasher(const Compressor &compressor) : compressor_(compressor) {
+  start(leaves_, /*level=*/0);
 }
 
 void Hasher::compressRow(const uint8_t *row) {
   const uint8_t *blocks[Leaves::number];
   for (unsigned i = 0; i < Leaves::number; ++i)
     blocks[i] = row + i * Leaves::blockSize;
-  compressor.compress(leaves, blocks);
+  compressor_.compress(leaves_, blocks);
 }
 
 void Hasher::update(const void *data, size_t size) {
   auto *bytes = static_cast<const uint8_t *>(data);
   // finish() compresses each leaf's last block. A row holds none of them when
   // bytes for the last leaf follow.
-  while (used + size > 2 * rowSize - Leaves::blockSize) {
-    for (uint64_t &count : leaves.count)
+  while (used_ + size > 2 * rowSize - Leaves::blockSize) {
+    for (uint64_t &count : leaves_.count)
       count += Leaves::blockSize;
-    if (used == 0) {
+    if (used_ == 0) {
       compressRow(bytes);
       bytes += rowSize;
       size -= rowSize;
       continue;
     }
-    if (used < rowSize) {
-      size_t n = rowSize - used;
-      memcpy(buffer + used, bytes, n);
-      used += n;
+    if (used_ < rowSize) {
+      size_t n = rowSize - used_;
+      memcpy(buffer_ + used_, bytes, n);
+      used_ += n;
       bytes += n;
       size -= n;
     }
-    compressRow(buffer);
-    used -= rowSize;
-    memmove(buffer, buffer + rowSize, used);
+    compressRow(buffer_);
+    used_ -= rowSize;
+    memmove(buffer_, buffer_ + rowSize, used_);
   }
   if (size)
-    memcpy(buffer + used, bytes, size);
-  used += size;
+    memcpy(buffer_ + used_, bytes, size);
+  used_ += size;
 }
 
 Digest Hasher::finish() {
-  memset(buffer + used, 0, sizeof buffer - used);
+  memset(buffer_ + used_, 0, sizeof buffer_ - used_);
   /// How many of the bytes that are left are in this block.
   auto bytesIn = [&](unsigned row, unsigned leaf) -> uint64_t {
     size_t begin = row * rowSize + leaf * Leaves::blockSize;
-    size_t n = used > begin ? used - begin : 0;
+    size_t n = used_ > begin ? used_ - begin : 0;
     return n < Leaves::blockSize ? n : Leaves::blockSize;
   };
   constexpr uint64_t yes = ~uint64_t(0);
   constexpr unsigned lastLeaf = Leaves::number - 1;
   for (unsigned i = 0; i < Leaves::number; ++i) {
-    leaves.count[i] += bytesIn(0, i);
-    leaves.last[i] = bytesIn(1, i) ? 0 : yes;
+    leaves_.count[i] += bytesIn(0, i);
+    leaves_.last[i] = bytesIn(1, i) ? 0 : yes;
   }
   assert(bytesIn(1, lastLeaf) == 0 &&
          "the last leaf has no block in the second row");
-  leaves.lastNode[lastLeaf] = yes;
-  compressRow(buffer);
-  if (used > rowSize) {
-    Leaves finished = leaves;
+  leaves_.lastNode[lastLeaf] = yes;
+  compressRow(buffer_);
+  if (used_ > rowSize) {
+    Leaves finished = leaves_;
     for (unsigned i = 0; i < Leaves::number; ++i) {
-      leaves.count[i] += bytesIn(1, i);
-      leaves.last[i] = yes;
+      leaves_.count[i] += bytesIn(1, i);
+      leaves_.last[i] = yes;
     }
-    compressRow(buffer + rowSize);
+    compressRow(buffer_ + rowSize);
     for (unsigned i = 0; i < Leaves::number; ++i)
       for (unsigned w = 0; w < 8 && !bytesIn(1, i); ++w)
-        leaves.state[w][i] = finished.state[w][i];
+        leaves_.state[w][i] = finished.state[w][i];
   }
 
   // The root, four times the same.
   uint64_t digests[Leaves::number][8];
   for (unsigned i = 0; i < Leaves::number; ++i)
     for (unsigned w = 0; w < 8; ++w)
-      digests[i][w] = leaves.state[w][i];
-  start(leaves, /*level=*/1);
+      digests[i][w] = leaves_.state[w][i];
+  start(leaves_, /*level=*/1);
   auto *block = reinterpret_cast<const uint8_t *>(digests);
   for (size_t at = 0; at < sizeof digests; at += Leaves::blockSize) {
     bool last = at + Leaves::blockSize == sizeof digests;
     for (unsigned i = 0; i < Leaves::number; ++i) {
-      leaves.count[i] += Leaves::blockSize;
-      leaves.last[i] = leaves.lastNode[i] = last ? yes : 0;
+      leaves_.count[i] += Leaves::blockSize;
+      leaves_.last[i] = leaves_.lastNode[i] = last ? yes : 0;
     }
     const uint8_t *const blocks[Leaves::number] = {block + at, block + at,
                                                    block + at, block + at};
-    compressor.compress(leaves, blocks);
+    compressor_.compress(leaves_, blocks);
   }
   Digest digest;
   for (unsigned w = 0; w < sizeof digest / 8; ++w)
-    memcpy(digest.bytes + 8 * w, &leaves.state[w][0], 8);
+    memcpy(digest.bytes + 8 * w, &leaves_.state[w][0], 8);
   return digest;
 }
 

@@ -4,7 +4,7 @@
 // BLAKE2b share the blocks, so that vector instructions hash four blocks at a
 // time; a fifth makes one digest of theirs. Written here because the runtime
 // must check its code before it runs it, and must not need a library for that;
-// tested against what the authors' code answers.
+// tests compare it with the authors' code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_DIGEST_H
@@ -31,7 +31,7 @@ struct Digest {
 class Hasher {
 public:
   Hasher();
-  /// The CPU must have what `compressor` needs.
+  /// The CPU must have the feature that `compressor` needs.
   explicit Hasher(const Compressor &compressor);
   void update(const void *data, size_t size);
   /// The hasher must not be used afterwards.
@@ -43,10 +43,10 @@ private:
   /// A block for each leaf.
   static constexpr size_t rowSize = Leaves::number * Leaves::blockSize;
 
-  const Compressor &compressor;
-  Leaves leaves;
-  uint8_t buffer[2 * rowSize];
-  size_t used = 0;
+  const Compressor &compressor_;
+  Leaves leaves_;
+  uint8_t buffer_[2 * rowSize];
+  size_t used_ = 0;
 };
 
 Digest digestOf(const void *data, size_t size);

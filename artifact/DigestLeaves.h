@@ -24,7 +24,7 @@ struct Leaves {
 
 /// BLAKE2b's compression function in some set of instructions.
 struct Compressor {
-  /// What the CPU must have (LLVM's name); null: nothing special.
+  /// The CPU's feature that it needs (LLVM's name); null: none.
   const char *feature;
   /// Compresses one block into each leaf.
   void (*compress)(Leaves &leaves, const uint8_t *const blocks[Leaves::number]);

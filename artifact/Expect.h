@@ -30,19 +30,20 @@ struct Bounds {
 __attribute__((format(printf, 3, 4))) bool
 refuse(Fault &fault, const Where &where, const char *format, ...);
 
-/// The same with what stands for the dots.
+/// The same; `args` stands for the dots.
 void vrefuse(Fault &fault, const Where &where, const char *format,
              va_list args);
 
 /// Checks one number after another.
-bool expect(Fault &fault, const Where &where,
-            std::initializer_list<Bounds> numbers);
+[[nodiscard]] bool expect(Fault &fault, const Where &where,
+                          std::initializer_list<Bounds> numbers);
 
 /// Checks that `size` bytes at `offset` are at least one, lie at a multiple of
 /// `alignment`, and inside `available` bytes of `space`.
-bool expectInside(Fault &fault, const Where &where, uint64_t offset,
-                  uint64_t size, uint64_t alignment, uint64_t available,
-                  const char *space);
+[[nodiscard]] bool expectInside(Fault &fault, const Where &where,
+                                uint64_t offset, uint64_t size,
+                                uint64_t alignment, uint64_t available,
+                                const char *space);
 
 } // namespace nnv12::artifact
 

@@ -1,8 +1,8 @@
 //===- Fault.h - One line that says what went wrong -------------*- C++ -*-===//
 //
 // The error type of everything that the runtime contains: no allocation, no
-// exceptions. Messages read "FIELD: found X, expected Y"; who knows the file's
-// name puts it in front.
+// exceptions. Messages read "FIELD: found X, expected Y"; a caller that knows
+// the file's name puts it in front.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_FAULT_H

@@ -1,4 +1,4 @@
-//===- FileKind.cpp - What a file is that was expected to be another ------===//
+//===- FileKind.cpp - Names the kind of an unexpected file ----------------===//
 #include "artifact/FileKind.h"
 
 #include "artifact/Header.h"

@@ -1,4 +1,4 @@
-//===- FileKind.h - What a file is that was expected to be another --------===//
+//===- FileKind.h - Names the kind of an unexpected file ------------------===//
 #ifndef NNV12_ARTIFACT_FILEKIND_H
 #define NNV12_ARTIFACT_FILEKIND_H
 

@@ -12,16 +12,17 @@ namespace nnv12::artifact {
 /// folder.
 enum class Others {
   Nobody,
-  /// Whoever can write it, but not what belongs to this user (the sticky bit,
+  /// Others may write there, but not replace this user's files (the sticky bit,
   /// as /tmp has it).
   NotOurs
 };
 
-/// Whether no other user can put something in place of what this one has in
-/// `folder`: neither there nor by renaming one of the folders above it. A fault
-/// names the folder that lets them, with its mode and its owner. A folder that
-/// does not exist is a fault.
-bool isTrusted(const std::string &folder, Others allowed, Fault &fault);
+/// Whether no other user can replace this user's files in `folder`: neither
+/// there nor by renaming one of the folders above it. A fault names the folder
+/// that lets them, with its mode and its owner. A folder that does not exist is
+/// a fault.
+[[nodiscard]] bool isTrusted(const std::string &folder, Others allowed,
+                             Fault &fault);
 
 } // namespace nnv12::artifact
 

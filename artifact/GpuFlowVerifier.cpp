@@ -21,7 +21,7 @@ constexpr uint32_t none = ~0u;
 
 uint32_t sizeOf(const After *list) { return list ? list->size() : 0; }
 
-/// Whose bytes are followed: each output of the caller is a space, from
+/// The spaces whose bytes are followed: each output of the caller is one, from
 /// `OutputSpace` on. Inputs and weights are not, as nothing writes them.
 enum FollowedSpace : uint32_t {
   GpuArenaSpace,
@@ -53,10 +53,11 @@ class FlowVerifier : Checks {
 public:
   FlowVerifier(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
                const bundle::Program *program, uint32_t number, Fault &fault)
-      : Checks(fault), bundle(bundle), code(overlays->gpu()), program(program),
-        gpu(overlayOf(overlays, program)), executes(numExecutes(program)),
-        firstGpu(program->operations()->size()),
-        root{nullptr, "program", number}, overlay{&root, "gpu"} {}
+      : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
+        program_(program), gpu_(overlayOf(overlays, program)),
+        executes_(numExecutes(program)),
+        firstGpu_(program->operations()->size()),
+        root_{nullptr, "program", number}, overlay_{&root_, "gpu"} {}
 
   bool verify() {
     return hold([this] { verifyAll(); });
@@ -72,15 +73,15 @@ private:
   }
   void allocate();
   void verifyPreparations();
-  void verifyRecord(uint32_t preparation);
-  void verifyStart(uint32_t stretch);
+  void verifyRecord(uint32_t index);
+  void verifyStart(uint32_t index);
   template <typename Visit> void forEachPlace(Visit &visit) const;
   void collect();
   void verifyUploads();
   void verifyStretches();
-  void computeBefore(uint32_t execute);
-  void verifyEnd(uint32_t stretch);
-  void verifyBegin(uint32_t stretch);
+  void computeBefore(uint32_t index);
+  void verifyEnd(uint32_t index);
+  void verifyBegin(uint32_t index);
   void verifyIn(const Where &where, const bundle::Stretch *stretch);
   void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
   void verifyUse(const Where &where, Pieces pieces, bool isWritten,
@@ -94,12 +95,12 @@ private:
     fail();
   }
   const bundle::GpuPreparation *preparation(uint32_t index) const {
-    return gpu->preparations()->Get(index);
+    return gpu_->preparations()->Get(index);
   }
   /// Whether `after` names GPU preparation `index`.
   bool isAfter(const After *after, uint32_t index) const {
     for (uint32_t i = 0; i < sizeOf(after); ++i)
-      if (after->Get(i) == firstGpu + index)
+      if (after->Get(i) == firstGpu_ + index)
         return true;
     return false;
   }
@@ -110,7 +111,7 @@ private:
     uint32_t space = ArenaSpace;
     if (operand->space() == bundle::Space_Output)
       space = OutputSpace + operand->index();
-    else if (!isIn(program, operand, bundle::MemoryKind_Arena))
+    else if (!isIn(program_, operand, bundle::MemoryKind_Arena))
       return {};
     return placeIn(space, operand->offset() + offset, size);
   }
@@ -118,25 +119,25 @@ private:
     return place(operand, 0, operand->size());
   }
   Place hostPlace(const bundle::Rows *rows) const {
-    return place(gpu->boundaries()->Get(rows->boundary())->host(),
+    return place(gpu_->boundaries()->Get(rows->boundary())->host(),
                  rows->offset(), rows->bytes());
   }
   Place devicePlace(const bundle::Rows *rows) const {
     return placeIn(GpuArenaSpace,
-                   gpu->boundaries()->Get(rows->boundary())->device() +
+                   gpu_->boundaries()->Get(rows->boundary())->device() +
                        rows->offset(),
                    rows->bytes());
   }
   Place hostPlace(const bundle::GpuOperand *operand) const {
     if (operand->space() != bundle::GpuSpace_Boundary)
       return {};
-    return place(gpu->boundaries()->Get(operand->index())->host(),
+    return place(gpu_->boundaries()->Get(operand->index())->host(),
                  operand->offset(), operand->size());
   }
   Place devicePlace(const bundle::GpuOperand *operand) const {
     uint64_t base = 0;
     if (operand->space() == bundle::GpuSpace_Boundary)
-      base = gpu->boundaries()->Get(operand->index())->device();
+      base = gpu_->boundaries()->Get(operand->index())->device();
     return placeIn(operand->space() == bundle::GpuSpace_Prepared
                        ? GpuPreparedSpace
                        : GpuArenaSpace,
@@ -146,13 +147,13 @@ private:
     return placeIn(GpuPreparedSpace, upload->offset(), upload->size());
   }
 
-  /// Of the pieces that places are made of, a bit each.
+  /// A bit for each of the pieces that places are made of.
   using Bits = Array<uint64_t>;
 
   uint32_t pieceAt(uint64_t point) const {
     return static_cast<uint32_t>(
-        std::lower_bound(points.begin(), points.begin() + numPoints, point) -
-        points.begin());
+        std::lower_bound(points_.begin(), points_.begin() + numPoints_, point) -
+        points_.begin());
   }
   Pieces piecesOf(Place place) const {
     if (place.begin == place.end)
@@ -177,76 +178,76 @@ private:
   /// Checks that there is none: found to be `what`.
   void expectNone(const Where &where, uint32_t piece, const char *what);
 
-  /// Of searches, for each place: sensible plans take a few.
+  /// The steps of searches, for each place: sensible plans take a few.
   static constexpr uint64_t stepsPerPlace = 256;
   static constexpr uint64_t leastSteps = 1 << 16;
-  uint64_t steps = 0, maxSteps = 0;
+  uint64_t steps_ = 0, maxSteps_ = 0;
   /// From then on nothing is searched, and nothing found means anything.
-  bool isEntangled() const { return steps > maxSteps; }
+  bool isEntangled() const { return steps_ > maxSteps_; }
 
-  const bundle::Bundle *bundle;
-  const bundle::Gpu *code;
-  const bundle::Program *program;
-  const bundle::ProgramGpu *gpu;
-  uint32_t executes, firstGpu;
-  Where root, overlay;
+  const bundle::Bundle *bundle_;
+  const bundle::Gpu *code_;
+  const bundle::Program *program_;
+  const bundle::ProgramGpu *gpu_;
+  uint32_t executes_, firstGpu_;
+  Where root_, overlay_;
 
-  Array<uint32_t> recordOf; ///< of a stretch: the preparation, or `none`
-  Array<uint32_t> makerOf;  ///< of a pipeline: the preparation, or `none`
-  Array<uint32_t> marked;   ///< of a preparation: for which Record, and 1
-  Array<uint32_t> switchOf; ///< of an execute: its switch, or `none`
-  Array<uint32_t> firstEnd; ///< of an execute: a stretch that ends before it
-  Array<uint32_t> nextEnd;  ///< of a stretch: one with the same end, or `none`
+  Array<uint32_t> recordOf_; ///< of a stretch: the preparation, or `none`
+  Array<uint32_t> makerOf_;  ///< of a pipeline: the preparation, or `none`
+  Array<uint32_t> marked_;   ///< of a preparation: for which Record, and 1
+  Array<uint32_t> switchOf_; ///< of an execute: its switch, or `none`
+  Array<uint32_t> firstEnd_; ///< of an execute: a stretch that ends before it
+  Array<uint32_t> nextEnd_;  ///< of a stretch: one with the same end, or `none`
 
-  Array<uint64_t> points; ///< sorted, each once
-  size_t numPoints = 0;
+  Array<uint64_t> points_; ///< sorted, each once
+  size_t numPoints_ = 0;
   // By piece.
-  Bits live;      ///< read later, before it is written
-  Bits handedOut; ///< `out` of the stretch
-  Bits defined;   ///< to the GPU
-  Bits written;   ///< since the last barrier
-  Bits read;      ///< the same
+  Bits live_;      ///< read later, before it is written
+  Bits handedOut_; ///< `out` of the stretch
+  Bits defined_;   ///< to the GPU
+  Bits written_;   ///< since the last barrier
+  Bits read_;      ///< the same
 };
 
 void FlowVerifier::allocate() {
-  uint32_t stretches = gpu->stretches()->size();
-  allocate(recordOf, stretches);
-  allocate(nextEnd, stretches);
-  allocate(makerOf, code->pipelines()->size());
-  allocate(marked, gpu->preparations()->size());
-  allocate(switchOf, executes);
-  allocate(firstEnd, size_t(executes) + 1);
+  uint32_t stretches = gpu_->stretches()->size();
+  allocate(recordOf_, stretches);
+  allocate(nextEnd_, stretches);
+  allocate(makerOf_, code_->pipelines()->size());
+  allocate(marked_, gpu_->preparations()->size());
+  allocate(switchOf_, executes_);
+  allocate(firstEnd_, size_t(executes_) + 1);
   for (Array<uint32_t> *list :
-       {&recordOf, &makerOf, &switchOf, &firstEnd, &nextEnd})
+       {&recordOf_, &makerOf_, &switchOf_, &firstEnd_, &nextEnd_})
     for (uint32_t &entry : *list)
       entry = none;
-  for (uint32_t i = 0; i < numSwitches(program); ++i)
-    switchOf[program->switches()->Get(i)->operation()] = i;
+  for (uint32_t i = 0; i < numSwitches(program_); ++i)
+    switchOf_[program_->switches()->Get(i)->operation()] = i;
   for (uint32_t i = 0; i < stretches; ++i) {
-    const bundle::Stretch *stretch = gpu->stretches()->Get(i);
-    uint32_t &head = firstEnd[stretch->first() + stretch->count()];
-    nextEnd[i] = head;
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
+    uint32_t &head = firstEnd_[stretch->first() + stretch->count()];
+    nextEnd_[i] = head;
     head = i;
   }
 }
 
 //===----------------------------------------------------------------------===//
-// What waits for what
+// Waits
 //===----------------------------------------------------------------------===//
 
 /// All wait for the device; each pipeline and each stretch has one preparation.
 void FlowVerifier::verifyPreparations() {
-  uint32_t count = gpu->preparations()->size(), device = 0;
+  uint32_t count = gpu_->preparations()->size(), device = 0;
   while (preparation(device)->stage() != bundle::GpuStage_Device)
     ++device;
   for (uint32_t i = 0; i < count; ++i) {
-    Where where = {&overlay, "preparation", i};
+    Where where = {&overlay_, "preparation", i};
     if (i != device && !isAfter(preparation(i)->after(), device))
       refuse(where, "after: found no operation %u|the Device among them",
-             firstGpu + device);
+             firstGpu_ + device);
     const auto *pipelines = preparation(i)->pipelines();
     for (uint32_t k = 0; pipelines && k < pipelines->size(); ++k) {
-      uint32_t &maker = makerOf[pipelines->Get(k)];
+      uint32_t &maker = makerOf_[pipelines->Get(k)];
       if (maker != none)
         refuse(where, "pipelines: found %u, which preparation %u makes too",
                pipelines->Get(k), maker);
@@ -254,7 +255,7 @@ void FlowVerifier::verifyPreparations() {
     }
     if (preparation(i)->stage() != bundle::GpuStage_Record)
       continue;
-    uint32_t &record = recordOf[preparation(i)->stretch()];
+    uint32_t &record = recordOf_[preparation(i)->stretch()];
     if (record != none)
       refuse(where, "stretch: found %u, which preparation %u records too",
              preparation(i)->stretch(), record);
@@ -263,21 +264,21 @@ void FlowVerifier::verifyPreparations() {
   for (uint32_t i = 0; i < count; ++i)
     if (preparation(i)->stage() == bundle::GpuStage_Record)
       verifyRecord(i);
-  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
     verifyStart(i);
 }
 
 void FlowVerifier::verifyRecord(uint32_t index) {
   const After *after = preparation(index)->after();
   for (uint32_t i = 0; i < sizeOf(after); ++i)
-    if (after->Get(i) >= firstGpu)
-      marked[after->Get(i) - firstGpu] = index + 1;
+    if (after->Get(i) >= firstGpu_)
+      marked_[after->Get(i) - firstGpu_] = index + 1;
   const bundle::Stretch *stretch =
-      gpu->stretches()->Get(preparation(index)->stretch());
+      gpu_->stretches()->Get(preparation(index)->stretch());
   for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
-    uint32_t maker = makerOf[dispatch->pipeline()];
-    if (maker == none || marked[maker] != index + 1)
-      refuse({&overlay, "preparation", index},
+    uint32_t maker = makerOf_[dispatch->pipeline()];
+    if (maker == none || marked_[maker] != index + 1)
+      refuse({&overlay_, "preparation", index},
              "after: found none that makes pipeline %u, which its stretch "
              "dispatches",
              dispatch->pipeline());
@@ -285,9 +286,9 @@ void FlowVerifier::verifyRecord(uint32_t index) {
 }
 
 void FlowVerifier::verifyStart(uint32_t index) {
-  if (recordOf[index] == none ||
-      !isAfter(gpu->stretches()->Get(index)->after(), recordOf[index]))
-    refuse({&overlay, "stretch", index}, "after: found no Record of it");
+  if (recordOf_[index] == none ||
+      !isAfter(gpu_->stretches()->Get(index)->after(), recordOf_[index]))
+    refuse({&overlay_, "stretch", index}, "after: found no Record of it");
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,15 +300,15 @@ template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
     for (const bundle::Operand *operand : *operation->operands())
       visit(place(operand));
   };
-  for (uint32_t i = 0; i < executes; ++i)
-    visitOperands(program->operations()->Get(i));
-  for (uint32_t i = 0; i < numSwitches(program); ++i)
-    visitOperands(program->switches()->Get(i)->replacement());
-  for (const bundle::GpuPreparation *preparation : *gpu->preparations())
+  for (uint32_t i = 0; i < executes_; ++i)
+    visitOperands(program_->operations()->Get(i));
+  for (uint32_t i = 0; i < numSwitches(program_); ++i)
+    visitOperands(program_->switches()->Get(i)->replacement());
+  for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
     if (preparation->uploads())
       for (const bundle::Upload *upload : *preparation->uploads())
         visit(place(upload));
-  for (const bundle::Stretch *stretch : *gpu->stretches()) {
+  for (const bundle::Stretch *stretch : *gpu_->stretches()) {
     for (const RowsList *list : {stretch->in(), stretch->out()})
       for (const bundle::Rows *rows : *list) {
         visit(hostPlace(rows));
@@ -322,8 +323,8 @@ template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
 }
 
 void FlowVerifier::collect() {
-  if (OutputSpace + uint64_t(bundle->outputs()->size()) > mostSpaces)
-    refuse(overlay, "found too many outputs to check");
+  if (OutputSpace + uint64_t(bundle_->outputs()->size()) > mostSpaces)
+    refuse(overlay_, "found too many outputs to check");
   // Once to count them, once to collect them.
   size_t places = 0;
   uint64_t *end = nullptr;
@@ -338,17 +339,17 @@ void FlowVerifier::collect() {
     *end++ = place.end;
   };
   forEachPlace(visit);
-  allocate(points, 2 * places);
-  end = points.begin();
+  allocate(points_, 2 * places);
+  end = points_.begin();
   forEachPlace(visit);
   // Half the code of std::sort, and as good in the worst case.
-  std::make_heap(points.begin(), end);
-  std::sort_heap(points.begin(), end);
-  numPoints = std::unique(points.begin(), end) - points.begin();
-  size_t words = numPoints / 64 + 1;
-  for (Bits *bits : {&live, &handedOut, &defined, &written, &read})
+  std::make_heap(points_.begin(), end);
+  std::sort_heap(points_.begin(), end);
+  numPoints_ = std::unique(points_.begin(), end) - points_.begin();
+  size_t words = numPoints_ / 64 + 1;
+  for (Bits *bits : {&live_, &handedOut_, &defined_, &written_, &read_})
     allocate(*bits, words);
-  maxSteps = leastSteps + stepsPerPlace * places;
+  maxSteps_ = leastSteps + stepsPerPlace * places;
 }
 
 void FlowVerifier::put(Bits &bits, Pieces pieces, bool value) {
@@ -357,7 +358,7 @@ void FlowVerifier::put(Bits &bits, Pieces pieces, bool value) {
   for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
     uint64_t mask = maskOf(pieces, word);
     bits[word] = value ? bits[word] | mask : bits[word] & ~mask;
-    ++steps;
+    ++steps_;
   }
 }
 
@@ -366,7 +367,7 @@ void FlowVerifier::wipe(Bits &bits) {
     return;
   for (uint64_t &word : bits)
     word = 0;
-  steps += bits.size();
+  steps_ += bits.size();
 }
 
 uint32_t FlowVerifier::find(Pieces pieces, const Bits &bits, bool isIn,
@@ -376,7 +377,7 @@ uint32_t FlowVerifier::find(Pieces pieces, const Bits &bits, bool isIn,
   for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
     uint64_t found = maskOf(pieces, word) & (isIn ? bits[word] : ~bits[word]) &
                      (others ? (*others)[word] : ~uint64_t(0));
-    ++steps;
+    ++steps_;
     if (found)
       return word * 64 + static_cast<uint32_t>(__builtin_ctzll(found));
   }
@@ -389,8 +390,8 @@ void FlowVerifier::expectNone(const Where &where, uint32_t piece,
     return;
   static constexpr char names[][26] = {
       "the GPU's arena", "the GPU's prepared memory", "the arena"};
-  uint32_t space = static_cast<uint32_t>(points[piece] >> offsetBits);
-  uint64_t offset = points[piece] & ((uint64_t(1) << offsetBits) - 1);
+  uint32_t space = static_cast<uint32_t>(points_[piece] >> offsetBits);
+  uint64_t offset = points_[piece] & ((uint64_t(1) << offsetBits) - 1);
   if (space < OutputSpace)
     refuse(where, "found byte %" PRIu64 " of %s %s", offset, names[space],
            what);
@@ -399,139 +400,139 @@ void FlowVerifier::expectNone(const Where &where, uint32_t piece,
 }
 
 //===----------------------------------------------------------------------===//
-// What bytes hold
+// Contents of bytes
 //===----------------------------------------------------------------------===//
 
 void FlowVerifier::verifyUploads() {
-  for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
+  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
     const auto *uploads = preparation(i)->uploads();
     for (uint32_t k = 0; uploads && k < uploads->size(); ++k) {
       Pieces pieces = piecesOf(place(uploads->Get(k)));
-      expectNone({&overlay, "preparation", i}, find(pieces, defined, true),
+      expectNone({&overlay_, "preparation", i}, find(pieces, defined_, true),
                  "uploaded twice|once");
-      put(defined, pieces, true);
+      put(defined_, pieces, true);
     }
   }
 }
 
-/// Goes backwards over the program, so that what is live at each execute is
-/// known when stretches that begin or end there are looked at.
+/// Goes backwards over the program. So the live bytes at each execute are known
+/// when stretches that begin or end there are looked at.
 void FlowVerifier::verifyStretches() {
   uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
-  if (outputs < numPoints)
-    put(live, {outputs, static_cast<uint32_t>(numPoints)}, true);
-  uint32_t left = gpu->stretches()->size();
-  for (uint32_t at = executes;; --at) {
-    for (uint32_t i = firstEnd[at]; i != none; i = nextEnd[i])
+  if (outputs < numPoints_)
+    put(live_, {outputs, static_cast<uint32_t>(numPoints_)}, true);
+  uint32_t left = gpu_->stretches()->size();
+  for (uint32_t at = executes_;; --at) {
+    for (uint32_t i = firstEnd_[at]; i != none; i = nextEnd_[i])
       verifyEnd(i);
-    for (; left && gpu->stretches()->Get(left - 1)->first() == at; --left)
+    for (; left && gpu_->stretches()->Get(left - 1)->first() == at; --left)
       verifyBegin(left - 1);
     if (isEntangled())
-      refuse(overlay, "stretches: too entangled to check");
+      refuse(overlay_, "stretches: too entangled to check");
     if (at == 0)
       return;
     computeBefore(at - 1);
   }
 }
 
-/// From what is live behind the execute to what is before it. With a switch it
-/// may read what either of both reads. One that computes a part of its grid
-/// leaves the rest as it was.
+/// Turns the live bytes behind the execute into those before it. An execute
+/// with a switch may read operands of either kernel. One that computes a part
+/// of its grid leaves the rest as it was.
 void FlowVerifier::computeBefore(uint32_t index) {
-  const bundle::Operation *execute = program->operations()->Get(index);
-  const bundle::Kernel *kernel = program->kernels()->Get(execute->kernel());
+  const bundle::Operation *execute = program_->operations()->Get(index);
+  const bundle::Kernel *kernel = program_->kernels()->Get(execute->kernel());
   if (execute->tile_begin() == 0 &&
       (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
     for (uint32_t k = 0; k < kernel->outputs(); ++k)
-      put(live, piecesOf(place(execute->operands()->Get(k))), false);
+      put(live_, piecesOf(place(execute->operands()->Get(k))), false);
   auto addReads = [&](const bundle::Operation *operation) {
-    uint32_t k = program->kernels()->Get(operation->kernel())->outputs();
+    uint32_t k = program_->kernels()->Get(operation->kernel())->outputs();
     for (; k < operation->operands()->size(); ++k)
-      put(live, piecesOf(place(operation->operands()->Get(k))), true);
+      put(live_, piecesOf(place(operation->operands()->Get(k))), true);
   };
   addReads(execute);
-  if (switchOf[index] != none)
-    addReads(program->switches()->Get(switchOf[index])->replacement());
+  if (switchOf_[index] != none)
+    addReads(program_->switches()->Get(switchOf_[index])->replacement());
 }
 
 /// With what is live behind the stretch: is it handed back?
 void FlowVerifier::verifyEnd(uint32_t index) {
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
   for (const bundle::Rows *rows : *stretch->out())
-    put(handedOut, piecesOf(hostPlace(rows)), true);
+    put(handedOut_, piecesOf(hostPlace(rows)), true);
   for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
     const bundle::Operation *execute =
-        program->operations()->Get(stretch->first() + i);
-    uint32_t outputs = program->kernels()->Get(execute->kernel())->outputs();
-    ++steps;
+        program_->operations()->Get(stretch->first() + i);
+    uint32_t outputs = program_->kernels()->Get(execute->kernel())->outputs();
+    ++steps_;
     for (uint32_t k = 0; k < outputs; ++k) {
-      expectNone({&overlay, "stretch", index},
-                 find(piecesOf(place(execute->operands()->Get(k))), handedOut,
-                      false, &live),
+      expectNone({&overlay_, "stretch", index},
+                 find(piecesOf(place(execute->operands()->Get(k))), handedOut_,
+                      false, &live_),
                  "written by its executes and read later|it in `out`");
     }
   }
-  wipe(handedOut);
+  wipe(handedOut_);
 }
 
-/// With what is live before the stretch.
+/// `live` holds the bytes that are live before the stretch.
 void FlowVerifier::verifyBegin(uint32_t index) {
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
-  Where where = {&overlay, "stretch", index};
-  wipe(defined);
-  wipe(written);
-  wipe(read);
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+  Where where = {&overlay_, "stretch", index};
+  wipe(defined_);
+  wipe(written_);
+  wipe(read_);
   const After *after = stretch->after();
   for (uint32_t i = 0; i < sizeOf(after); ++i) {
-    if (after->Get(i) < firstGpu)
+    if (after->Get(i) < firstGpu_)
       continue;
-    const auto *uploads = preparation(after->Get(i) - firstGpu)->uploads();
+    const auto *uploads = preparation(after->Get(i) - firstGpu_)->uploads();
     for (uint32_t k = 0; uploads && k < uploads->size() && !isEntangled(); ++k)
-      put(defined, piecesOf(place(uploads->Get(k))), true);
+      put(defined_, piecesOf(place(uploads->Get(k))), true);
   }
   verifyIn(where, stretch);
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
     Pieces host = piecesOf(hostPlace(stretch->out()->Get(i)));
-    uint32_t twice = find(host, handedOut, true);
-    uint32_t needed = find(host, live, true);
+    uint32_t twice = find(host, handedOut_, true);
+    uint32_t needed = find(host, live_, true);
     expectNone({&where, "out", i}, std::min(twice, needed),
                needed < twice
                    ? "still needed as it was before the stretch|another place"
                    : "handed back twice|once");
-    put(handedOut, host, true);
+    put(handedOut_, host, true);
   }
   for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i)
     verifyDispatch({&where, "dispatch", i}, stretch->dispatches()->Get(i));
   verifyOut(where, stretch);
-  wipe(handedOut);
+  wipe(handedOut_);
 }
 
-/// What is copied in must be there, even if the GPU took over what comes
-/// before: of that it gets back what executes read.
+/// Rows that are copied in must be there, even if the GPU took over the layers
+/// before: a stretch hands back only bytes that executes read.
 void FlowVerifier::verifyIn(const Where &where,
                             const bundle::Stretch *stretch) {
   for (uint32_t i = 0; i < stretch->in()->size(); ++i) {
     const bundle::Rows *rows = stretch->in()->Get(i);
     Pieces host = piecesOf(hostPlace(rows));
     Pieces device = piecesOf(devicePlace(rows));
-    expectNone({&where, "in", i}, find(host, live, false),
+    expectNone({&where, "in", i}, find(host, live_, false),
                "not read from here on before it is written|what executes read");
-    expectNone({&where, "in", i}, find(device, defined, true),
+    expectNone({&where, "in", i}, find(device, defined_, true),
                "copied in twice|once");
-    put(defined, device, true);
+    put(defined_, device, true);
   }
   for (const bundle::Rows *rows : *stretch->in())
-    put(defined, piecesOf(hostPlace(rows)), true);
+    put(defined_, piecesOf(hostPlace(rows)), true);
 }
 
-/// An operand of a boundary lies in two places, of which a device uses one:
-/// what holds must hold in both.
+/// An operand of a boundary lies in two places, of which a device uses one: a
+/// rule must hold in both.
 void FlowVerifier::verifyDispatch(const Where &where,
                                   const bundle::Dispatch *dispatch) {
-  uint32_t outputs = code->pipelines()->Get(dispatch->pipeline())->written();
+  uint32_t outputs = code_->pipelines()->Get(dispatch->pipeline())->written();
   if (dispatch->barrier()) {
-    wipe(written);
-    wipe(read);
+    wipe(written_);
+    wipe(read_);
   }
   // All are looked at before any counts as used.
   for (bool isUsed : {false, true})
@@ -545,27 +546,27 @@ void FlowVerifier::verifyDispatch(const Where &where,
           verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
           continue;
         }
-        put(isWritten ? written : read, pieces, true);
+        put(isWritten ? written_ : read_, pieces, true);
         if (isWritten)
-          put(defined, pieces, true);
+          put(defined_, pieces, true);
       }
     }
 }
 
-/// Of an operand, in one of its places.
+/// Checks an operand in one of its places.
 void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
                              bool isHost) {
-  uint32_t hazard = find(pieces, written, true);
+  uint32_t hazard = find(pieces, written_, true);
   if (isWritten)
-    hazard = std::min(hazard, find(pieces, read, true));
+    hazard = std::min(hazard, find(pieces, read_, true));
   expectNone(
       where, hazard,
       "used by an earlier dispatch, one of both writing|a barrier between");
   if (!isWritten)
-    expectNone(where, find(pieces, defined, false),
+    expectNone(where, find(pieces, defined_, false),
                "read|it to be copied in, uploaded or written before");
   else if (isHost)
-    expectNone(where, find(pieces, handedOut, false), "written|it in `out`");
+    expectNone(where, find(pieces, handedOut_, false), "written|it in `out`");
 }
 
 void FlowVerifier::verifyOut(const Where &where,
@@ -573,7 +574,7 @@ void FlowVerifier::verifyOut(const Where &where,
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
     const bundle::Rows *rows = stretch->out()->Get(i);
     for (Place place : {hostPlace(rows), devicePlace(rows)}) {
-      expectNone({&where, "out", i}, find(piecesOf(place), defined, false),
+      expectNone({&where, "out", i}, find(piecesOf(place), defined_, false),
                  "handed back|a dispatch to write it");
     }
   }

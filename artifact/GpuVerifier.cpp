@@ -20,17 +20,17 @@ constexpr uint32_t leastApi = 1u << 22 | 1u << 12;
 /// Words of a SPIR-V header.
 constexpr uint32_t leastModuleWords = 5;
 
-/// Of a vector that may be missing.
+/// The size of a vector that may be missing.
 template <typename Vector> uint32_t sizeOf(const Vector *vector) {
   return vector ? vector->size() : 0;
 }
 
-/// Of all programs.
+/// Checks the tables of all programs.
 class TablesVerifier : Checks {
 public:
   TablesVerifier(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
                  Fault &fault)
-      : Checks(fault), bundle(bundle), gpu(gpu), overlay{nullptr, "gpu"} {}
+      : Checks(fault), bundle_(bundle), gpu_(gpu), overlay_{nullptr, "gpu"} {}
 
   bool verify() {
     return hold([this] {
@@ -44,27 +44,27 @@ private:
   void verifyModules(uint64_t codeSize);
   void verifyPipelines();
 
-  const bundle::Bundle *bundle;
-  const bundle::Gpu *gpu;
-  Where overlay;
+  const bundle::Bundle *bundle_;
+  const bundle::Gpu *gpu_;
+  Where overlay_;
 };
 
 /// How many bytes there are.
 uint64_t TablesVerifier::verifySegment() {
-  expect(overlay, "api", gpu->api(), leastApi, uint64_t(1) << 32);
-  expect(overlay, "code", gpu->code(), 0, bundle->segments()->size());
+  expect(overlay_, "api", gpu_->api(), leastApi, uint64_t(1) << 32);
+  expect(overlay_, "code", gpu_->code(), 0, bundle_->segments()->size());
 
-  const bundle::Segment *code = bundle->segments()->Get(gpu->code());
+  const bundle::Segment *code = bundle_->segments()->Get(gpu_->code());
   if (code->kind() != bundle::SegmentKind_Spirv)
-    refuse(overlay, "code: found segment %u of kind %u|%u (Spirv)", gpu->code(),
-           code->kind(), bundle::SegmentKind_Spirv);
+    refuse(overlay_, "code: found segment %u of kind %u|%u (Spirv)",
+           gpu_->code(), code->kind(), bundle::SegmentKind_Spirv);
   return code->size();
 }
 
 void TablesVerifier::verifyModules(uint64_t codeSize) {
-  for (uint32_t i = 0; i < gpu->modules()->size(); ++i) {
-    const bundle::GpuModule *module = gpu->modules()->Get(i);
-    Where where = {&overlay, "module", i};
+  for (uint32_t i = 0; i < gpu_->modules()->size(); ++i) {
+    const bundle::GpuModule *module = gpu_->modules()->Get(i);
+    Where where = {&overlay_, "module", i};
     expect(where, "words", module->words(), leastModuleWords,
            uint64_t(maxModuleWords) + 1);
     expect(where, "bytes of its digest", module->digest()->size(),
@@ -76,13 +76,13 @@ void TablesVerifier::verifyModules(uint64_t codeSize) {
 }
 
 void TablesVerifier::verifyPipelines() {
-  for (uint32_t i = 0; i < gpu->pipelines()->size(); ++i) {
-    const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(i);
+  for (uint32_t i = 0; i < gpu_->pipelines()->size(); ++i) {
+    const bundle::GpuPipeline *pipeline = gpu_->pipelines()->Get(i);
     const bundle::GpuExtent *local = pipeline->local();
-    Where where = {&overlay, "pipeline", i};
+    Where where = {&overlay_, "pipeline", i};
     // Each axis first, so that their product stays small.
     constexpr uint64_t mostLocal = maxInvocations + 1;
-    expect(where, "module", pipeline->module_(), 0, gpu->modules()->size());
+    expect(where, "module", pipeline->module_(), 0, gpu_->modules()->size());
     expect(where, "bindings", pipeline->bindings(), 1, maxBindings + 1);
     expect(where, "written", pipeline->written(), 1,
            uint64_t(1) << pipeline->bindings() % (maxBindings + 1));
@@ -98,15 +98,16 @@ void TablesVerifier::verifyPipelines() {
   }
 }
 
-/// Of one program.
+/// Checks the tables of one program.
 class OverlayVerifier : Checks {
 public:
   OverlayVerifier(const bundle::Bundle *bundle,
                   const bundle::Overlays *overlays,
                   const bundle::Program *program, uint32_t number, Fault &fault)
-      : Checks(fault), bundle(bundle), code(overlays->gpu()), program(program),
-        gpu(overlayOf(overlays, program)), executes(numExecutes(program)),
-        root{nullptr, "program", number}, overlay{&root, "gpu"} {}
+      : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
+        program_(program), gpu_(overlayOf(overlays, program)),
+        executes_(numExecutes(program)), root_{nullptr, "program", number},
+        overlay_{&root_, "gpu"} {}
 
   bool verify() {
     return hold([this] { verifyAll(); });
@@ -114,8 +115,8 @@ public:
 
 private:
   void verifyAll() {
-    if (!numLanes(program))
-      refuse(overlay, "found no lanes of the program, which it needs");
+    if (!numLanes(program_))
+      refuse(overlay_, "found no lanes of the program, which it needs");
     verifyMemories();
     verifyBoundaries();
     verifyPreparations();
@@ -140,25 +141,25 @@ private:
 
   /// Whether the CPU's bytes of a boundary are no caller's input.
   bool mayBeWritten(uint32_t boundary) const {
-    return gpu->boundaries()->Get(boundary)->host()->space() !=
+    return gpu_->boundaries()->Get(boundary)->host()->space() !=
            bundle::Space_Input;
   }
 
-  const bundle::Bundle *bundle;
-  const bundle::Gpu *code;
-  const bundle::Program *program;
-  const bundle::ProgramGpu *gpu;
-  uint32_t executes;
-  Where root, overlay;
-  uint64_t sizes[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
+  const bundle::Bundle *bundle_;
+  const bundle::Gpu *code_;
+  const bundle::Program *program_;
+  const bundle::ProgramGpu *gpu_;
+  uint32_t executes_;
+  Where root_, overlay_;
+  uint64_t sizes_[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
 };
 
 void OverlayVerifier::verifyMemories() {
-  for (uint32_t i = 0; i < gpu->memories()->size(); ++i) {
-    const bundle::Memory *memory = gpu->memories()->Get(i);
+  for (uint32_t i = 0; i < gpu_->memories()->size(); ++i) {
+    const bundle::Memory *memory = gpu_->memories()->Get(i);
     uint64_t alignment = memory->alignment();
-    uint32_t processors = program->processors()->size();
-    Where where = {&overlay, "memory", i};
+    uint32_t processors = program_->processors()->size();
+    Where where = {&overlay_, "memory", i};
     expect(where, "processor", memory->processor(), processors,
            uint64_t(processors) + 1);
     expect(where, "size", memory->size(), 0, maxBytes + 1);
@@ -167,61 +168,61 @@ void OverlayVerifier::verifyMemories() {
       refuse(where,
              "alignment: found %" PRIu64 "|a power of two, at least %" PRIu64,
              alignment, gpuAlignment);
-    sizes[memory->kind()] = memory->size();
+    sizes_[memory->kind()] = memory->size();
   }
 }
 
 void OverlayVerifier::verifyBoundaries() {
-  for (uint32_t i = 0; i < gpu->boundaries()->size(); ++i) {
-    const bundle::Boundary *boundary = gpu->boundaries()->Get(i);
+  for (uint32_t i = 0; i < gpu_->boundaries()->size(); ++i) {
+    const bundle::Boundary *boundary = gpu_->boundaries()->Get(i);
     const bundle::Operand *host = boundary->host();
-    Where where = {&overlay, "boundary", i};
+    Where where = {&overlay_, "boundary", i};
     uint64_t size;
     bool isMemory = host->space() == bundle::Space_Memory;
-    if (!spaceSize(bundle, program, host, size) ||
+    if (!spaceSize(bundle_, program_, host, size) ||
         host->space() == bundle::Space_Weights ||
-        (isMemory && !isIn(program, host, bundle::MemoryKind_Arena)))
+        (isMemory && !isIn(program_, host, bundle::MemoryKind_Arena)))
       refuse(where, "host: found %s %u|the arena, an input or an output",
              bundle::EnumNameSpace(host->space()), host->index());
     // Where the GPU works in the arena, addresses are aligned for it.
     uint64_t alignment = isMemory ? gpuAlignment : 1;
     if (isMemory &&
-        program->memories()->Get(host->index())->alignment() % gpuAlignment)
+        program_->memories()->Get(host->index())->alignment() % gpuAlignment)
       refuse(where, "host: found an arena at multiples of %" PRIu64 "|%" PRIu64,
-             program->memories()->Get(host->index())->alignment(),
+             program_->memories()->Get(host->index())->alignment(),
              gpuAlignment);
     expectInside(where, host->offset(), host->size(), alignment, size,
                  "its host");
     expectInside(where, boundary->device(), host->size(), gpuAlignment,
-                 sizes[bundle::MemoryKind_Arena], "the GPU's arena");
+                 sizes_[bundle::MemoryKind_Arena], "the GPU's arena");
   }
 }
 
 void OverlayVerifier::verifyPreparations() {
   uint32_t devices = 0;
-  for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
-    const bundle::GpuPreparation *preparation = gpu->preparations()->Get(i);
+  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
+    const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(i);
     bundle::GpuStage stage = preparation->stage();
     bool isPipeline = stage == bundle::GpuStage_Pipeline,
          isUpload = stage == bundle::GpuStage_Upload,
          isRecord = stage == bundle::GpuStage_Record;
     devices += stage == bundle::GpuStage_Device;
-    Where where = {&overlay, "preparation", i};
+    Where where = {&overlay_, "preparation", i};
     expect(where, "pipelines", sizeOf(preparation->pipelines()), isPipeline,
            isPipeline ? anyNumber : 1);
     expect(where, "uploads", sizeOf(preparation->uploads()), isUpload,
            isUpload ? anyNumber : 1);
     expect(where, "stretch", preparation->stretch(), 0,
-           isRecord ? gpu->stretches()->size() : 1);
+           isRecord ? gpu_->stretches()->size() : 1);
 
     for (uint32_t k = 0; k < sizeOf(preparation->pipelines()); ++k)
       expect(where, "pipeline", preparation->pipelines()->Get(k), 0,
-             code->pipelines()->size());
+             code_->pipelines()->size());
 
     for (uint32_t k = 0; k < sizeOf(preparation->uploads()); ++k)
       verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
   }
-  expect(overlay, "Device preparations", devices, 1, 2);
+  expect(overlay_, "Device preparations", devices, 1, 2);
 }
 
 void OverlayVerifier::verifyUpload(const Where &where,
@@ -229,12 +230,13 @@ void OverlayVerifier::verifyUpload(const Where &where,
   const bundle::Operand *source = upload->source();
   uint64_t available, size = upload->size();
   bool isPrepared = source->space() == bundle::Space_Memory;
-  if (!spaceSize(bundle, program, source, available) ||
+  if (!spaceSize(bundle_, program_, source, available) ||
       (!isPrepared && source->space() != bundle::Space_Weights) ||
-      (isPrepared && !isIn(program, source, bundle::MemoryKind_Prepared)))
+      (isPrepared && !isIn(program_, source, bundle::MemoryKind_Prepared)))
     refuse(where, "source: found %s %u|weights or prepared ones",
            bundle::EnumNameSpace(source->space()), source->index());
-  // What is stored as it is can be used where it lies, by devices that can.
+  // Weights that are stored as they are can be used where they lie, by devices
+  // that can.
   uint8_t planes = upload->planes();
   bool isStored = upload->codec() == bundle::Codec_Stored;
   bool isPlain = isStored && planes == 1;
@@ -242,7 +244,8 @@ void OverlayVerifier::verifyUpload(const Where &where,
                isPlain && !isPrepared ? gpuAlignment : 1, available,
                "its source");
   expectInside(where, upload->offset(), size, gpuAlignment,
-               sizes[bundle::MemoryKind_Prepared], "the GPU's prepared memory");
+               sizes_[bundle::MemoryKind_Prepared],
+               "the GPU's prepared memory");
   if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
       size % planes || (isStored && source->size() != size))
     refuse(where,
@@ -253,13 +256,13 @@ void OverlayVerifier::verifyUpload(const Where &where,
 
 void OverlayVerifier::verifyStretches() {
   const bundle::Stretch *last = nullptr;
-  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i) {
-    const bundle::Stretch *stretch = gpu->stretches()->Get(i);
-    Where where = {&overlay, "stretch", i};
-    expect(where, "first", stretch->first(), 0, executes);
+  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i) {
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
+    Where where = {&overlay_, "stretch", i};
+    expect(where, "first", stretch->first(), 0, executes_);
 
     expect(where, "count", stretch->count(), 1,
-           uint64_t(executes) - stretch->first() + 1);
+           uint64_t(executes_) - stretch->first() + 1);
 
     if (last && (stretch->first() < last->first() ||
                  (stretch->first() == last->first() &&
@@ -283,13 +286,14 @@ void OverlayVerifier::verifyDispatch(const Where &where,
   const bundle::GpuExtent *groups = dispatch->groups();
   expect(where, "operation", dispatch->operation(), first,
          first + stretch->count());
-  expect(where, "pipeline", dispatch->pipeline(), 0, code->pipelines()->size());
+  expect(where, "pipeline", dispatch->pipeline(), 0,
+         code_->pipelines()->size());
   expect(where, "groups x", groups->x(), 1, mostGroups);
   expect(where, "groups y", groups->y(), 1, mostGroups);
   expect(where, "groups z", groups->z(), 1, mostGroups);
 
   const bundle::GpuPipeline *pipeline =
-      code->pipelines()->Get(dispatch->pipeline());
+      code_->pipelines()->Get(dispatch->pipeline());
   uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
   expect(where, "operands", dispatch->operands()->size(), bindings,
          bindings + 1);
@@ -305,14 +309,14 @@ void OverlayVerifier::verifyOperand(const Where &where,
                                     bool isWritten) {
   bool isBoundary = operand->space() == bundle::GpuSpace_Boundary;
   expect(where, "index", operand->index(), 0,
-         isBoundary ? gpu->boundaries()->size() : 1);
+         isBoundary ? gpu_->boundaries()->size() : 1);
   expect(where, "size", operand->size(), 1, uint64_t(1) << 32);
 
   uint64_t available =
-      isBoundary ? gpu->boundaries()->Get(operand->index())->host()->size()
-                 : sizes[operand->space() == bundle::GpuSpace_Arena
-                             ? bundle::MemoryKind_Arena
-                             : bundle::MemoryKind_Prepared];
+      isBoundary ? gpu_->boundaries()->Get(operand->index())->host()->size()
+                 : sizes_[operand->space() == bundle::GpuSpace_Arena
+                              ? bundle::MemoryKind_Arena
+                              : bundle::MemoryKind_Prepared];
   expectInside(where, operand->offset(), operand->size(), gpuAlignment,
                available, bundle::EnumNameGpuSpace(operand->space()));
   if (isWritten && (isBoundary ? !mayBeWritten(operand->index())
@@ -330,10 +334,10 @@ void OverlayVerifier::verifyRows(
   for (uint32_t i = 0; i < list->size(); ++i) {
     const bundle::Rows *rows = list->Get(i);
     Where where = {&stretch, what, i};
-    expect(where, "boundary", rows->boundary(), 0, gpu->boundaries()->size());
+    expect(where, "boundary", rows->boundary(), 0, gpu_->boundaries()->size());
 
     expectInside(where, rows->offset(), rows->bytes(), 1,
-                 gpu->boundaries()->Get(rows->boundary())->host()->size(),
+                 gpu_->boundaries()->Get(rows->boundary())->host()->size(),
                  "the boundary");
     if (isWritten && !mayBeWritten(rows->boundary()))
       refuse(where, "found an input|the arena or an output");
@@ -342,11 +346,13 @@ void OverlayVerifier::verifyRows(
 
 void OverlayVerifier::verifyWarm() {
   uint64_t end = 0;
-  for (uint32_t i = 0; i < sizeOf(gpu->warm()); ++i) {
-    Where where = {&overlay, "warm", i};
-    expect(where, "stretch", gpu->warm()->Get(i), 0, gpu->stretches()->size());
+  for (uint32_t i = 0; i < sizeOf(gpu_->warm()); ++i) {
+    Where where = {&overlay_, "warm", i};
+    expect(where, "stretch", gpu_->warm()->Get(i), 0,
+           gpu_->stretches()->size());
 
-    const bundle::Stretch *stretch = gpu->stretches()->Get(gpu->warm()->Get(i));
+    const bundle::Stretch *stretch =
+        gpu_->stretches()->Get(gpu_->warm()->Get(i));
     if (stretch->first() < end)
       refuse(where,
              "found a stretch from execute %u on|%" PRIu64

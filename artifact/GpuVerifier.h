@@ -1,9 +1,9 @@
 //===- GpuVerifier.h - Checks what a GPU may take over ----------*- C++ -*-===//
 //
-// Each table by itself: indices, ranges, counts. What the order of dispatches,
-// hand-overs and executes comes to is GpuFlowVerifier's; what preparations wait
-// for is PlanVerifier's as well. The words of the modules are not looked at:
-// who makes a pipeline of them has to, after verifyModule().
+// Checks each table by itself: indices, ranges, counts. GpuFlowVerifier checks
+// the order of dispatches, hand-overs and executes; PlanVerifier also checks
+// the waits of preparations. The words of the modules are not looked at: a
+// caller that makes a pipeline of them must check them after verifyModule().
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_GPUVERIFIER_H
@@ -18,20 +18,20 @@ namespace nnv12::artifact {
 
 /// Checks the modules and pipelines of a bundle, whose segments were found
 /// good.
-bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
-               Fault &fault);
+[[nodiscard]] bool verifyGpu(const bundle::Bundle *bundle,
+                             const bundle::Gpu *gpu, Fault &fault);
 
 /// Checks the tables of what a GPU may take over of `program`, number `number`
 /// of the bundle, which has that and was found good.
-bool verifyOverlay(const bundle::Bundle *bundle,
-                   const bundle::Overlays *overlays,
-                   const bundle::Program *program, uint32_t number,
-                   Fault &fault);
+[[nodiscard]] bool verifyOverlay(const bundle::Bundle *bundle,
+                                 const bundle::Overlays *overlays,
+                                 const bundle::Program *program,
+                                 uint32_t number, Fault &fault);
 
 /// Checks the digest of module `index` of verified ones; `words` is where its
 /// words are.
-bool verifyModule(const bundle::Gpu *gpu, uint32_t index, const void *words,
-                  Fault &fault);
+[[nodiscard]] bool verifyModule(const bundle::Gpu *gpu, uint32_t index,
+                                const void *words, Fault &fault);
 
 } // namespace nnv12::artifact
 

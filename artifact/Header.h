@@ -25,7 +25,7 @@ constexpr uint32_t formatVersion = 4;
 /// be mapped in place.
 constexpr uint64_t segmentAlignment = 4096;
 constexpr uint64_t largestPage = 65536;
-/// Of code for this architecture, as a program names it.
+/// The alignment of code for this architecture, as a program names it.
 inline uint64_t codeAlignment(const char *architecture) {
   return strcmp(architecture, "x86-64") == 0 ? segmentAlignment : largestPage;
 }
@@ -40,10 +40,11 @@ struct Header {
   uint64_t metadataOffset;
   uint64_t metadataSize;
   uint8_t reserved[24]; ///< zero
-  /// Of the metadata, which in turn holds the digest of every segment.
+  /// The digest of the metadata, which in turn holds the digest of every
+  /// segment.
   Digest metadataDigest;
-  /// Whose signature it is. For messages only: a reader trusts the key that its
-  /// caller gave.
+  /// The key of the signature's owner. For messages only: a reader trusts the
+  /// key that its caller gave.
   uint8_t publicKey[32];
   /// Ed25519 over the bytes before it. The metadata's digest is one of them,
   /// and the metadata holds the digest of every segment: so it covers the
@@ -52,7 +53,7 @@ struct Header {
   /// checked that part.
   uint8_t signature[64];
   uint8_t reserved2[32]; ///< zero
-  /// Of the 224 bytes before it: tells damage from malice.
+  /// The digest of the 224 bytes before it: tells damage from malice.
   Digest headerDigest;
 };
 static_assert(sizeof(Header) == 256);

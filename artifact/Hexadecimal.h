@@ -31,7 +31,7 @@ inline int hexadecimalDigit(char c) {
 }
 
 /// Reads two digits for each of `size` bytes. False where `text` holds
-/// something else before that; what follows is not looked at.
+/// something else before that; text behind them is not looked at.
 inline bool readHexadecimal(const char *text, uint8_t *bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) {
     int high = hexadecimalDigit(text[2 * i]);

@@ -10,14 +10,14 @@
 
 namespace nnv12::artifact {
 
-/// What a process reads, told apart by device and inode: "./a", a symbolic link
-/// to "a" and a hard link are the same file as "a".
+/// The files that a process reads, told apart by device and inode: "./a", a
+/// symbolic link to "a" and a hard link are the same file as "a".
 class InputFiles {
 public:
-  /// A path that names nothing is left out: who reads it will say so.
+  /// A path that names nothing is left out: its reader will say so.
   void add(const std::string &path);
   /// Whether writing to `path` replaces none of them, else a fault.
-  bool allowsWriting(const std::string &path, Fault &fault) const;
+  [[nodiscard]] bool allowsWriting(const std::string &path, Fault &fault) const;
 
 private:
   struct File {
@@ -25,7 +25,7 @@ private:
     dev_t device;
     ino_t inode;
   };
-  std::vector<File> files;
+  std::vector<File> files_;
 };
 
 } // namespace nnv12::artifact

@@ -16,14 +16,15 @@ namespace nnv12::artifact {
 
 enum class KeyKind { Secret, Public };
 
-bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32], Fault &fault);
+[[nodiscard]] bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
+                               Fault &fault);
 
-/// False for what is no file.
+/// False for a path that names no file.
 bool othersCanRead(const char *path);
 
 /// Fails when the file exists. A secret key is readable by its owner alone.
-bool writeKeyFile(const char *path, KeyKind kind, const uint8_t key[32],
-                  Fault &fault);
+[[nodiscard]] bool writeKeyFile(const char *path, KeyKind kind,
+                                const uint8_t key[32], Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -11,19 +11,21 @@ constexpr uint64_t maxBytes = uint64_t(1) << 46;
 constexpr uint64_t maxTiles = uint64_t(1) << 31;
 constexpr uint64_t maxScratch = uint64_t(1) << 30;
 constexpr uint32_t maxRank = 64;
-/// Of a memory's first byte: more than a huge page nobody needs.
+/// The alignment of a memory's first byte: nobody needs more than a huge page.
 constexpr uint64_t mostAlignment = uint64_t(1) << 21;
 constexpr uint32_t maxLanes = 64;
 constexpr uint32_t maxPrograms = 64;
 constexpr uint32_t maxProperties = 4096;
-/// Of operations, and of switches.
+/// The number of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 
-/// Of memories unless they say otherwise, and of what a GPU works in: at least
-/// what Vulkan lets a device ask for (minStorageBufferOffsetAlignment).
+/// The alignment of memories unless they say otherwise, and of memories that a
+/// GPU works in: at least the most that Vulkan lets a device ask for
+/// (minStorageBufferOffsetAlignment).
 constexpr uint64_t memoryAlignment = 64;
 constexpr uint64_t gpuAlignment = 256;
-/// Of a pipeline. What a device has may be less; whoever makes it compares.
+/// Limits of a pipeline. A device's own limits may be lower; the code that
+/// makes a pipeline compares them.
 constexpr uint32_t maxBindings = 32;
 constexpr uint32_t maxPushWords = 32;
 constexpr uint32_t maxConstants = 32;

@@ -12,53 +12,53 @@
 namespace nnv12::artifact {
 
 MappedFile::~MappedFile() {
-  if (bytes)
-    munmap(const_cast<uint8_t *>(bytes), length);
+  if (bytes_)
+    munmap(const_cast<uint8_t *>(bytes_), length_);
   closeDescriptor();
 }
 
 void MappedFile::closeDescriptor() {
-  if (fd >= 0)
-    ::close(fd);
-  fd = -1;
+  if (fd_ >= 0)
+    ::close(fd_);
+  fd_ = -1;
 }
 
 bool MappedFile::open(const char *path, Fault &fault, size_t wanted) {
   // O_NONBLOCK: opening a FIFO by mistake must not hang.
-  fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
+  fd_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0)
     return fault.set(Fault::Io, "cannot open: %s", strerror(errno));
   struct stat info;
-  if (fstat(fd, &info) != 0)
+  if (fstat(fd_, &info) != 0)
     return fault.set(Fault::Io, "cannot stat: %s", strerror(errno));
   if (!S_ISREG(info.st_mode))
     return fault.set(Fault::Io, "found %s, expected a regular file",
                      S_ISDIR(info.st_mode) ? "a folder" : "a special file");
-  length = static_cast<size_t>(info.st_size);
-  if (length == 0)
+  length_ = static_cast<size_t>(info.st_size);
+  if (length_ == 0)
     return true;
   // The first touch of a mapping makes Linux read as much as its read-ahead
-  // allows around it, up to megabytes, and who touches waits for most of that:
+  // allows around it, up to megabytes, and the thread waits for most of that:
   // milliseconds instead of a tenth of one.
-  askFor(0, std::min(length, wanted));
-  void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
+  askFor(0, std::min(length_, wanted));
+  void *mapping = mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, fd_, 0);
   if (mapping == MAP_FAILED) {
-    length = 0;
+    length_ = 0;
     return fault.set(Fault::Io, "cannot map: %s", strerror(errno));
   }
-  bytes = static_cast<const uint8_t *>(mapping);
+  bytes_ = static_cast<const uint8_t *>(mapping);
   return true;
 }
 
 bool MappedFile::isWaiting() const {
   unsigned char state = 0;
-  return length && mincore(const_cast<uint8_t *>(bytes), 1, &state) == 0 &&
+  return length_ && mincore(const_cast<uint8_t *>(bytes_), 1, &state) == 0 &&
          !(state & 1);
 }
 
 void MappedFile::askFor(size_t begin, size_t end) const {
   if (begin < end)
-    posix_fadvise(fd, static_cast<off_t>(begin),
+    posix_fadvise(fd_, static_cast<off_t>(begin),
                   static_cast<off_t>(end - begin), POSIX_FADV_WILLNEED);
 }
 

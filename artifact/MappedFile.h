@@ -19,7 +19,7 @@ public:
 
   /// Returns before anything is read, but has asked storage for the first
   /// `wanted` bytes.
-  bool open(const char *path, Fault &fault, size_t wanted = 0);
+  [[nodiscard]] bool open(const char *path, Fault &fault, size_t wanted = 0);
   /// Asks storage for bytes [begin, end), and does not wait for them. Until the
   /// descriptor is closed.
   void askFor(size_t begin, size_t end) const;
@@ -28,14 +28,14 @@ public:
   /// The mapping stays.
   void closeDescriptor();
 
-  const uint8_t *data() const { return bytes; }
-  size_t size() const { return length; }
-  int descriptor() const { return fd; }
+  const uint8_t *data() const { return bytes_; }
+  size_t size() const { return length_; }
+  int descriptor() const { return fd_; }
 
 private:
-  const uint8_t *bytes = nullptr;
-  size_t length = 0;
-  int fd = -1;
+  const uint8_t *bytes_ = nullptr;
+  size_t length_ = 0;
+  int fd_ = -1;
 };
 
 } // namespace nnv12::artifact

@@ -1,4 +1,4 @@
-//===- MetadataBudget.cpp - What reading all metadata takes ---------------===//
+//===- MetadataBudget.cpp - The cost of reading all metadata --------------===//
 #include "artifact/MetadataBudget.h"
 
 #include "artifact/Escape.h"
@@ -11,14 +11,14 @@ namespace nnv12::artifact {
 
 namespace fb = flatbuffers;
 
-/// A table that is used once takes as many bytes at least: the offset of who
-/// uses it, and that of its vtable.
+/// A table that is used once takes as many bytes at least: its user's offset,
+/// and that of its vtable.
 static constexpr size_t tableBytes = 8;
 /// An offset of the root, and an identifier.
 static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 
 //===----------------------------------------------------------------------===//
-// What is visited
+// Visits
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -190,8 +190,8 @@ class Budget {
 public:
   /// `what` names the buffer.
   Budget(const char *what, const uint8_t *metadata, size_t size, Fault &fault)
-      : what(what), metadata(metadata), size(size), left(maxSharing * size),
-        fault(fault) {}
+      : what_(what), metadata_(metadata), size_(size), left_(maxSharing * size),
+        fault_(fault) {}
 
   template <typename Root> bool visit(const Root *root) {
     return take(tableBytes) &&
@@ -200,16 +200,16 @@ public:
 
 private:
   bool take(uint64_t bytes) {
-    if (bytes > left)
-      return fault.set(Fault::BadBundle,
-                       "%s: found parts of it used so often that they come "
-                       "to more than %u times its %zu bytes",
-                       what, unsigned(maxSharing), size);
-    left -= bytes;
+    if (bytes > left_)
+      return fault_.set(Fault::BadBundle,
+                        "%s: found parts of it used so often that they come "
+                        "to more than %u times its %zu bytes",
+                        what_, unsigned(maxSharing), size_);
+    left_ -= bytes;
     return true;
   }
 
-  /// What the fields of a table stand for, which is counted itself.
+  /// Counts the fields of a table, which is counted itself.
   bool table(uint32_t number, const uint8_t *bytes) {
     // As FlatBuffers' accessors, which would find the vtable for each field.
     const uint8_t *vtable =
@@ -240,7 +240,7 @@ private:
     if (field.kind == Kind::Vector)
       return elements(field, next, count);
     bool areTables = field.kind == Kind::Tables;
-    // Of a string its offset as well: it may be empty.
+    // A string's offset counts as well: the string may be empty.
     if (!take(uint64_t(count) *
               (areTables ? tableBytes : sizeof(fb::uoffset_t))))
       return false;
@@ -262,9 +262,9 @@ private:
       while (count - i >= 4 && arePlain(text + i))
         i += 4;
       if (i < count && controlSize(text + i, count - i))
-        return fault.set(Fault::BadBundle,
-                         "%s: name at byte %zu: found a control character",
-                         what, static_cast<size_t>(value - metadata));
+        return fault_.set(Fault::BadBundle,
+                          "%s: name at byte %zu: found a control character",
+                          what_, static_cast<size_t>(value - metadata_));
     }
     return take(uint64_t(count) + 1);
   }
@@ -273,19 +273,19 @@ private:
   /// multiples of 4, and not that of its elements.
   bool elements(const Field &field, const uint8_t *first, uint32_t count) {
     if (count && (reinterpret_cast<uintptr_t>(first) & (field.alignment - 1u)))
-      return fault.set(Fault::BadBundle,
-                       "%s: vector at byte %zu: found its elements "
-                       "misaligned, expected a multiple of %u",
-                       what, static_cast<size_t>(first - metadata),
-                       field.alignment);
+      return fault_.set(Fault::BadBundle,
+                        "%s: vector at byte %zu: found its elements "
+                        "misaligned, expected a multiple of %u",
+                        what_, static_cast<size_t>(first - metadata_),
+                        field.alignment);
     return take(uint64_t(count) * field.of);
   }
 
-  const char *what;
-  const uint8_t *metadata;
-  size_t size;
-  uint64_t left;
-  Fault &fault;
+  const char *what_;
+  const uint8_t *metadata_;
+  size_t size_;
+  uint64_t left_;
+  Fault &fault_;
 };
 
 } // namespace

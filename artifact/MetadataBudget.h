@@ -1,8 +1,9 @@
-//===- MetadataBudget.h - What reading all metadata takes -------*- C++ -*-===//
+//===- MetadataBudget.h - The cost of reading all metadata ------*- C++ -*-===//
 //
 // A FlatBuffer may use one table or vector in many places: a few hundred
-// kilobytes can stand for gigabytes. What verifiers, bundles and sessions do is
-// linear in what they visit; this makes that linear in the file.
+// kilobytes can stand for gigabytes. The work of verifiers, bundles and
+// sessions is linear in the tables that they visit; this makes it linear in the
+// file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_METADATABUDGET_H
@@ -22,15 +23,17 @@ namespace nnv12::artifact {
 constexpr uint64_t maxSharing = 4;
 
 /// Checks that `metadata`, of `size` bytes, is a FlatBuffer of bundle.fbs
-/// within that budget, and that the elements of each vector are aligned. What
-/// its numbers mean is not looked at.
-bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault);
+/// within that budget, and that the elements of each vector are aligned. Does
+/// not look at the meaning of numbers.
+[[nodiscard]] bool verifyFlatBuffer(const uint8_t *metadata, size_t size,
+                                    Fault &fault);
 
-/// Of the FlatBuffer of overlays.
+/// The identifier of the FlatBuffer of overlays.
 constexpr const char *overlaysIdentifier = "NNVG";
 
-/// The same of overlays.
-bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault);
+/// Checks the FlatBuffer of overlays in the same way.
+[[nodiscard]] bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size,
+                                        Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -20,7 +20,7 @@ struct Write {
   uint32_t preparation; ///< its number among the operations
 };
 
-/// What reads Prepared, as a message names it.
+/// A reader of Prepared, as a message names it.
 struct Name {
   const char *what; ///< "operation", "switch"
   uint32_t index;
@@ -33,14 +33,14 @@ class PlanVerifier {
 public:
   PlanVerifier(const bundle::Program *program, const bundle::ProgramGpu *gpu,
                unsigned number, Fault &fault)
-      : program(program), gpu(gpu), number(number), fault(fault),
-        first(numExecutes(program)), firstGpu(program->operations()->size()),
-        numNodes(firstGpu + (gpu ? gpu->preparations()->size() : 0)),
-        numLanes(artifact::numLanes(program)),
-        numSwitches(artifact::numSwitches(program)) {}
+      : program_(program), gpu_(gpu), number_(number), fault_(fault),
+        first_(numExecutes(program)), firstGpu_(program->operations()->size()),
+        numNodes_(firstGpu_ + (gpu ? gpu->preparations()->size() : 0)),
+        numLanes_(artifact::numLanes(program)),
+        numSwitches_(artifact::numSwitches(program)) {}
 
   bool verify() {
-    if (numLanes == 0)
+    if (numLanes_ == 0)
       return verifyNoPlan();
     return verifyCounts() && allocate() && verifyDependencies() &&
            verifyLanes() && verifyGpuLanes() && verifyPlaces() &&
@@ -59,7 +59,7 @@ private:
   bool verifyLanes();
   bool verifyGpuLanes();
   bool verifyPlaces();
-  bool verifyLane(uint32_t lane);
+  bool verifyLane(uint32_t index);
   bool verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
                    uint32_t &executes);
   bool place(uint32_t lane, uint32_t node, bool isBackground);
@@ -70,7 +70,7 @@ private:
   bool collectWrites();
   bool arePartsOfOne(const Write &a, const Write &b) const;
   bool verifyPreparations();
-  bool verifyReader(uint32_t reader);
+  bool verifyReader(uint32_t index);
   bool verifyExecutes();
   bool verifySwitches();
   void markWaited(const After *after, uint32_t mark);
@@ -80,18 +80,18 @@ private:
   bool forEachWrite(uint64_t begin, uint64_t end, Visit visit);
 
   const bundle::Operation *operation(uint32_t node) const {
-    return program->operations()->Get(node);
+    return program_->operations()->Get(node);
   }
   const bundle::GpuPreparation *gpuPreparation(uint32_t node) const {
-    return gpu->preparations()->Get(node - firstGpu);
+    return gpu_->preparations()->Get(node - firstGpu_);
   }
   const After *afterOf(uint32_t node) const {
-    return node < firstGpu ? operation(node)->after()
-                           : gpuPreparation(node)->after();
+    return node < firstGpu_ ? operation(node)->after()
+                            : gpuPreparation(node)->after();
   }
 
   bool isPrepared(const bundle::Operand *operand) const {
-    return isIn(program, operand, bundle::MemoryKind_Prepared);
+    return isIn(program_, operand, bundle::MemoryKind_Prepared);
   }
 
   static constexpr uint32_t none = ~0u;
@@ -101,26 +101,26 @@ private:
   static constexpr uint64_t stepsPerPart = 256;
   static constexpr uint64_t leastSteps = 1 << 16;
 
-  const bundle::Program *program;
-  const bundle::ProgramGpu *gpu; ///< or null
-  unsigned number;
-  Fault &fault;
-  uint32_t first, firstGpu, numNodes, numLanes, numSwitches;
-  uint64_t steps = 0, maxSteps = 0;
+  const bundle::Program *program_;
+  const bundle::ProgramGpu *gpu_; ///< or null
+  unsigned number_;
+  Fault &fault_;
+  uint32_t first_, firstGpu_, numNodes_, numLanes_, numSwitches_;
+  uint64_t steps_ = 0, maxSteps_ = 0;
 
-  // By node; where it says so, of preparations alone.
-  Array<uint32_t> laneOf;    ///< of a preparation; `none` before it is placed
-  Array<bool> background;    ///< of a preparation
-  Array<uint32_t> next;      ///< the next one in its lane, or `none`
-  Array<uint32_t> pending;   ///< what it still waits for, in sort()
-  Array<uint32_t> position;  ///< of a preparation, in an order by dependencies
-  Array<uint32_t> stack;     ///< of nodes
-  Array<uint32_t> waited;    ///< of a preparation: marks, see markWaited()
-  Array<uint32_t> marked;    ///< of a preparation: see markBefore(); reader + 1
-  Array<uint32_t> firstUser; ///< where in `users` those of a node begin
-  Array<uint32_t> users;     ///< nodes that wait for it
-  Array<Write> writes;       ///< by begin
-  Array<uint64_t> furthest;  ///< the largest end of writes up to this one
+  // By node; preparations alone where it says so.
+  Array<uint32_t> laneOf_;   ///< of a preparation; `none` before it is placed
+  Array<bool> background_;   ///< of a preparation
+  Array<uint32_t> next_;     ///< the next one in its lane, or `none`
+  Array<uint32_t> pending_;  ///< the nodes it still waits for, in sort()
+  Array<uint32_t> position_; ///< of a preparation, in an order by dependencies
+  Array<uint32_t> stack_;    ///< of nodes
+  Array<uint32_t> waited_;   ///< of a preparation: marks, see markWaited()
+  Array<uint32_t> marked_;   ///< of a preparation: see markBefore(); reader + 1
+  Array<uint32_t> firstUser_; ///< where in `users` those of a node begin
+  Array<uint32_t> users_;     ///< nodes that wait for it
+  Array<Write> writes_;       ///< by begin
+  Array<uint64_t> furthest_;  ///< the largest end of writes up to this one
 };
 
 } // namespace
@@ -128,41 +128,42 @@ private:
 static uint32_t size(const After *after) { return after ? after->size() : 0; }
 
 bool PlanVerifier::verifyNoPlan() {
-  if (numNodes != first || numSwitches)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lanes: found none, expected at least one for "
-                     "%u preparations and %u switches",
-                     number, numNodes - first, numSwitches);
-  for (uint32_t i = 0; i < first; ++i)
-    if (!verifyAfter({"operation", i}, afterOf(i), i, firstGpu))
+  if (numNodes_ != first_ || numSwitches_)
+    return fault_.set(
+        Fault::BadBundle,
+        "program %u: lanes: found none, expected at least one for "
+        "%u preparations and %u switches",
+        number_, numNodes_ - first_, numSwitches_);
+  for (uint32_t i = 0; i < first_; ++i)
+    if (!verifyAfter({"operation", i}, afterOf(i), i, firstGpu_))
       return false;
   return true;
 }
 
 bool PlanVerifier::verifyCounts() {
-  uint32_t lanes = numLanes + (gpu ? gpu->lanes()->size() : 0);
+  uint32_t lanes = numLanes_ + (gpu_ ? gpu_->lanes()->size() : 0);
   if (lanes > maxLanes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lanes: found %u, expected at most %u", number,
-                     lanes, maxLanes);
-  if (numNodes > maxOperations || numSwitches > maxOperations)
-    return fault.set(Fault::BadBundle,
-                     "program %u: found %u operations and %u switches, "
-                     "expected at most %u",
-                     number, numNodes, numSwitches, maxOperations);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lanes: found %u, expected at most %u",
+                      number_, lanes, maxLanes);
+  if (numNodes_ > maxOperations || numSwitches_ > maxOperations)
+    return fault_.set(Fault::BadBundle,
+                      "program %u: found %u operations and %u switches, "
+                      "expected at most %u",
+                      number_, numNodes_, numSwitches_, maxOperations);
   return true;
 }
 
 bool PlanVerifier::allocate() {
-  if (!laneOf.allocate(numNodes) || !background.allocate(numNodes) ||
-      !next.allocate(numNodes) || !pending.allocate(numNodes) ||
-      !position.allocate(numNodes) || !stack.allocate(numNodes) ||
-      !waited.allocate(numNodes) || !marked.allocate(numNodes) ||
-      !firstUser.allocate(size_t(numNodes) + 1))
-    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
-  for (uint32_t &lane : laneOf)
+  if (!laneOf_.allocate(numNodes_) || !background_.allocate(numNodes_) ||
+      !next_.allocate(numNodes_) || !pending_.allocate(numNodes_) ||
+      !position_.allocate(numNodes_) || !stack_.allocate(numNodes_) ||
+      !waited_.allocate(numNodes_) || !marked_.allocate(numNodes_) ||
+      !firstUser_.allocate(size_t(numNodes_) + 1))
+    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+  for (uint32_t &lane : laneOf_)
     lane = none;
-  for (uint32_t &node : next)
+  for (uint32_t &node : next_)
     node = none;
   return true;
 }
@@ -174,15 +175,17 @@ bool PlanVerifier::verifyAfter(Name name, const After *after, uint32_t executes,
   for (uint32_t i = 0; i < size(after); ++i) {
     uint32_t before = after->Get(i);
     if (before >= end)
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: after: found operation %u, expected "
-                       "less than %u",
-                       number, name.what, name.index, before, end);
-    if (before < first && before >= executes)
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: after: found execute %u, which does "
-                       "not run before it",
-                       number, name.what, name.index, before);
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: %s %u: after: found operation %u, expected "
+          "less than %u",
+          number_, name.what, name.index, before, end);
+    if (before < first_ && before >= executes)
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: %s %u: after: found execute %u, which does "
+          "not run before it",
+          number_, name.what, name.index, before);
   }
   return true;
 }
@@ -190,44 +193,44 @@ bool PlanVerifier::verifyAfter(Name name, const After *after, uint32_t executes,
 /// Checks all `after` and turns them round.
 bool PlanVerifier::verifyDependencies() {
   uint64_t edges = 0;
-  for (uint32_t node = 0; node < numNodes; ++node) {
+  for (uint32_t node = 0; node < numNodes_; ++node) {
     if (!verifyAfter({"operation", node}, afterOf(node),
-                     node < first ? node : 0,
-                     node < firstGpu ? firstGpu : numNodes))
+                     node < first_ ? node : 0,
+                     node < firstGpu_ ? firstGpu_ : numNodes_))
       return false;
     edges += size(afterOf(node));
     for (uint32_t i = 0; i < size(afterOf(node)); ++i) {
       uint32_t before = afterOf(node)->Get(i);
       if (before == node)
-        return fault.set(Fault::BadBundle,
-                         "program %u: operation %u: after: found itself",
-                         number, node);
-      ++firstUser[before];
+        return fault_.set(Fault::BadBundle,
+                          "program %u: operation %u: after: found itself",
+                          number_, node);
+      ++firstUser_[before];
     }
   }
-  for (uint32_t i = 0; i < numSwitches; ++i) {
-    const bundle::Switch *change = program->switches()->Get(i);
+  for (uint32_t i = 0; i < numSwitches_; ++i) {
+    const bundle::Switch *change = program_->switches()->Get(i);
     if (!verifyAfter({"switch", i}, change->replacement()->after(),
-                     change->operation(), firstGpu))
+                     change->operation(), firstGpu_))
       return false;
   }
-  for (uint32_t i = 0; gpu && i < gpu->stretches()->size(); ++i)
-    if (!verifyAfter({"gpu: stretch", i}, gpu->stretches()->Get(i)->after(), 0,
-                     numNodes))
+  for (uint32_t i = 0; gpu_ && i < gpu_->stretches()->size(); ++i)
+    if (!verifyAfter({"gpu: stretch", i}, gpu_->stretches()->Get(i)->after(), 0,
+                     numNodes_))
       return false;
-  if (!users.allocate(edges))
-    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
+  if (!users_.allocate(edges))
+    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
   // Counts become ends, and filling backwards makes them begins.
-  for (uint32_t i = 1; i <= numNodes; ++i)
-    firstUser[i] += firstUser[i - 1];
-  for (uint32_t node = numNodes; node-- > 0;)
+  for (uint32_t i = 1; i <= numNodes_; ++i)
+    firstUser_[i] += firstUser_[i - 1];
+  for (uint32_t node = numNodes_; node-- > 0;)
     for (uint32_t i = 0; i < size(afterOf(node)); ++i)
-      users[--firstUser[afterOf(node)->Get(i)]] = node;
+      users_[--firstUser_[afterOf(node)->Get(i)]] = node;
   return true;
 }
 
 bool PlanVerifier::verifyLanes() {
-  for (uint32_t lane = 0; lane < numLanes; ++lane)
+  for (uint32_t lane = 0; lane < numLanes_; ++lane)
     if (!verifyLane(lane))
       return false;
   return true;
@@ -235,21 +238,22 @@ bool PlanVerifier::verifyLanes() {
 
 /// Threads of the CPU work on them, beside those of the program.
 bool PlanVerifier::verifyGpuLanes() {
-  for (uint32_t i = 0; gpu && i < gpu->lanes()->size(); ++i) {
-    const bundle::Lane *lane = gpu->lanes()->Get(i);
+  for (uint32_t i = 0; gpu_ && i < gpu_->lanes()->size(); ++i) {
+    const bundle::Lane *lane = gpu_->lanes()->Get(i);
     if (lane->kind() != bundle::LaneKind_Prepare || lane->processor() != 0 ||
         size(lane->background()))
-      return fault.set(Fault::BadBundle,
-                       "program %u: gpu: lane %u: found kind %u, processor %u "
-                       "and %u in the background, expected Prepare, 0 and none",
-                       number, i, lane->kind(), lane->processor(),
-                       size(lane->background()));
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: gpu: lane %u: found kind %u, processor %u "
+          "and %u in the background, expected Prepare, 0 and none",
+          number_, i, lane->kind(), lane->processor(),
+          size(lane->background()));
     uint32_t last = none;
     for (uint32_t node : *lane->queue()) {
-      if (!place(numLanes + i, node, false))
+      if (!place(numLanes_ + i, node, false))
         return false;
       if (last != none)
-        next[last] = node;
+        next_[last] = node;
       last = node;
     }
   }
@@ -257,88 +261,88 @@ bool PlanVerifier::verifyGpuLanes() {
 }
 
 bool PlanVerifier::verifyPlaces() {
-  for (uint32_t node = first; node < numNodes; ++node)
-    if (laneOf[node] == none)
-      return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: found it in no lane, "
-                       "expected one",
-                       number, node);
+  for (uint32_t node = first_; node < numNodes_; ++node)
+    if (laneOf_[node] == none)
+      return fault_.set(Fault::BadBundle,
+                        "program %u: operation %u: found it in no lane, "
+                        "expected one",
+                        number_, node);
   return true;
 }
 
 bool PlanVerifier::verifyLane(uint32_t index) {
-  const bundle::Lane *lane = program->lanes()->Get(index);
-  if (lane->processor() >= program->processors()->size())
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: processor: found %u, expected less "
-                     "than %u",
-                     number, index, lane->processor(),
-                     program->processors()->size());
+  const bundle::Lane *lane = program_->lanes()->Get(index);
+  if (lane->processor() >= program_->processors()->size())
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lane %u: processor: found %u, expected less "
+                      "than %u",
+                      number_, index, lane->processor(),
+                      program_->processors()->size());
   if ((lane->kind() == bundle::LaneKind_Execute) != (index == 0))
-    return fault.set(
+    return fault_.set(
         Fault::BadBundle,
         "program %u: lane %u: kind: found %s, expected Execute for "
         "lane 0 and for no other",
-        number, index, bundle::EnumNameLaneKind(lane->kind()));
+        number_, index, bundle::EnumNameLaneKind(lane->kind()));
   uint32_t executes = 0, last = none;
   for (uint32_t i = 0; i < lane->queue()->size(); ++i) {
     uint32_t node = lane->queue()->Get(i);
     if (!verifyEntry(index, i, node, executes))
       return false;
     if (last != none)
-      next[last] = node;
+      next_[last] = node;
     last = node;
   }
-  if (index == 0 && executes != first)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane 0: found %u executes, expected all %u",
-                     number, executes, first);
+  if (index == 0 && executes != first_)
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lane 0: found %u executes, expected all %u",
+                      number_, executes, first_);
   for (uint32_t i = 0; lane->background() && i < lane->background()->size();
        ++i) {
     if (!place(index, lane->background()->Get(i), true))
       return false;
     uint32_t node = lane->background()->Get(i);
     if (last != none)
-      next[last] = node;
+      next_[last] = node;
     last = node;
   }
   return true;
 }
 
-bool PlanVerifier::verifyEntry(uint32_t lane, uint32_t entryNumber,
-                               uint32_t node, uint32_t &executes) {
-  if (node >= first)
+bool PlanVerifier::verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
+                               uint32_t &executes) {
+  if (node >= first_)
     return place(lane, node, false);
   if (lane != 0)
-    return fault.set(
+    return fault_.set(
         Fault::BadBundle,
         "program %u: lane %u: entry %u: found an execute, expected "
         "them in lane 0",
-        number, lane, entryNumber);
+        number_, lane, position);
   if (node != executes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane 0: entry %u: found operation %u, "
-                     "expected %u (each execute once, in order)",
-                     number, entryNumber, node, executes);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lane 0: entry %u: found operation %u, "
+                      "expected %u (each execute once, in order)",
+                      number_, position, node, executes);
   ++executes;
   return true;
 }
 
 bool PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
-  uint32_t begin = lane < numLanes ? first : firstGpu;
-  uint32_t end = lane < numLanes ? firstGpu : numNodes;
+  uint32_t begin = lane < numLanes_ ? first_ : firstGpu_;
+  uint32_t end = lane < numLanes_ ? firstGpu_ : numNodes_;
   if (node >= end || node < begin)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: found operation %u, expected a "
-                     "preparation, %u to %u",
-                     number, lane, node, begin, end - 1);
-  if (laneOf[node] != none)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: found operation %u, which is in "
-                     "lane %u already",
-                     number, lane, node, laneOf[node]);
-  laneOf[node] = lane;
-  background[node] = isBackground;
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lane %u: found operation %u, expected a "
+                      "preparation, %u to %u",
+                      number_, lane, node, begin, end - 1);
+  if (laneOf_[node] != none)
+    return fault_.set(Fault::BadBundle,
+                      "program %u: lane %u: found operation %u, which is in "
+                      "lane %u already",
+                      number_, lane, node, laneOf_[node]);
+  laneOf_[node] = lane;
+  background_[node] = isBackground;
   return true;
 }
 
@@ -346,27 +350,27 @@ bool PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
 /// are when there is a cycle, and `pending` is not zero for the rest.
 uint32_t PlanVerifier::sort(uint32_t begin, bool withLanes) {
   uint32_t depth = 0, done = 0;
-  for (uint32_t node = begin; node < numNodes; ++node)
-    pending[node] = size(afterOf(node));
+  for (uint32_t node = begin; node < numNodes_; ++node)
+    pending_[node] = size(afterOf(node));
   if (withLanes)
-    for (uint32_t node = begin; node < numNodes; ++node)
-      if (next[node] != none)
-        ++pending[next[node]];
-  for (uint32_t node = begin; node < numNodes; ++node)
-    if (pending[node] == 0)
-      stack[depth++] = node;
+    for (uint32_t node = begin; node < numNodes_; ++node)
+      if (next_[node] != none)
+        ++pending_[next_[node]];
+  for (uint32_t node = begin; node < numNodes_; ++node)
+    if (pending_[node] == 0)
+      stack_[depth++] = node;
   while (depth) {
-    uint32_t node = stack[--depth];
+    uint32_t node = stack_[--depth];
     auto release = [&](uint32_t user) {
-      if (user >= begin && --pending[user] == 0)
-        stack[depth++] = user;
+      if (user >= begin && --pending_[user] == 0)
+        stack_[depth++] = user;
     };
     if (!withLanes)
-      position[node] = done;
-    for (uint32_t i = firstUser[node]; i < firstUser[node + 1]; ++i)
-      release(users[i]);
-    if (withLanes && next[node] != none)
-      release(next[node]);
+      position_[node] = done;
+    for (uint32_t i = firstUser_[node]; i < firstUser_[node + 1]; ++i)
+      release(users_[i]);
+    if (withLanes && next_[node] != none)
+      release(next_[node]);
     ++done;
   }
   return done;
@@ -374,40 +378,41 @@ uint32_t PlanVerifier::sort(uint32_t begin, bool withLanes) {
 
 /// Preparations wait for preparations alone (artifact/Compatibility.h).
 bool PlanVerifier::verifyNoCycle() {
-  if (sort(first, false) == numNodes - first)
+  if (sort(first_, false) == numNodes_ - first_)
     return true;
-  uint32_t node = first;
-  while (pending[node] == 0)
+  uint32_t node = first_;
+  while (pending_[node] == 0)
     ++node;
-  return fault.set(Fault::BadBundle,
-                   "program %u: operation %u: after: found a cycle", number,
-                   node);
+  return fault_.set(Fault::BadBundle,
+                    "program %u: operation %u: after: found a cycle", number_,
+                    node);
 }
 
 bool PlanVerifier::verifyNoDeadlock() {
-  if (sort(0, true) == numNodes)
+  if (sort(0, true) == numNodes_)
     return true;
   uint32_t node = 0;
-  while (pending[node] == 0)
+  while (pending_[node] == 0)
     ++node;
-  return fault.set(Fault::BadBundle,
-                   "program %u: lanes: operation %u never starts: the order of "
-                   "the lanes and `after` form a cycle",
-                   number, node);
+  return fault_.set(
+      Fault::BadBundle,
+      "program %u: lanes: operation %u never starts: the order of "
+      "the lanes and `after` form a cycle",
+      number_, node);
 }
 
-/// What is done after the queues must not be needed by them. Lanes of a GPU
-/// hold nobody up, and may wait for it.
+/// The queues must not need preparations that are done after them. Lanes of a
+/// GPU hold nobody up, and may wait for those.
 bool PlanVerifier::verifyBackground() {
-  for (uint32_t node = 0; node < firstGpu; ++node) {
-    if (background[node])
+  for (uint32_t node = 0; node < firstGpu_; ++node) {
+    if (background_[node])
       continue;
     for (uint32_t i = 0; i < size(afterOf(node)); ++i)
-      if (background[afterOf(node)->Get(i)])
-        return fault.set(Fault::BadBundle,
-                         "program %u: operation %u: after: found operation %u "
-                         "of a background, expected one of a queue",
-                         number, node, afterOf(node)->Get(i));
+      if (background_[afterOf(node)->Get(i)])
+        return fault_.set(Fault::BadBundle,
+                          "program %u: operation %u: after: found operation %u "
+                          "of a background, expected one of a queue",
+                          number_, node, afterOf(node)->Get(i));
   }
   return true;
 }
@@ -427,13 +432,13 @@ static uint32_t numWritten(const bundle::Program *program,
 
 bool PlanVerifier::collectWrites() {
   size_t count = 0;
-  for (uint32_t node = first; node < firstGpu; ++node)
-    count += numWritten(program, operation(node));
-  if (!writes.allocate(count) || !furthest.allocate(count))
-    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
-  Write *write = writes.data();
-  for (uint32_t node = first; node < firstGpu; ++node)
-    for (uint32_t k = 0; k < numWritten(program, operation(node)); ++k) {
+  for (uint32_t node = first_; node < firstGpu_; ++node)
+    count += numWritten(program_, operation(node));
+  if (!writes_.allocate(count) || !furthest_.allocate(count))
+    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+  Write *write = writes_.data();
+  for (uint32_t node = first_; node < firstGpu_; ++node)
+    for (uint32_t k = 0; k < numWritten(program_, operation(node)); ++k) {
       const bundle::Operand *operand = operation(node)->operands()->Get(k);
       *write++ = {operand->offset(), operand->offset() + operand->size(), node};
     }
@@ -442,13 +447,13 @@ bool PlanVerifier::collectWrites() {
                               : a.preparation < b.preparation;
   };
   // Half the code of std::sort, and as good in the worst case.
-  std::make_heap(writes.begin(), writes.end(), before);
-  std::sort_heap(writes.begin(), writes.end(), before);
+  std::make_heap(writes_.begin(), writes_.end(), before);
+  std::sort_heap(writes_.begin(), writes_.end(), before);
   uint64_t end = 0;
   for (size_t i = 0; i < count; ++i)
-    furthest[i] = end = std::max(end, writes[i].end);
-  maxSteps =
-      leastSteps + stepsPerPart * (uint64_t(numNodes) + users.size() + count);
+    furthest_[i] = end = std::max(end, writes_[i].end);
+  maxSteps_ =
+      leastSteps + stepsPerPart * (uint64_t(numNodes_) + users_.size() + count);
   return true;
 }
 
@@ -456,16 +461,16 @@ bool PlanVerifier::collectWrites() {
 /// visit that returns false.
 template <typename Visit>
 bool PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
-  size_t i = std::upper_bound(furthest.begin(), furthest.end(), begin) -
-             furthest.begin();
-  for (; i < writes.size() && writes[i].begin < end; ++i) {
-    ++steps;
-    bool good = writes[i].end <= begin || visit(writes[i]);
-    // Then what a search found means nothing.
-    if (steps > maxSteps)
-      return fault.set(Fault::BadBundle,
-                       "program %u: preparations: too entangled to check",
-                       number);
+  size_t i = std::upper_bound(furthest_.begin(), furthest_.end(), begin) -
+             furthest_.begin();
+  for (; i < writes_.size() && writes_[i].begin < end; ++i) {
+    ++steps_;
+    bool good = writes_[i].end <= begin || visit(writes_[i]);
+    // Beyond the limit the result of a search means nothing.
+    if (steps_ > maxSteps_)
+      return fault_.set(Fault::BadBundle,
+                        "program %u: preparations: too entangled to check",
+                        number_);
     if (!good)
       return false;
   }
@@ -477,17 +482,17 @@ bool PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
 /// limit some lack the mark, which refuses the plan.
 void PlanVerifier::markBefore(uint32_t reader, uint32_t earliest) {
   uint32_t depth = 0;
-  stack[depth++] = reader;
+  stack_[depth++] = reader;
   while (depth) {
-    const After *after = afterOf(stack[--depth]);
+    const After *after = afterOf(stack_[--depth]);
     for (uint32_t i = 0; i < size(after); ++i) {
       uint32_t before = after->Get(i);
-      if (++steps > maxSteps)
+      if (++steps_ > maxSteps_)
         return;
-      if (marked[before] == reader + 1 || position[before] < earliest)
+      if (marked_[before] == reader + 1 || position_[before] < earliest)
         continue;
-      marked[before] = reader + 1;
-      stack[depth++] = before;
+      marked_[before] = reader + 1;
+      stack_[depth++] = before;
     }
   }
 }
@@ -504,23 +509,23 @@ bool PlanVerifier::arePartsOfOne(const Write &a, const Write &b) const {
 }
 
 /// Bytes have one writer: a runtime may write them again at any time, if the
-/// thread that was at it seems to have stopped. And what is read must have been
-/// written.
+/// thread that was at it seems to have stopped. And bytes that are read must
+/// have been written.
 bool PlanVerifier::verifyPreparations() {
-  for (const Write &write : writes)
+  for (const Write &write : writes_)
     if (!forEachWrite(write.begin, write.end, [&](const Write &other) {
           if (&write == &other || arePartsOfOne(write, other))
             return true;
-          return fault.set(
+          return fault_.set(
               Fault::BadBundle,
               "program %u: operations %u and %u: found both "
               "writing Prepared bytes at %" PRIu64 ", expected one",
-              number, std::min(write.preparation, other.preparation),
+              number_, std::min(write.preparation, other.preparation),
               std::max(write.preparation, other.preparation),
               std::max(write.begin, other.begin));
         }))
       return false;
-  for (uint32_t node = first; node < numNodes; ++node)
+  for (uint32_t node = first_; node < numNodes_; ++node)
     if (!verifyReader(node))
       return false;
   return true;
@@ -529,10 +534,10 @@ bool PlanVerifier::verifyPreparations() {
 /// Whether all that preparation `index` reads of Prepared was written by
 /// preparations that it waits for.
 bool PlanVerifier::verifyReader(uint32_t index) {
-  bool isGpu = index >= firstGpu;
+  bool isGpu = index >= firstGpu_;
   const bundle::Operation *reader = isGpu ? nullptr : operation(index);
   const auto *uploads = isGpu ? gpuPreparation(index)->uploads() : nullptr;
-  uint32_t begin = isGpu ? 0 : numWritten(program, reader);
+  uint32_t begin = isGpu ? 0 : numWritten(program_, reader);
   uint32_t end = !isGpu    ? reader->operands()->size()
                  : uploads ? uploads->size()
                            : 0;
@@ -549,7 +554,7 @@ bool PlanVerifier::verifyReader(uint32_t index) {
   uint32_t earliest = none;
   if (!forEachRead([&](uint32_t, uint64_t begin, uint64_t end) {
         return forEachWrite(begin, end, [&](const Write &write) {
-          earliest = std::min(earliest, position[write.preparation]);
+          earliest = std::min(earliest, position_[write.preparation]);
           return true;
         });
       }))
@@ -560,44 +565,44 @@ bool PlanVerifier::verifyReader(uint32_t index) {
     uint64_t covered = begin;
     if (!forEachWrite(begin, end, [&](const Write &write) {
           uint32_t writer = write.preparation;
-          if (marked[writer] == index + 1) {
+          if (marked_[writer] == index + 1) {
             if (write.begin <= covered)
               covered = std::max(covered, write.end);
             return true;
           }
-          return fault.set(Fault::BadBundle,
-                           "program %u: operation %u: operand %u: found "
-                           "Prepared bytes that operation %u writes, "
-                           "expected it in `after`",
-                           number, index, k, writer);
+          return fault_.set(Fault::BadBundle,
+                            "program %u: operation %u: operand %u: found "
+                            "Prepared bytes that operation %u writes, "
+                            "expected it in `after`",
+                            number_, index, k, writer);
         }))
       return false;
     return covered >= end ||
-           fault.set(Fault::BadBundle,
-                     "program %u: operation %u: operand %u: found Prepared "
-                     "bytes at %" PRIu64 " that no operation before it writes",
-                     number, index, k, covered);
+           fault_.set(Fault::BadBundle,
+                      "program %u: operation %u: operand %u: found Prepared "
+                      "bytes at %" PRIu64 " that no operation before it writes",
+                      number_, index, k, covered);
   });
 }
 
-/// Marks what `after` names and what that waits for with `mark`, unless it has
-/// a mark of all operations (1) or this one already.
+/// Marks the operations that `after` names, and those that they wait for, with
+/// `mark`, unless they have a mark of all operations (1) or this one already.
 void PlanVerifier::markWaited(const After *after, uint32_t mark) {
   uint32_t depth = 0;
   auto push = [&](const After *list) {
-    steps += size(list);
+    steps_ += size(list);
     for (uint32_t i = 0; i < size(list); ++i) {
       uint32_t before = list->Get(i);
       // An execute before it has been looked at itself.
-      if (before < first || waited[before] == 1 || waited[before] == mark)
+      if (before < first_ || waited_[before] == 1 || waited_[before] == mark)
         continue;
-      waited[before] = mark;
-      stack[depth++] = before;
+      waited_[before] = mark;
+      stack_[depth++] = before;
     }
   };
   push(after);
   while (depth)
-    push(afterOf(stack[--depth]));
+    push(afterOf(stack_[--depth]));
 }
 
 /// Whether all that `operation` reads of Prepared was written by preparations
@@ -611,33 +616,34 @@ bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
     uint64_t covered = operand->offset();
     uint64_t end = operand->offset() + operand->size();
     if (!forEachWrite(covered, end, [&](const Write &write) {
-          if (waited[write.preparation] != 1 &&
-              waited[write.preparation] != mark)
-            return fault.set(Fault::BadBundle,
-                             "program %u: %s %u: operand %u: found Prepared "
-                             "bytes that operation %u writes, expected it in "
-                             "`after` (it starts before its weights)",
-                             number, name.what, name.index, k,
-                             write.preparation);
+          if (waited_[write.preparation] != 1 &&
+              waited_[write.preparation] != mark)
+            return fault_.set(Fault::BadBundle,
+                              "program %u: %s %u: operand %u: found Prepared "
+                              "bytes that operation %u writes, expected it in "
+                              "`after` (it starts before its weights)",
+                              number_, name.what, name.index, k,
+                              write.preparation);
           if (write.begin <= covered)
             covered = std::max(covered, write.end);
           return true;
         }))
       return false;
     if (covered < end)
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: found Prepared bytes at "
-                       "%" PRIu64 " that nothing that it waits for writes "
-                       "(it starts before its weights)",
-                       number, name.what, name.index, k, covered);
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: %s %u: operand %u: found Prepared bytes at "
+          "%" PRIu64 " that nothing that it waits for writes "
+          "(it starts before its weights)",
+          number_, name.what, name.index, k, covered);
   }
   return true;
 }
 
-/// An execute starts after those before it, so it has waited for what they
-/// waited for.
+/// An execute starts after the executes before it, so it has waited for all
+/// that they waited for.
 bool PlanVerifier::verifyExecutes() {
-  for (uint32_t i = 0; i < first; ++i) {
+  for (uint32_t i = 0; i < first_; ++i) {
     markWaited(afterOf(i), 1);
     if (!verifyReads({"operation", i}, operation(i)))
       return false;
@@ -648,20 +654,21 @@ bool PlanVerifier::verifyExecutes() {
 /// A switch happens after a whole run.
 bool PlanVerifier::verifySwitches() {
   Array<bool> switched;
-  if (!switched.allocate(first))
-    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
-  for (uint32_t i = 0; i < numSwitches; ++i) {
-    const bundle::Switch *change = program->switches()->Get(i);
+  if (!switched.allocate(first_))
+    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+  for (uint32_t i = 0; i < numSwitches_; ++i) {
+    const bundle::Switch *change = program_->switches()->Get(i);
     if (switched[change->operation()])
-      return fault.set(Fault::BadBundle,
-                       "program %u: switch %u: operation: found %u, which an "
-                       "earlier switch replaces",
-                       number, i, change->operation());
+      return fault_.set(Fault::BadBundle,
+                        "program %u: switch %u: operation: found %u, which an "
+                        "earlier switch replaces",
+                        number_, i, change->operation());
     switched[change->operation()] = true;
     markWaited(change->replacement()->after(), i + 2);
-    if (steps > maxSteps)
-      return fault.set(Fault::BadBundle,
-                       "program %u: switches: too entangled to check", number);
+    if (steps_ > maxSteps_)
+      return fault_.set(Fault::BadBundle,
+                        "program %u: switches: too entangled to check",
+                        number_);
     if (!verifyReads({"switch", i}, change->replacement()))
       return false;
   }

@@ -1,9 +1,9 @@
 //===- PlanVerifier.h - Checks the plan of a program ------------*- C++ -*-===//
 //
-// What lanes may rely on: every index exists, nothing waits for itself, no
+// Lanes may rely on this: every index exists, nothing waits for itself, no
 // order of the lanes deadlocks, bytes of the session's Prepared memory are
 // written by one preparation alone (or by several that compute different tiles
-// of one grid), and whoever reads them has waited for it.
+// of one grid), and every reader has waited for them.
 // So a preparation may run at any time after those in its `after`, on any
 // thread, and even twice: stealing needs no further thought.
 //
@@ -20,10 +20,11 @@
 namespace nnv12::artifact {
 
 /// Checks lanes, dependencies and switches of `program`, number `number` of the
-/// bundle, whose single operations were found good, and those of what a GPU may
-/// take over of it (null: nothing), whose tables were found good.
-bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,
-                unsigned number, Fault &fault);
+/// bundle, whose single operations were found good, and those of its overlay
+/// `gpu` (null: none), whose tables were found good.
+[[nodiscard]] bool verifyPlan(const bundle::Program *program,
+                              const bundle::ProgramGpu *gpu, unsigned number,
+                              Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -1,4 +1,4 @@
-//===- ProgramView.h - What a program's tables come to ----------*- C++ -*-===//
+//===- ProgramView.h - Facts in a program's tables --------------*- C++ -*-===//
 #ifndef NNV12_ARTIFACT_PROGRAMVIEW_H
 #define NNV12_ARTIFACT_PROGRAMVIEW_H
 
@@ -55,7 +55,7 @@ inline bool isIn(const bundle::Program *program, const bundle::Operand *operand,
          program->memories()->Get(operand->index())->kind() == kind;
 }
 
-/// What runs the program's code: the CPU of the process.
+/// The processor that runs the program's code: the CPU of the process.
 inline const bundle::Processor *cpuOf(const bundle::Program *program) {
   return program->processors()->Get(0);
 }
@@ -71,7 +71,7 @@ inline const bundle::Overlays *overlaysIn(const bundle::Bundle *bundle,
       static_cast<const uint8_t *>(image) + segment->offset());
 }
 
-/// What a GPU may take over of a program; null where that is nothing.
+/// A GPU's part of a program; null where there is none.
 inline const bundle::ProgramGpu *overlayOf(const bundle::Overlays *overlays,
                                            const bundle::Program *program) {
   return overlays && program->overlay()

@@ -1,4 +1,4 @@
-//===- Sizes.cpp - How many bytes what a bundle names has -----------------===//
+//===- Sizes.cpp - Bytes of elements, operands and tensors ----------------===//
 #include "artifact/Sizes.h"
 
 #include "artifact/Bundle.h"

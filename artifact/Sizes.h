@@ -1,4 +1,4 @@
-//===- Sizes.h - How many bytes what a bundle names has ---------*- C++ -*-===//
+//===- Sizes.h - Bytes of elements, operands and tensors --------*- C++ -*-===//
 #ifndef NNV12_ARTIFACT_SIZES_H
 #define NNV12_ARTIFACT_SIZES_H
 

@@ -1,8 +1,8 @@
 //===- SmallFloat.h - Floats of eight bits and less -------------*- C++ -*-===//
 //
-// The table of ONNX's small floats, FLOAT8… and FLOAT4E2M1, and what their
-// codes mean. Import, constant folding, generated code and the tools all go by
-// it.
+// The table of ONNX's small floats, FLOAT8… and FLOAT4E2M1, and of the meaning
+// of their codes. Import, constant folding, generated code and the tools all go
+// by it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_SMALLFLOAT_H
@@ -22,9 +22,9 @@ namespace nnv12::artifact {
 struct SmallFloat {
   /// Which codes are no finite numbers.
   enum class Special : uint8_t {
-    Ieee,         ///< those with the largest exponent: infinities and NaNs
+    Ieee,         ///< the largest exponent: infinities and NaNs
     AllOnes,      ///< exponent and mantissa all ones: NaN; no infinities
-    NegativeZero, ///< what would be -0: NaN; no infinities
+    NegativeZero, ///< the code of -0: NaN; no infinities
     None          ///< none
   };
   /// To which of the two numbers around it a number goes. ONNX lets one choose
@@ -47,7 +47,7 @@ struct SmallFloat {
   constexpr uint8_t signBit() const {
     return isSigned ? static_cast<uint8_t>(1u << magnitudeBits()) : 0;
   }
-  /// Of the largest finite number.
+  /// The code of the largest finite number.
   constexpr uint8_t largest() const {
     uint8_t mask = magnitudeMask();
     return special == Special::Ieee
@@ -55,7 +55,7 @@ struct SmallFloat {
            : special == Special::AllOnes ? static_cast<uint8_t>(mask - 1)
                                          : mask;
   }
-  /// What NaN becomes: ONNX's reference makes it -0 where there is none.
+  /// The code of NaN: -0 in ONNX's reference where there is no NaN.
   constexpr uint8_t nan() const {
     return special == Special::Ieee
                ? static_cast<uint8_t>(largest() + 1 +
@@ -68,7 +68,7 @@ struct SmallFloat {
     return isSigned &&
            (special == Special::Ieee || special == Special::AllOnes);
   }
-  /// What a number that is too large becomes unless it saturates. The format
+  /// The code of a number that is too large, unless it saturates. The format
   /// without special codes always saturates.
   constexpr uint8_t overflow() const {
     return special == Special::Ieee   ? static_cast<uint8_t>(largest() + 1)
@@ -78,7 +78,7 @@ struct SmallFloat {
 
   /// The value of a code; exact. Bits above the sign do not matter.
   double decode(uint8_t code) const;
-  /// The code of a number, ties to even. What is out of range becomes the
+  /// The code of a number, ties to even. A number out of range becomes the
   /// largest number if it saturates, else infinity or NaN (overflow()); without
   /// a sign that goes for numbers below the smallest one as well.
   uint8_t encode(double value, bool saturate,

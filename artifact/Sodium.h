@@ -16,13 +16,15 @@
 namespace nnv12::artifact {
 
 /// True when `signature` is a valid one of `message` by `publicKey`.
-bool verifySignature(const uint8_t signature[64], const void *message,
-                     size_t size, const uint8_t publicKey[32], Fault &fault);
+[[nodiscard]] bool verifySignature(const uint8_t signature[64],
+                                   const void *message, size_t size,
+                                   const uint8_t publicKey[32], Fault &fault);
 
 /// Writes the public key that belongs to `seed` and, when `signature` is not
 /// null, the signature of `message`.
-bool signWithSeed(const uint8_t seed[32], const void *message, size_t size,
-                  uint8_t publicKey[32], uint8_t *signature, Fault &fault);
+[[nodiscard]] bool signWithSeed(const uint8_t seed[32], const void *message,
+                                size_t size, uint8_t publicKey[32],
+                                uint8_t *signature, Fault &fault);
 
 } // namespace nnv12::artifact
 

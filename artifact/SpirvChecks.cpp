@@ -1,4 +1,4 @@
-//===- SpirvChecks.cpp - What checks of SPIR-V are built on ---------------===//
+//===- SpirvChecks.cpp - The base of checks of SPIR-V ---------------------===//
 #include "artifact/SpirvChecks.h"
 
 #include <cstdarg>

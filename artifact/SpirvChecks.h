@@ -1,8 +1,8 @@
-//===- SpirvChecks.h - What checks of SPIR-V are built on -------*- C++ -*-===//
+//===- SpirvChecks.h - The base of checks of SPIR-V -------------*- C++ -*-===//
 //
-// A module's words, what is known of each id, and questions about types. What
-// checks them is built on top, a class on another: SpirvDeclarations,
-// SpirvFunctions, and SpirvVerifier, which begins with what comes first in a
+// A module's words, the facts about each id, and questions about types. The
+// checks are built on top, a class on another: SpirvDeclarations,
+// SpirvFunctions, and SpirvVerifier, which checks the first sections of a
 // module.
 //
 //===----------------------------------------------------------------------===//
@@ -18,9 +18,9 @@
 
 namespace nnv12::artifact {
 
-/// What an id is marked as.
+/// The marks of an id.
 enum SpirvMark : uint32_t {
-  // Decorations, which come before what they decorate.
+  // Decorations, which come before the id that they decorate.
   MarkSet = 1 << 0, ///< DescriptorSet 0
   MarkBinding = 1 << 1,
   MarkNonWritable = 1 << 2, ///< itself, or its member
@@ -43,18 +43,18 @@ enum SpirvMark : uint32_t {
   MarkEntered = 1 << 18 ///< a block that is no merge and no continue target
 };
 
-/// What is known of an id. All zero: nothing.
+/// The facts about an id. All zero: nothing is known.
 struct SpirvId {
   uint32_t at;     ///< word of its definition, or 0
   uint32_t marks;  ///< SpirvMark
   uint32_t number; ///< of a decoration; of a block, see SpirvFunctions.cpp
   uint16_t opcode; ///< of its definition
-  /// Of a value, its type; of a type, its component, element or pointee; of a
-  /// function, what it returns.
+  /// A value's type; a type's component, element or pointee; a function's
+  /// return type.
   uint16_t type;
   uint16_t block; ///< that computes the value; 0: outside of functions
   uint16_t root;  ///< of a pointer, the variable
-  // Of blocks, see SpirvFunctions.cpp.
+  // The facts of blocks, see SpirvFunctions.cpp.
   uint16_t targets[2], predecessors, depth, first, last;
   /// The n-th block of a list of its own lies in id n.
   uint16_t dominator;
@@ -99,20 +99,20 @@ protected:
   uint16_t glsl = 0;       ///< the id of GLSL.std.450
   uint16_t entryPoint = 0; ///< the function
 
-  /// Leaves. Of word `i` of the instruction "this|that" says
-  /// "word N: found this, expected that".
+  /// Leaves. "this|that" about word `i` of the instruction becomes "word N:
+  /// found this, expected that".
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   fail(uint32_t i, const char *format, ...);
 
-  // What word `i` has to be, and is where these return.
+  // When these return, word `i` is as it must be.
   /// An id below the bound.
   uint32_t idAt(uint32_t i);
   /// An id that was defined by `opcode`.
   uint32_t idOf(uint32_t i, spv::Op opcode, const char *what);
   /// A type of pointers, in word 1.
   uint32_t resultPointer();
-  /// An id that was not defined, which is now, as `type` of this instruction;
-  /// what decorates it must be in `decorations`.
+  /// Defines a new id, with `type` of this instruction; its decorations must be
+  /// in `decorations`.
   SpirvId &define(uint32_t i, uint32_t type, uint32_t decorations = 0);
 
   bool is(uint32_t id, spv::Op opcode) const {
@@ -156,7 +156,7 @@ protected:
   }
   /// Bits of a component of a number.
   uint32_t widthOf(uint32_t type) const { return part(scalarOf(type), 2); }
-  /// Bytes of a scalar or vector of numbers, and what std430 aligns it to.
+  /// Bytes of a scalar or vector of numbers, and its alignment in std430.
   uint32_t bytesOf(uint32_t type) const {
     return componentsOf(type) * widthOf(type) / 8;
   }

@@ -14,11 +14,11 @@ using spv::StorageClass;
 void SpirvDeclarations::declare() {
   switch (opcode()) {
   case Op::OpTypeVoid:
-    uniqueType(!std::exchange(hasVoid, true));
+    uniqueType(!std::exchange(hasVoid_, true));
     define(1, 0);
     return;
   case Op::OpTypeBool:
-    uniqueType(!std::exchange(hasBool, true));
+    uniqueType(!std::exchange(hasBool_, true));
     define(1, 0);
     return;
   case Op::OpTypeInt:
@@ -57,8 +57,8 @@ void SpirvDeclarations::declare() {
 }
 
 void SpirvDeclarations::finishDeclarations() {
-  if (shared != facts.shared)
-    fail(0, "%u bytes of workgroup memory|%u", shared, facts.shared);
+  if (shared_ != facts.shared)
+    fail(0, "%u bytes of workgroup memory|%u", shared_, facts.shared);
 }
 
 // Types.
@@ -83,8 +83,8 @@ void SpirvDeclarations::integerType() {
   if ((width != 8 && width != 16 && width != 32 && width != 64) || word(3))
     fail(2, "an integer of %u bits and signedness %u|8, 16, 32 or 64 and 0",
          width, word(3));
-  uniqueType(!(integers & width));
-  integers |= width;
+  uniqueType(!(integers_ & width));
+  integers_ |= width;
   uint64_t full = 0;
   if (width != 32)
     full = width == 8 ? SpirvInt8 : width == 16 ? SpirvInt16 : SpirvInt64;
@@ -96,8 +96,8 @@ void SpirvDeclarations::floatType() {
   uint32_t width = word(2);
   if (width != 16 && width != 32 && width != 64)
     fail(2, "a float of %u bits|16, 32 or 64", width);
-  uniqueType(!(floats & width));
-  floats |= width;
+  uniqueType(!(floats_ & width));
+  floats_ |= width;
   uint64_t full = 0;
   if (width != 32)
     full = width == 16 ? SpirvFloat16 : SpirvFloat64;
@@ -199,14 +199,14 @@ void SpirvDeclarations::pointerType() {
   bool isStored = storage != StorageClass::Function;
   if (!isGood || (isStored && !isWideEnough(storage, pointee)))
     fail(2,
-         "a pointer of storage class %u to type %u|a class of kernels and what "
-         "may lie there",
+         "a pointer of storage class %u to type %u|a class of kernels and a "
+         "type it allows",
          word(2), pointee);
   define(1, pointee);
 }
 
 void SpirvDeclarations::functionType() {
-  if (numFunctionTypes == mostFunctionTypes)
+  if (numFunctionTypes_ == mostFunctionTypes)
     fail(0, "another type of functions|at most %u", mostFunctionTypes);
   for (uint32_t i = 2; i < count; ++i) {
     uint32_t type = idAt(i);
@@ -216,12 +216,12 @@ void SpirvDeclarations::functionType() {
            "id %u|the type of a scalar or vector that is not for storage alone",
            type);
   }
-  for (uint32_t i = 0; i < numFunctionTypes; ++i) {
-    const uint32_t *other = words + functionTypes[i];
+  for (uint32_t i = 0; i < numFunctionTypes_; ++i) {
+    const uint32_t *other = words + functionTypes_[i];
     uniqueType(other[0] != word(0) ||
                !std::equal(other + 2, other + count, here + 2));
   }
-  functionTypes[numFunctionTypes++] = at();
+  functionTypes_[numFunctionTypes_++] = at();
   define(1, word(2));
 }
 
@@ -293,10 +293,10 @@ void SpirvDeclarations::specConstant() {
     fail(1, "a specialization constant of type %u|an integer of 32 bits", type);
   const SpirvId &id = define(2, type, MarkSpecId);
   if (!(id.marks & MarkSpecId) || id.number >= facts.numConstants ||
-      specialised & 1u << id.number)
+      specialised_ & 1u << id.number)
     fail(2, "a specialization constant with SpecId %u|one less than %u, once",
          id.number, facts.numConstants);
-  specialised |= 1u << id.number;
+  specialised_ |= 1u << id.number;
 }
 
 void SpirvDeclarations::undefined() {
@@ -342,10 +342,10 @@ void SpirvDeclarations::storageBuffer(SpirvId &id, uint32_t block) {
   if (!isBlock(block))
     fail(1, "a buffer of type %u|a block", block);
   if (!(id.marks & MarkSet) || !(id.marks & MarkBinding) ||
-      id.number >= facts.bindings || bindings & 1u << id.number)
+      id.number >= facts.bindings || bindings_ & 1u << id.number)
     fail(2, "a buffer at binding %u|one in set 0 less than %u, once", id.number,
          facts.bindings);
-  bindings |= 1u << id.number;
+  bindings_ |= 1u << id.number;
   id.marks |= ids[block].marks & MarkNonWritable;
   bool isWritten = facts.written & 1u << id.number;
   if (isWritten == bool(id.marks & MarkNonWritable))
@@ -356,9 +356,9 @@ void SpirvDeclarations::storageBuffer(SpirvId &id, uint32_t block) {
 }
 
 void SpirvDeclarations::pushConstants(uint32_t block) {
-  if (!isBlock(block) || hasPushConstants)
+  if (!isBlock(block) || hasPushConstants_)
     fail(1, "push constants of type %u|one block", block);
-  hasPushConstants = true;
+  hasPushConstants_ = true;
   uint32_t array = ids[block].type, length = 0;
   constantValue(part(array, 3), length);
   uint64_t bytes = uint64_t(length) * ids[array].number;
@@ -375,12 +375,12 @@ void SpirvDeclarations::input(const SpirvId &id, uint32_t pointee) {
                             BuiltIn(id.number)) != std::end(vectors);
   bool isIndex = id.number == uint32_t(BuiltIn::LocalInvocationIndex);
   if (!(id.marks & MarkBuiltIn) || !(isVector || isIndex) ||
-      builtIns & 1u << id.number)
+      builtIns_ & 1u << id.number)
     fail(2,
          "an input that is builtin %u|an invocation's or workgroup's place, "
          "once",
          id.number);
-  builtIns |= 1u << id.number;
+  builtIns_ |= 1u << id.number;
   if (isVector ? !isUint3(pointee) : !isInt32(pointee))
     fail(1, "type %u for builtin %u|%s of 32 bits", pointee, id.number,
          isVector ? "3 integers" : "an integer");
@@ -400,12 +400,12 @@ void SpirvDeclarations::workgroup(uint32_t pointee) {
   uint64_t stride =
       length > 1 ? alignment * ((bytesOf(type) + alignment - 1) / alignment)
                  : bytesOf(type);
-  uint64_t begin = (shared + alignment - 1) / alignment * alignment;
+  uint64_t begin = (shared_ + alignment - 1) / alignment * alignment;
   uint64_t total = begin + length * stride;
   if (total > facts.shared)
     fail(1, "%llu bytes of workgroup memory|%u",
          static_cast<unsigned long long>(total), facts.shared);
-  shared = uint32_t(total);
+  shared_ = uint32_t(total);
 }
 
 } // namespace nnv12::artifact

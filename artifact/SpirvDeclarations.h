@@ -54,12 +54,12 @@ private:
 
   static constexpr uint32_t mostFunctionTypes = 16;
 
-  bool hasVoid = false, hasBool = false, hasPushConstants = false;
-  uint32_t integers = 0, floats = 0; ///< declared: their widths, ored
-  uint32_t functionTypes[mostFunctionTypes];
-  uint32_t numFunctionTypes = 0;
-  uint32_t bindings = 0, builtIns = 0, specialised = 0; ///< a bit each
-  uint32_t shared = 0; ///< bytes of workgroup memory so far
+  bool hasVoid_ = false, hasBool_ = false, hasPushConstants_ = false;
+  uint32_t integers_ = 0, floats_ = 0; ///< declared: their widths, ored
+  uint32_t functionTypes_[mostFunctionTypes];
+  uint32_t numFunctionTypes_ = 0;
+  uint32_t bindings_ = 0, builtIns_ = 0, specialised_ = 0; ///< a bit each
+  uint32_t shared_ = 0; ///< bytes of workgroup memory so far
 };
 
 } // namespace nnv12::artifact

@@ -70,10 +70,10 @@ private:
   bool isResult(char letter, uint32_t type) const;
   bool isOperand(char letter, uint32_t type, uint32_t first) const;
 
-  // What word `i` has to be. These return its type.
+  // These check word `i`, and return its type.
   /// A value that is known here.
   uint32_t value(uint32_t i);
-  void valueOf(uint32_t i, uint32_t type);
+  void valueOf(uint32_t i, uint32_t expected);
   uint32_t vector(uint32_t i, uint32_t component);
   uint32_t pointer(uint32_t i);
 
@@ -101,26 +101,26 @@ private:
   static constexpr uint32_t mostNesting = 64;
   static constexpr uint16_t nowhere = 0xffff;
 
-  State state = State::Outside;
-  uint32_t current = 0; ///< function
-  uint32_t numParameters = 0;
-  bool isFirstBlock = false, hasReturned = false;
-  uint32_t block = 0;
-  bool isAtPhis = false, isAtVariables = false;
-  bool isMerged = false; ///< behind a merge instruction
+  State state_ = State::Outside;
+  uint32_t current_ = 0; ///< function
+  uint32_t numParameters_ = 0;
+  bool isFirstBlock_ = false, hasReturned_ = false;
+  uint32_t block_ = 0;
+  bool isAtPhis_ = false, isAtVariables_ = false;
+  bool isMerged_ = false; ///< behind a merge instruction
   /// Phis of the block whose operand of the loop's last block, `pendingBack`,
   /// is not known yet: the first one, which leads to the next by its
   /// targets[0].
-  uint16_t pendingPhis = 0, pendingBack = 0;
+  uint16_t pendingPhis_ = 0, pendingBack_ = 0;
 
-  uint32_t nesting = 0;
-  uint32_t region = 0, lastRegion = 0; ///< see label()
-  uint32_t numEntered = 0; ///< blocks branched to that did not come yet
+  uint32_t nesting_ = 0;
+  uint32_t region_ = 0, lastRegion_ = 0; ///< see label()
+  uint32_t numEntered_ = 0; ///< blocks branched to that did not come yet
 
-  uint16_t depth = 0; ///< of the list of dominators, in ids[].dominator
-  uint16_t numBlocks = 0;
+  uint16_t depth_ = 0; ///< of the list of dominators, in ids[].dominator
+  uint16_t numBlocks_ = 0;
 
-  Construct constructs[mostNesting]; ///< as many as `nesting`
+  Construct constructs_[mostNesting]; ///< as many as `nesting`
 };
 
 } // namespace nnv12::artifact

@@ -13,9 +13,9 @@ using Section = SpirvSection;
 constexpr uint8_t any = SpirvInstruction::any;
 } // namespace
 
-/// By number. What the compiler's lowering makes, and its serializer writes:
-/// no OpKill or OpUnreachable, no images, no atomics, no pointers but those of
-/// variables and of access chains into them, no lines and sources.
+/// By number. The compiler's lowering makes these, and its serializer writes
+/// them: no OpKill or OpUnreachable, no images, no atomics, no pointers but
+/// those of variables and of access chains into them, no lines and sources.
 static constexpr SpirvInstruction instructions[] = {
     {Op::OpUndef, Section::Declarations, 3, 3, ""},
     {Op::OpName, Section::Names, 3, any, ""},

@@ -1,4 +1,4 @@
-//===- SpirvInterface.h - What a bundle says of SPIR-V ----------*- C++ -*-===//
+//===- SpirvInterface.h - A bundle's claims about SPIR-V --------*- C++ -*-===//
 #ifndef NNV12_ARTIFACT_SPIRVINTERFACE_H
 #define NNV12_ARTIFACT_SPIRVINTERFACE_H
 
@@ -23,19 +23,19 @@ enum SpirvFeature : uint64_t {
   SpirvUniformAndStorageBuffer16 = 1 << 8
 };
 
-/// What Vulkan promises of any device, and what kernels keep to.
+/// Limits that Vulkan promises of any device, and that kernels keep to.
 constexpr uint32_t mostSpirvInvocations = 128;
 constexpr uint32_t mostSpirvPushWords = maxPushWords;
 constexpr uint32_t mostSpirvSharedBytes = maxShared;
-/// Where specialization constants give the size of workgroups; whoever makes
-/// the pipeline compares it with the device's own limit.
+/// The limit where specialization constants give the size of workgroups; the
+/// code that makes the pipeline compares it with the device's own.
 constexpr uint32_t mostSpecialisedInvocations = maxInvocations;
 /// A bit of `written` each.
 constexpr uint32_t mostSpirvBindings = maxBindings;
 constexpr uint32_t mostSpirvConstants = maxConstants;
 constexpr uint32_t mostSpirvWords = maxModuleWords;
 
-/// A module, and what the bundle says of it.
+/// A module, and the bundle's claims about it.
 struct SpirvInterface {
   const uint32_t *words;
   size_t numWords;

@@ -16,7 +16,7 @@ uint32_t SpirvFunctions::value(uint32_t i) {
   uint32_t id = idAt(i), type = typeOf(id);
   if (!type)
     fail(i, "id %u|a value", id);
-  if (!isKnown(id, block))
+  if (!isKnown(id, block_))
     fail(i, "id %u of block %u|one that is computed on every way to here", id,
          ids[id].block);
   return type;
@@ -28,7 +28,7 @@ void SpirvFunctions::valueOf(uint32_t i, uint32_t expected) {
     fail(i, "a value of type %u|type %u", type, expected);
 }
 
-/// Of components of that type.
+/// A vector whose components are of that type.
 uint32_t SpirvFunctions::vector(uint32_t i, uint32_t component) {
   uint32_t type = value(i);
   if (!is(type, Op::OpTypeVector) || ids[type].type != component)
@@ -47,7 +47,7 @@ uint32_t SpirvFunctions::resultType() {
 
 SpirvId &SpirvFunctions::result(uint32_t decorations) {
   SpirvId &id = define(2, word(1), decorations);
-  id.block = uint16_t(block);
+  id.block = uint16_t(block_);
   return id;
 }
 
@@ -191,7 +191,7 @@ void SpirvFunctions::controlBarrier() {
 // Memory.
 
 void SpirvFunctions::localVariable() {
-  if (!isAtVariables)
+  if (!isAtVariables_)
     fail(0, "a variable|it at the begin of a function");
   uint32_t pointer = resultPointer();
   if (storageOf(pointer) != StorageClass::Function ||

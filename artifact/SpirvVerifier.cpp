@@ -22,7 +22,8 @@ struct CapabilityRule {
   uint32_t feature;
 };
 constexpr CapabilityRule capabilityRules[] = {
-    // Shader implies it, and MLIR's serializer writes what is implied, too.
+    // Shader implies it, and MLIR's serializer writes implied capabilities,
+    // too.
     {Capability::Matrix, 0},
     {Capability::Shader, 0},
     {Capability::Int64, SpirvInt64},
@@ -91,8 +92,8 @@ private:
   SpirvId &mark(uint32_t i, SpirvMark mark);
   void end();
 
-  bool hasShader = false, hasMemoryModel = false;
-  const uint32_t *localSizeMode = nullptr; ///< the instruction
+  bool hasShader_ = false, hasMemoryModel_ = false;
+  const uint32_t *localSizeMode_ = nullptr; ///< the instruction
 };
 
 } // namespace
@@ -111,7 +112,7 @@ void SpirvVerifier::verifyAll() {
     if (found < section)
       fail(0, "opcode %u|it in an earlier section", unsigned(opcode()));
     section = found;
-    if (section > SpirvSection::MemoryModel && !hasMemoryModel)
+    if (section > SpirvSection::MemoryModel && !hasMemoryModel_)
       fail(0, "opcode %u|the memory model first", unsigned(opcode()));
     if (section == SpirvSection::Functions)
       compute();
@@ -165,7 +166,7 @@ void SpirvVerifier::prepare() {
 
 void SpirvVerifier::end() {
   count = 0;
-  if (!hasMemoryModel || !entryPoint || !localSizeMode)
+  if (!hasMemoryModel_ || !entryPoint || !localSizeMode_)
     fail(0, "the end of the module|a memory model, an entry point and its "
             "LocalSize");
   finishFunctions();
@@ -177,14 +178,14 @@ void SpirvVerifier::end() {
     localSize();
 }
 
-// What comes before types.
+// The sections before types.
 
 void SpirvVerifier::capability() {
   for (const CapabilityRule &rule : capabilityRules)
     if (uint32_t(rule.capability) == word(1) &&
         (rule.feature & ~facts.features) == 0) {
       declared |= rule.feature;
-      hasShader |= rule.capability == Capability::Shader;
+      hasShader_ |= rule.capability == Capability::Shader;
       return;
     }
   fail(1, "capability %u|Shader or one of the features 0x%llx", word(1),
@@ -210,15 +211,15 @@ void SpirvVerifier::extendedInstructions() {
   glsl = uint16_t(word(1));
 }
 
-/// Behind all capabilities and extensions, so what they need of one another is
-/// checked here.
+/// It comes behind all capabilities and extensions, so this is the place to
+/// check their needs of one another.
 void SpirvVerifier::memoryModel() {
-  if (hasMemoryModel || word(1) != uint32_t(spv::AddressingModel::Logical) ||
+  if (hasMemoryModel_ || word(1) != uint32_t(spv::AddressingModel::Logical) ||
       word(2) != uint32_t(spv::MemoryModel::GLSL450))
     fail(0, "addressing %u and memory model %u|Logical and GLSL450, once",
          word(1), word(2));
-  hasMemoryModel = true;
-  if (!hasShader)
+  hasMemoryModel_ = true;
+  if (!hasShader_)
     fail(0, "no capability Shader|it");
   bool is13 = version >= spirvVersion13;
   uint32_t needed = (declared & storage8 ? uint32_t(Storage8) : 0u) |
@@ -243,11 +244,11 @@ void SpirvVerifier::onlyEntryPoint() {
 }
 
 void SpirvVerifier::executionMode() {
-  if (localSizeMode || word(1) != entryPoint ||
+  if (localSizeMode_ || word(1) != entryPoint ||
       word(2) != uint32_t(spv::ExecutionMode::LocalSize) || count != 6)
     fail(0, "execution mode %u of id %u|LocalSize of the entry point, once",
          word(2), word(1));
-  localSizeMode = here;
+  localSizeMode_ = here;
   for (uint32_t i = 3; i < 6; ++i)
     if (word(i) == 0)
       fail(i, "a local size of 0|1 at least");
@@ -255,7 +256,7 @@ void SpirvVerifier::executionMode() {
 
 /// A constant WorkgroupSize would be in force instead.
 void SpirvVerifier::localSize() {
-  here = localSizeMode;
+  here = localSizeMode_;
   uint32_t invocations = 1;
   for (uint32_t i = 3; i < 6; ++i) {
     if (word(i) != facts.local[i - 3])

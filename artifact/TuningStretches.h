@@ -21,7 +21,7 @@ constexpr uint32_t idleDispatches = 257;
 /// input, so that it is in a CPU's cache.
 constexpr uint32_t firstInStretch = 2, inStretch = 3;
 constexpr uint64_t inBytes = 1 << 19;
-/// What is handed back.
+/// The stretch that hands back.
 constexpr uint32_t backStretch = 4;
 /// From here on kernels.
 constexpr uint32_t firstKernelStretch = 5;

@@ -20,12 +20,12 @@ class MetadataVerifier {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
                    Fault &fault)
-      : bundle(bundle), fileSize(fileSize), fault(fault) {}
+      : bundle_(bundle), fileSize_(fileSize), fault_(fault) {}
 
   bool verify() {
-    return isUnderstood(bundle, fault) &&
-           verifyTensors(bundle->inputs(), "input") &&
-           verifyTensors(bundle->outputs(), "output") && verifySegments() &&
+    return isUnderstood(bundle_, fault_) &&
+           verifyTensors(bundle_->inputs(), "input") &&
+           verifyTensors(bundle_->outputs(), "output") && verifySegments() &&
            verifyPrograms() && verifyProperties();
   }
 
@@ -51,9 +51,9 @@ private:
   bool verifySwitch(const bundle::Program *program, unsigned number,
                     unsigned index);
 
-  const bundle::Bundle *bundle;
-  uint64_t fileSize;
-  Fault &fault;
+  const bundle::Bundle *bundle_;
+  uint64_t fileSize_;
+  Fault &fault_;
 };
 
 } // namespace
@@ -63,21 +63,21 @@ bool MetadataVerifier::verifyTensors(const TensorList *tensors,
   for (unsigned i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
     if (tensor->shape()->size() > maxRank)
-      return fault.set(Fault::BadBundle,
-                       "%s %u: rank: found %u, expected at most %u", what, i,
-                       tensor->shape()->size(), maxRank);
+      return fault_.set(Fault::BadBundle,
+                        "%s %u: rank: found %u, expected at most %u", what, i,
+                        tensor->shape()->size(), maxRank);
     // A zero extent does not excuse absurd ones: their product without it must
     // be sane too, which also keeps strides from overflowing.
     uint64_t bytes = elementSize(tensor->type());
     for (int64_t extent : *tensor->shape()) {
       if (extent < 0 || uint64_t(extent) > maxBytes)
-        return fault.set(Fault::BadBundle,
-                         "%s %u: shape: found an extent of %" PRId64
-                         ", expected 0 to 2^46",
-                         what, i, extent);
+        return fault_.set(Fault::BadBundle,
+                          "%s %u: shape: found an extent of %" PRId64
+                          ", expected 0 to 2^46",
+                          what, i, extent);
       if (extent && bytes > maxBytes / uint64_t(extent))
-        return fault.set(Fault::BadBundle,
-                         "%s %u: shape: found more than 2^46 bytes", what, i);
+        return fault_.set(Fault::BadBundle,
+                          "%s %u: shape: found more than 2^46 bytes", what, i);
       bytes *= extent ? uint64_t(extent) : 1;
     }
   }
@@ -87,28 +87,28 @@ bool MetadataVerifier::verifyTensors(const TensorList *tensors,
 /// Segments that lie in one file and share nothing are no larger than it: all
 /// of them can be hashed in one go over it.
 bool MetadataVerifier::verifySegments() {
-  uint64_t left = fileSize;
-  for (unsigned i = 0; i < bundle->segments()->size(); ++i) {
-    const bundle::Segment *segment = bundle->segments()->Get(i);
+  uint64_t left = fileSize_;
+  for (unsigned i = 0; i < bundle_->segments()->size(); ++i) {
+    const bundle::Segment *segment = bundle_->segments()->Get(i);
     if (segment->offset() % segmentAlignment)
-      return fault.set(Fault::BadBundle,
-                       "segment %u: offset: found %" PRIu64
-                       ", expected a multiple of %" PRIu64,
-                       i, segment->offset(), segmentAlignment);
-    if (!fits(segment->offset(), segment->size(), fileSize))
-      return fault.set(Fault::BadBundle,
-                       "segment %u: found %" PRIu64 " bytes at %" PRIu64
-                       ", expected them inside the file's %" PRIu64,
-                       i, segment->size(), segment->offset(), fileSize);
+      return fault_.set(Fault::BadBundle,
+                        "segment %u: offset: found %" PRIu64
+                        ", expected a multiple of %" PRIu64,
+                        i, segment->offset(), segmentAlignment);
+    if (!fits(segment->offset(), segment->size(), fileSize_))
+      return fault_.set(Fault::BadBundle,
+                        "segment %u: found %" PRIu64 " bytes at %" PRIu64
+                        ", expected them inside the file's %" PRIu64,
+                        i, segment->size(), segment->offset(), fileSize_);
     if (segment->digest()->size() != sizeof(Digest))
-      return fault.set(Fault::BadBundle,
-                       "segment %u: digest: found %u bytes, expected %zu", i,
-                       segment->digest()->size(), sizeof(Digest));
+      return fault_.set(Fault::BadBundle,
+                        "segment %u: digest: found %u bytes, expected %zu", i,
+                        segment->digest()->size(), sizeof(Digest));
     if (segment->size() > left)
-      return fault.set(Fault::BadBundle,
-                       "segment %u: found more bytes in segments than the "
-                       "file's %" PRIu64 ", expected them not to overlap",
-                       i, fileSize);
+      return fault_.set(Fault::BadBundle,
+                        "segment %u: found more bytes in segments than the "
+                        "file's %" PRIu64 ", expected them not to overlap",
+                        i, fileSize_);
     left -= segment->size();
   }
   return true;
@@ -116,67 +116,67 @@ bool MetadataVerifier::verifySegments() {
 
 /// Any text will do. Keys in order are each there once.
 bool MetadataVerifier::verifyProperties() {
-  const auto *list = bundle->properties();
+  const auto *list = bundle_->properties();
   if (!list)
     return true;
   if (list->size() > maxProperties)
-    return fault.set(Fault::BadBundle,
-                     "properties: found %u, expected at most %u", list->size(),
-                     maxProperties);
+    return fault_.set(Fault::BadBundle,
+                      "properties: found %u, expected at most %u", list->size(),
+                      maxProperties);
   const char *last = "";
   for (unsigned i = 0; i < list->size(); ++i) {
     const char *key = list->Get(i)->key()->c_str();
     if (strcmp(last, key) >= 0)
-      return fault.set(Fault::BadBundle,
-                       "property %u: key: found one that is empty, or not "
-                       "behind that before it",
-                       i);
+      return fault_.set(Fault::BadBundle,
+                        "property %u: key: found one that is empty, or not "
+                        "behind that before it",
+                        i);
     last = key;
   }
   return true;
 }
 
 bool MetadataVerifier::verifyPrograms() {
-  if (bundle->programs()->size() == 0)
-    return fault.set(Fault::BadBundle,
-                     "programs: found none, expected at least one");
+  if (bundle_->programs()->size() == 0)
+    return fault_.set(Fault::BadBundle,
+                      "programs: found none, expected at least one");
   // One that nobody here can run is not looked at.
   Fault why, later;
   unsigned understood = 0;
-  for (unsigned i = 0; i < bundle->programs()->size(); ++i) {
+  for (unsigned i = 0; i < bundle_->programs()->size(); ++i) {
     Fault &reason = why.code == Fault::None ? why : later;
-    if (!isUnderstood(bundle->programs()->Get(i), i, reason))
+    if (!isUnderstood(bundle_->programs()->Get(i), i, reason))
       continue;
-    if (!verifyProgram(bundle->programs()->Get(i), i))
+    if (!verifyProgram(bundle_->programs()->Get(i), i))
       return false;
     ++understood;
   }
-  return understood || fault.set(why.code,
-                                 "programs: found none of %u that this reader "
-                                 "knows all of: %.300s",
-                                 bundle->programs()->size(), why.text);
+  return understood || fault_.set(why.code,
+                                  "programs: found none of %u that this reader "
+                                  "knows all of: %.300s",
+                                  bundle_->programs()->size(), why.text);
 }
 
 bool MetadataVerifier::verifyProcessors(const bundle::Program *program,
                                         unsigned number) {
   if (program->processors()->size() == 0)
-    return fault.set(Fault::BadBundle,
-                     "program %u: processors: found none, expected one",
-                     number);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: processors: found none, expected one",
+                      number);
   const bundle::Processor *cpu = cpuOf(program);
   uint32_t code = cpu->code();
-  if (code >= bundle->segments()->size() ||
-      bundle->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
-    return fault.set(Fault::BadBundle,
-                     "program %u: code: found %u, expected a code segment",
-                     number, code);
-  uint64_t offset = bundle->segments()->Get(code)->offset();
+  if (code >= bundle_->segments()->size() ||
+      bundle_->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
+    return fault_.set(Fault::BadBundle,
+                      "program %u: code: found %u, expected a code segment",
+                      number, code);
+  uint64_t offset = bundle_->segments()->Get(code)->offset();
   uint64_t alignment = codeAlignment(cpu->architecture()->c_str());
   if (offset % alignment)
-    return fault.set(Fault::BadBundle,
-                     "program %u: code: found segment %u at %" PRIu64
-                     ", expected a multiple of %" PRIu64,
-                     number, code, offset, alignment);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: code: found segment %u at %" PRIu64
+                      ", expected a multiple of %" PRIu64,
+                      number, code, offset, alignment);
   return true;
 }
 
@@ -185,24 +185,24 @@ bool MetadataVerifier::verifyMemories(const bundle::Program *program,
   for (unsigned i = 0; i < program->memories()->size(); ++i) {
     const bundle::Memory *memory = program->memories()->Get(i);
     if (memory->processor() >= program->processors()->size())
-      return fault.set(Fault::BadBundle,
-                       "program %u: memory %u: processor: found %u, expected "
-                       "less than %u",
-                       number, i, memory->processor(),
-                       program->processors()->size());
+      return fault_.set(Fault::BadBundle,
+                        "program %u: memory %u: processor: found %u, expected "
+                        "less than %u",
+                        number, i, memory->processor(),
+                        program->processors()->size());
     if (memory->size() > maxBytes)
-      return fault.set(Fault::BadBundle,
-                       "program %u: memory %u (%s): found %" PRIu64
-                       " bytes, expected at most 2^46",
-                       number, i, bundle::EnumNameMemoryKind(memory->kind()),
-                       memory->size());
+      return fault_.set(Fault::BadBundle,
+                        "program %u: memory %u (%s): found %" PRIu64
+                        " bytes, expected at most 2^46",
+                        number, i, bundle::EnumNameMemoryKind(memory->kind()),
+                        memory->size());
     uint64_t alignment = memory->alignment();
     if (alignment == 0 || (alignment & (alignment - 1)))
-      return fault.set(Fault::BadBundle,
-                       "program %u: memory %u (%s): alignment: found %" PRIu64
-                       ", expected a power of two",
-                       number, i, bundle::EnumNameMemoryKind(memory->kind()),
-                       alignment);
+      return fault_.set(Fault::BadBundle,
+                        "program %u: memory %u (%s): alignment: found %" PRIu64
+                        ", expected a power of two",
+                        number, i, bundle::EnumNameMemoryKind(memory->kind()),
+                        alignment);
   }
   return true;
 }
@@ -219,12 +219,12 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
     const bundle::Operation *operation = program->operations()->Get(i);
     bool isExecute = operation->kind() == bundle::OperationKind_Execute;
     if (isExecute && !inExecutes)
-      return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: kind: found an Execute "
-                       "behind a %s, expected executes first",
-                       number, i,
-                       bundle::EnumNameOperationKind(
-                           program->operations()->Get(i - 1)->kind()));
+      return fault_.set(Fault::BadBundle,
+                        "program %u: operation %u: kind: found an Execute "
+                        "behind a %s, expected executes first",
+                        number, i,
+                        bundle::EnumNameOperationKind(
+                            program->operations()->Get(i - 1)->kind()));
     inExecutes = isExecute;
     if (!verifyOperation(program, number, "operation", i, operation) ||
         !verifyStorage(number, i, operation) ||
@@ -234,7 +234,7 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
   for (unsigned i = 0; i < numSwitches(program); ++i)
     if (!verifySwitch(program, number, i))
       return false;
-  return verifyPlan(program, /*gpu=*/nullptr, number, fault);
+  return verifyPlan(program, /*gpu=*/nullptr, number, fault_);
 }
 
 /// Whether the pieces of a cut share out `length` positions, none of them
@@ -248,7 +248,7 @@ static bool sharesOut(uint64_t length, const bundle::TileCut *cut) {
          count - 1 <= (length - 1) / size && count * size >= length;
 }
 
-/// What is wrong with the boxes of a kernel of `tiles` tiles; null: nothing.
+/// The first fault of the boxes of a kernel of `tiles` tiles; null: none.
 static const char *findWrong(const bundle::TileMap *map, uint64_t tiles) {
   uint32_t rank = map->axes()->size();
   if (rank > maxRank)
@@ -294,58 +294,58 @@ bool MetadataVerifier::verifyKernel(const bundle::Program *program,
                                     unsigned number, unsigned index) {
   const bundle::Kernel *kernel = program->kernels()->Get(index);
   if (kernel->processor() >= program->processors()->size())
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: processor: found %u, expected "
-                     "less than %u",
-                     number, index, kernel->processor(),
-                     program->processors()->size());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: processor: found %u, expected "
+                      "less than %u",
+                      number, index, kernel->processor(),
+                      program->processors()->size());
   const bundle::Processor *cpu = cpuOf(program);
-  uint64_t codeSize = bundle->segments()->Get(cpu->code())->size();
+  uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
   if (kernel->entry() >= codeSize)
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: entry: found %u, expected less "
-                     "than the code's %" PRIu64 " bytes",
-                     number, index, kernel->entry(), codeSize);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: entry: found %u, expected less "
+                      "than the code's %" PRIu64 " bytes",
+                      number, index, kernel->entry(), codeSize);
   // The only instruction alignment that matters to us; x86-64 has none.
   if (kernel->entry() % 4 &&
       strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: entry: found %u, expected a "
-                     "multiple of 4",
-                     number, index, kernel->entry());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: entry: found %u, expected a "
+                      "multiple of 4",
+                      number, index, kernel->entry());
   if (kernel->outputs() > kernel->operands())
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: outputs: found %u, expected at "
-                     "most its %u operands",
-                     number, index, kernel->outputs(), kernel->operands());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: outputs: found %u, expected at "
+                      "most its %u operands",
+                      number, index, kernel->outputs(), kernel->operands());
   if (kernel->scratch() > maxScratch)
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: scratch: found %" PRIu64
-                     " bytes, expected at most 2^30",
-                     number, index, kernel->scratch());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: scratch: found %" PRIu64
+                      " bytes, expected at most 2^30",
+                      number, index, kernel->scratch());
   if (kernel->tiles() > maxTiles)
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: tiles: found %" PRIu64
-                     ", expected at most 2^31",
-                     number, index, kernel->tiles());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: tiles: found %" PRIu64
+                      ", expected at most 2^31",
+                      number, index, kernel->tiles());
   if (kernel->fingerprint() && kernel->fingerprint()->size() &&
       kernel->fingerprint()->size() != sizeof(Digest))
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: fingerprint: found %u bytes, "
-                     "expected none or %zu",
-                     number, index, kernel->fingerprint()->size(),
-                     sizeof(Digest));
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: fingerprint: found %u bytes, "
+                      "expected none or %zu",
+                      number, index, kernel->fingerprint()->size(),
+                      sizeof(Digest));
   uint32_t maps = kernel->maps() ? kernel->maps()->size() : 0;
   if (maps && maps != kernel->outputs())
-    return fault.set(Fault::BadBundle,
-                     "program %u: kernel %u: maps: found %u, expected none or "
-                     "one for each of %u outputs",
-                     number, index, maps, kernel->outputs());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: kernel %u: maps: found %u, expected none or "
+                      "one for each of %u outputs",
+                      number, index, maps, kernel->outputs());
   for (uint32_t i = 0; i < maps; ++i)
     if (const char *wrong = findWrong(kernel->maps()->Get(i), kernel->tiles()))
-      return fault.set(Fault::BadBundle,
-                       "program %u: kernel %u: tile map %u: %s", number, index,
-                       i, wrong);
+      return fault_.set(Fault::BadBundle,
+                        "program %u: kernel %u: tile map %u: %s", number, index,
+                        i, wrong);
   return true;
 }
 
@@ -359,7 +359,7 @@ enum Place : unsigned {
   anyPlace = ~0u
 };
 
-/// Of an operand whose space and index are verified.
+/// The place of an operand whose space and index are verified.
 static Place placeOf(const bundle::Program *program,
                      const bundle::Operand *operand) {
   switch (operand->space()) {
@@ -410,58 +410,59 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
   const StageRule &rule = stageRules[operation->kind()];
   bool hasKernel = rule.operands == 0;
   if (hasKernel && operation->kernel() >= program->kernels()->size())
-    return fault.set(Fault::BadBundle,
-                     "program %u: %s %u: kernel: found %u, expected less than "
-                     "%u",
-                     number, what, index, operation->kernel(),
-                     program->kernels()->size());
+    return fault_.set(Fault::BadBundle,
+                      "program %u: %s %u: kernel: found %u, expected less than "
+                      "%u",
+                      number, what, index, operation->kernel(),
+                      program->kernels()->size());
   const bundle::Kernel *kernel =
       hasKernel ? program->kernels()->Get(operation->kernel()) : nullptr;
   uint32_t operands = kernel ? kernel->operands() : rule.operands;
   uint32_t written = kernel ? kernel->outputs() : rule.written;
   if (operation->operands()->size() != operands)
-    return fault.set(Fault::BadBundle,
-                     "program %u: %s %u: operands: found %u, expected the "
-                     "%s's %u",
-                     number, what, index, operation->operands()->size(),
-                     kernel ? "kernel" : "stage", operands);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: %s %u: operands: found %u, expected the "
+                      "%s's %u",
+                      number, what, index, operation->operands()->size(),
+                      kernel ? "kernel" : "stage", operands);
   uint64_t tiles = !kernel ? 0 : kernel->tiles() ? kernel->tiles() : maxTiles;
   if (operation->tile_begin() > operation->tile_end() ||
       operation->tile_end() > tiles)
-    return fault.set(Fault::BadBundle,
-                     "program %u: %s %u: tiles: found %" PRIu64 " to %" PRIu64
-                     ", expected a range of at most %" PRIu64,
-                     number, what, index, operation->tile_begin(),
-                     operation->tile_end(), tiles);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: %s %u: tiles: found %" PRIu64 " to %" PRIu64
+                      ", expected a range of at most %" PRIu64,
+                      number, what, index, operation->tile_begin(),
+                      operation->tile_end(), tiles);
   for (unsigned i = 0; i < operands; ++i) {
     const bundle::Operand *operand = operation->operands()->Get(i);
     const char *space = spaceName(program, operand);
     uint64_t size;
-    if (!spaceSize(bundle, program, operand, size))
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: found %s %u, which does "
-                       "not exist",
-                       number, what, index, i, space, operand->index());
+    if (!spaceSize(bundle_, program, operand, size))
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: %s %u: operand %u: found %s %u, which does "
+          "not exist",
+          number, what, index, i, space, operand->index());
     bool isWritten = i < written;
     if (!((isWritten ? rule.writes : rule.reads) & placeOf(program, operand)))
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: found a %s %s, expected "
-                       "%s",
-                       number, what, index, i,
-                       isWritten ? "write to" : "read of", space,
-                       isWritten ? rule.writesText : rule.readsText);
+      return fault_.set(
+          Fault::BadBundle,
+          "program %u: %s %u: operand %u: found a %s %s, expected "
+          "%s",
+          number, what, index, i, isWritten ? "write to" : "read of", space,
+          isWritten ? rule.writesText : rule.readsText);
     if (!fits(operand->offset(), operand->size(), size))
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: found %" PRIu64
-                       " bytes at %" PRIu64
-                       ", expected them inside the %" PRIu64 " of %s %u",
-                       number, what, index, i, operand->size(),
-                       operand->offset(), size, space, operand->index());
+      return fault_.set(Fault::BadBundle,
+                        "program %u: %s %u: operand %u: found %" PRIu64
+                        " bytes at %" PRIu64
+                        ", expected them inside the %" PRIu64 " of %s %u",
+                        number, what, index, i, operand->size(),
+                        operand->offset(), size, space, operand->index());
   }
   return true;
 }
 
-/// Of a decode: how its bytes are stored.
+/// Checks a decode's facts about its stored bytes.
 bool MetadataVerifier::verifyStorage(unsigned number, unsigned index,
                                      const bundle::Operation *operation) {
   if (operation->kind() != bundle::OperationKind_Decode)
@@ -470,22 +471,23 @@ bool MetadataVerifier::verifyStorage(unsigned number, unsigned index,
   uint8_t planes = operation->planes();
   if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
       size % planes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: planes: found %u for %" PRIu64
-                     " bytes, expected 1, 2, 4 or 8, and whole elements",
-                     number, index, planes, size);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: operation %u: planes: found %u for %" PRIu64
+                      " bytes, expected 1, 2, 4 or 8, and whole elements",
+                      number, index, planes, size);
   uint64_t stored = operation->operands()->Get(1)->size();
   if (operation->codec() == bundle::Codec_Stored && stored != size)
-    return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: found %" PRIu64
-                     " stored bytes, expected the %" PRIu64 " of its operand 0",
-                     number, index, stored, size);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: operation %u: found %" PRIu64
+                      " stored bytes, expected the %" PRIu64
+                      " of its operand 0",
+                      number, index, stored, size);
   // No frame is empty, so that one that could not be made cannot pass for one.
   if (stored == 0 && size != 0)
-    return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: found 0 stored bytes, "
-                     "expected a frame of %" PRIu64,
-                     number, index, size);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: operation %u: found 0 stored bytes, "
+                      "expected a frame of %" PRIu64,
+                      number, index, size);
   return true;
 }
 
@@ -498,10 +500,10 @@ bool MetadataVerifier::verifyLastReader(unsigned number, const char *what,
       (mayBe && operation->operands()->size() > 1 &&
        operation->operands()->Get(1)->space() == bundle::Space_Weights))
     return true;
-  return fault.set(Fault::BadBundle,
-                   "program %u: %s %u: last_reader: found it set, expected it "
-                   "of a decode or transform of Weights alone",
-                   number, what, index);
+  return fault_.set(Fault::BadBundle,
+                    "program %u: %s %u: last_reader: found it set, expected it "
+                    "of a decode or transform of Weights alone",
+                    number, what, index);
 }
 
 bool MetadataVerifier::verifySwitch(const bundle::Program *program,
@@ -509,17 +511,17 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
   const bundle::Switch *change = program->switches()->Get(index);
   uint32_t executes = numExecutes(program);
   if (change->operation() >= executes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: switch %u: operation: found %u, expected an "
-                     "execute, less than %u",
-                     number, index, change->operation(), executes);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: switch %u: operation: found %u, expected an "
+                      "execute, less than %u",
+                      number, index, change->operation(), executes);
   const bundle::Operation *operation = change->replacement();
   if (operation->kind() != bundle::OperationKind_Execute)
-    return fault.set(Fault::BadBundle,
-                     "program %u: switch %u: kind: found %u, expected %u "
-                     "(Execute)",
-                     number, index, operation->kind(),
-                     bundle::OperationKind_Execute);
+    return fault_.set(Fault::BadBundle,
+                      "program %u: switch %u: kind: found %u, expected %u "
+                      "(Execute)",
+                      number, index, operation->kind(),
+                      bundle::OperationKind_Execute);
   return verifyOperation(program, number, "switch", index, operation) &&
          verifyLastReader(number, "switch", index, operation);
 }

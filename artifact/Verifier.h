@@ -1,12 +1,12 @@
 //===- Verifier.h - Checks a bundle before anyone uses it -------*- C++ -*-===//
 //
 // After verifyBundle(), every index, offset and size in the metadata and in
-// overlays may be used without further checks. What is *not* promised:
+// overlays may be used without further checks. It does *not* promise
 //   - that the weights are the ones that were written (verifySegment tells);
-//   - that the code does what the metadata says: it is trusted as far as its
-//     digest, and the signature when there is one, can be;
-//   - anything when the bytes change underneath, as when a process overwrites
-//     a mapped file in place. The writer never does: it renames.
+//   - that the code computes the kernels that the metadata names: it is trusted
+//     as far as its digest, and the signature when there is one, can be;
+//   - anything when the bytes change underneath, as when a process overwrites a
+//     mapped file in place. The writer never does: it renames.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_VERIFIER_H
@@ -27,44 +27,48 @@ namespace nnv12::artifact {
 /// to `header`. With a public key (null: none), its signature is checked before
 /// anything else that depends on what the file says, version and digest of the
 /// header excepted.
-bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
-                  Header &header, Fault &fault);
+[[nodiscard]] bool verifyHeader(const void *data, size_t size,
+                                const uint8_t *publicKey, Header &header,
+                                Fault &fault);
 
 /// Checks the metadata that a verified header tells of, by its digest and then
 /// what it says. `metadata`, 64-byte aligned, is where its bytes are: in the
 /// file image, or a copy. Returns it, or null.
-const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
-                                     Fault &fault);
+[[nodiscard]] const bundle::Bundle *
+verifyMetadata(const Header &header, const void *metadata, Fault &fault);
 
 /// Checks what the metadata says alone, against a file of `fileSize` bytes.
 /// Takes time and memory in proportion to `size`.
-const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
-                                     uint64_t fileSize, Fault &fault);
+[[nodiscard]] const bundle::Bundle *verifyMetadata(const void *metadata,
+                                                   size_t size,
+                                                   uint64_t fileSize,
+                                                   Fault &fault);
 
-/// Finds the segment of a verified bundle that holds what programs have besides
-/// their complete part for CPUs. Who never looks at that need not check it.
-bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
-                  Fault &fault);
+/// Finds the segment of a verified bundle that holds programs' overlays. A
+/// reader that never looks at those need not check it.
+[[nodiscard]] bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
+                                Fault &fault);
 
 /// Checks what that segment says. `bytes`, 64-byte aligned and of its size, is
 /// where its bytes are, whose digest was found good. Returns it, or null.
-const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
-                                       const void *bytes, Fault &fault);
+[[nodiscard]] const bundle::Overlays *
+verifyOverlays(const bundle::Bundle *bundle, const void *bytes, Fault &fault);
 
 /// Both, and the digest, in the file image of a verified bundle. True where
 /// there is no such segment.
-bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
-                      Fault &fault);
+[[nodiscard]] bool verifyOverlaysIn(const bundle::Bundle *bundle,
+                                    const void *image, Fault &fault);
 
 /// All of it, in place: the file image at `data` must be 64-byte aligned. Reads
 /// no segment but that of overlays, where there is one.
-const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
-                                   const uint8_t *publicKey = nullptr);
+[[nodiscard]] const bundle::Bundle *
+verifyBundle(const void *data, size_t size, Fault &fault,
+             const uint8_t *publicKey = nullptr);
 
 /// Checks the digest of segment `index`; `bytes` is where its bytes are, which
 /// may be another place than the file image (a mapping, a copy).
-bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
-                   const void *bytes, Fault &fault);
+[[nodiscard]] bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
+                                 const void *bytes, Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -117,23 +117,23 @@ namespace {
 class OperationWriter {
 public:
   OperationWriter(fb::FlatBufferBuilder &builder, const Program &program)
-      : builder(builder), executes(program.operations.size()) {}
+      : builder_(builder), executes_(program.operations.size()) {}
 
   std::vector<uint32_t> numbers(const std::vector<OperationId> &ids) const {
     std::vector<uint32_t> result;
     for (OperationId id : ids)
       result.push_back(static_cast<uint32_t>(
-          id.kind == LaneKind::Execute ? id.index : executes + id.index));
+          id.kind == LaneKind::Execute ? id.index : executes_ + id.index));
     return result;
   }
 
   fb::Offset<bundle::Operation> add(const Operation &operation) {
     std::vector<fb::Offset<bundle::Operand>> operands;
     for (const Operand &operand : operation.operands)
-      operands.push_back(addOperand(builder, operand));
+      operands.push_back(addOperand(builder_, operand));
     std::vector<uint32_t> after = numbers(operation.after);
     return bundle::CreateOperationDirect(
-        builder, static_cast<bundle::OperationKind>(operation.kind),
+        builder_, static_cast<bundle::OperationKind>(operation.kind),
         operation.layer.c_str(), operation.kernel, &operands,
         operation.tileBegin, operation.tileBegin + operation.tiles, &after,
         static_cast<bundle::Codec>(operation.codec), operation.planes,
@@ -145,46 +145,46 @@ public:
     std::vector<uint32_t> queue = numbers(lane.queue);
     std::vector<uint32_t> background = numbers(lane.background);
     return bundle::CreateLaneDirect(
-        builder, static_cast<bundle::LaneKind>(lane.kind), /*processor=*/0,
+        builder_, static_cast<bundle::LaneKind>(lane.kind), /*processor=*/0,
         static_cast<bundle::CoreKind>(lane.core), &queue, &background);
   }
 
 private:
-  fb::FlatBufferBuilder &builder;
-  size_t executes;
+  fb::FlatBufferBuilder &builder_;
+  size_t executes_;
 };
 
-/// Writes what a GPU may take over of a program.
+/// Writes a program's overlay for a GPU.
 class OverlayWriter {
 public:
   OverlayWriter(fb::FlatBufferBuilder &builder,
                 const OperationWriter &operations, const ProgramGpu &source)
-      : builder(builder), operations(operations), source(source) {}
+      : builder_(builder), operations_(operations), source_(source) {}
 
   fb::Offset<bundle::ProgramGpu> add() {
     // Behind the program's processor.
     std::vector<fb::Offset<bundle::Memory>> memories = {
-        addMemory(builder, bundle::MemoryKind_Arena, source.arenaSize,
+        addMemory(builder_, bundle::MemoryKind_Arena, source_.arenaSize,
                   gpuAlignment, /*processor=*/1),
-        addMemory(builder, bundle::MemoryKind_Prepared, source.preparedSize,
+        addMemory(builder_, bundle::MemoryKind_Prepared, source_.preparedSize,
                   gpuAlignment, /*processor=*/1)};
     std::vector<fb::Offset<bundle::Boundary>> boundaries;
-    for (const Boundary &boundary : source.boundaries)
+    for (const Boundary &boundary : source_.boundaries)
       boundaries.push_back(bundle::CreateBoundary(
-          builder, addOperand(builder, boundary.host), boundary.device));
+          builder_, addOperand(builder_, boundary.host), boundary.device));
     std::vector<fb::Offset<bundle::GpuPreparation>> preparations;
-    for (const GpuPreparation &preparation : source.preparations)
+    for (const GpuPreparation &preparation : source_.preparations)
       preparations.push_back(add(preparation));
     std::vector<fb::Offset<bundle::Lane>> lanes;
-    for (const Lane &lane : source.lanes)
-      lanes.push_back(operations.add(lane));
+    for (const Lane &lane : source_.lanes)
+      lanes.push_back(operations_.add(lane));
     std::vector<fb::Offset<bundle::Stretch>> stretches;
-    for (const Stretch &stretch : source.stretches)
+    for (const Stretch &stretch : source_.stretches)
       stretches.push_back(add(stretch));
     return bundle::CreateProgramGpuDirect(
-        builder, &memories, &boundaries, &preparations, &lanes, &stretches,
-        &source.warm, source.profile.c_str(), source.predictedCold,
-        source.predictedWarm);
+        builder_, &memories, &boundaries, &preparations, &lanes, &stretches,
+        &source_.warm, source_.profile.c_str(), source_.predictedCold,
+        source_.predictedWarm);
   }
 
 private:
@@ -192,7 +192,7 @@ private:
     std::vector<fb::Offset<bundle::Rows>> result;
     for (const Rows &rows : list)
       result.push_back(
-          bundle::CreateRows(builder, rows.boundary, rows.offset, rows.bytes));
+          bundle::CreateRows(builder_, rows.boundary, rows.offset, rows.bytes));
     return result;
   }
 
@@ -202,29 +202,29 @@ private:
       operands.emplace_back(static_cast<bundle::GpuSpace>(operand.space),
                             operand.index, operand.offset, operand.size);
     bundle::GpuExtent groups = extentOf(dispatch.groups);
-    auto operandList = builder.CreateVectorOfStructs(operands);
+    auto operandList = builder_.CreateVectorOfStructs(operands);
     auto pushList = addPush(dispatch.push);
     fb::Offset<bundle::DispatchWork> work = 0;
     if (dispatch.work)
       work = add(*dispatch.work);
     return bundle::CreateDispatch(
-        builder, dispatch.operation, dispatch.pipeline, operandList, &groups,
+        builder_, dispatch.operation, dispatch.pipeline, operandList, &groups,
         pushList, dispatch.barrier, dispatch.predicted, work);
   }
 
   /// What factsOf() reads.
   fb::Offset<bundle::DispatchWork> add(const KernelFacts &facts) {
     return bundle::CreateDispatchWorkDirect(
-        builder, facts.routine.c_str(), facts.key.c_str(), facts.steps,
+        builder_, facts.routine.c_str(), facts.key.c_str(), facts.steps,
         std::llround(facts.bytes), facts.barriers,
         std::llround(facts.multiplyAdds), facts.fromMemory, facts.stepsInTurn);
   }
 
   /// Equal layers have equal words: one vector serves them.
   fb::Offset<fb::Vector<uint32_t>> addPush(const std::vector<uint32_t> &words) {
-    auto [it, isNew] = pushes.try_emplace(words);
+    auto [it, isNew] = pushes_.try_emplace(words);
     if (isNew)
-      it->second = builder.CreateVector(words);
+      it->second = builder_.CreateVector(words);
     return it->second;
   }
 
@@ -233,9 +233,9 @@ private:
     for (const Dispatch &dispatch : stretch.dispatches)
       dispatches.push_back(add(dispatch));
     auto in = add(stretch.in), out = add(stretch.out);
-    std::vector<uint32_t> after = operations.numbers(stretch.after);
+    std::vector<uint32_t> after = operations_.numbers(stretch.after);
     return bundle::CreateStretchDirect(
-        builder, static_cast<bundle::StretchKind>(stretch.kind), stretch.first,
+        builder_, static_cast<bundle::StretchKind>(stretch.kind), stretch.first,
         stretch.count, &dispatches, &in, &out, &after, stretch.cold,
         stretch.predicted);
   }
@@ -244,20 +244,20 @@ private:
     std::vector<fb::Offset<bundle::Upload>> uploads;
     for (const Upload &upload : preparation.uploads)
       uploads.push_back(bundle::CreateUpload(
-          builder, addOperand(builder, upload.source), upload.offset,
+          builder_, addOperand(builder_, upload.source), upload.offset,
           upload.size, static_cast<bundle::Codec>(upload.codec),
           upload.planes));
-    std::vector<uint32_t> after = operations.numbers(preparation.after);
+    std::vector<uint32_t> after = operations_.numbers(preparation.after);
     return bundle::CreateGpuPreparationDirect(
-        builder, static_cast<bundle::GpuStage>(preparation.stage),
+        builder_, static_cast<bundle::GpuStage>(preparation.stage),
         &preparation.pipelines, &uploads, preparation.stretch, &after,
         preparation.predictedStart, preparation.predictedEnd);
   }
 
-  fb::FlatBufferBuilder &builder;
-  const OperationWriter &operations;
-  const ProgramGpu &source;
-  std::map<std::vector<uint32_t>, fb::Offset<fb::Vector<uint32_t>>> pushes;
+  fb::FlatBufferBuilder &builder_;
+  const OperationWriter &operations_;
+  const ProgramGpu &source_;
+  std::map<std::vector<uint32_t>, fb::Offset<fb::Vector<uint32_t>>> pushes_;
 };
 } // namespace
 
@@ -321,7 +321,7 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
       program.laterWaits);
 }
 
-/// Whose modules are pieces of its segment.
+/// Adds a GPU's tables; its modules are pieces of the segment `code`.
 static fb::Offset<bundle::Gpu> addGpu(fb::FlatBufferBuilder &builder,
                                       const Gpu &gpu, const Segment &code) {
   std::vector<uint64_t> offsets;
@@ -362,7 +362,7 @@ addTensors(fb::FlatBufferBuilder &builder, const std::vector<Tensor> &tensors) {
   return result;
 }
 
-/// What GPUs may take over of all programs.
+/// Adds all programs' overlays.
 static void buildOverlays(fb::FlatBufferBuilder &builder,
                           const Bundle &source) {
   // As in the metadata: all numbers are stored.
@@ -415,7 +415,8 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
           properties.empty() ? nullptr : &properties));
 }
 
-/// Of segment `index`, which is the code of whatever programs name it.
+/// The alignment of segment `index`, which any number of programs may name as
+/// their code.
 static uint64_t alignmentOf(const Bundle &source, size_t index) {
   uint64_t alignment = segmentAlignment;
   for (const Program &program : source.programs)

@@ -60,7 +60,7 @@ static nnv12_status reportArgument(const char *text, nnv12_error *error) {
   return report(fault, nullptr, error);
 }
 
-/// What opening from a path and from memory have in common.
+/// The steps that opening from a path and from memory share.
 template <typename Open>
 static nnv12_status openBundle(const nnv12_open_options *options,
                                const char *path, nnv12_bundle **bundle,
@@ -497,7 +497,7 @@ void nnv12_recording_get_info(const nnv12_recording *recording,
   result.num_preparing = facts.numPreparing;
   result.program = facts.program;
   result.digest = facts.bundle.bytes;
-  // What was written before the end is seen by who sees the end.
+  // A reader that sees the end also sees all that was written before it.
   result.is_closed = recording->isClosed();
   result.runs = recording->runs();
   result.start_ns = recording->startTime();

@@ -10,25 +10,25 @@
 namespace nnv12::runtime {
 
 CodeMapping::~CodeMapping() {
-  if (base)
-    munmap(base, length);
+  if (base_)
+    munmap(base_, length_);
 }
 
 bool CodeMapping::map(int descriptor, uint64_t offset, size_t size) {
-  assert(!base && "a mapping is made once");
+  assert(!base_ && "a mapping is made once");
   if (size == 0)
     return true;
   void *mapping = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
                        descriptor, static_cast<off_t>(offset));
   if (mapping == MAP_FAILED)
     return false;
-  base = mapping;
-  length = size;
+  base_ = mapping;
+  length_ = size;
   return true;
 }
 
 bool CodeMapping::copy(const void *bytes, size_t size, artifact::Fault &fault) {
-  assert(!base && "a mapping is made once");
+  assert(!base_ && "a mapping is made once");
   if (size == 0)
     return true;
   void *mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -36,8 +36,8 @@ bool CodeMapping::copy(const void *bytes, size_t size, artifact::Fault &fault) {
   if (mapping == MAP_FAILED)
     return fault.set(artifact::Fault::OutOfMemory,
                      "code: no memory for its %zu bytes", size);
-  base = mapping;
-  length = size;
+  base_ = mapping;
+  length_ = size;
   memcpy(mapping, bytes, size);
   if (mprotect(mapping, size, PROT_READ | PROT_EXEC) != 0)
     return fault.set(artifact::Fault::Io,

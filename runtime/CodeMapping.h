@@ -21,13 +21,14 @@ public:
   /// Maps `size` bytes at `offset` of `descriptor` in place. False when the
   /// system refuses, as for a file on a noexec mount; then copy() may do.
   bool map(int descriptor, uint64_t offset, size_t size);
-  bool copy(const void *bytes, size_t size, artifact::Fault &fault);
+  [[nodiscard]] bool copy(const void *bytes, size_t size,
+                          artifact::Fault &fault);
 
-  const uint8_t *data() const { return static_cast<const uint8_t *>(base); }
+  const uint8_t *data() const { return static_cast<const uint8_t *>(base_); }
 
 private:
-  void *base = nullptr;
-  size_t length = 0;
+  void *base_ = nullptr;
+  size_t length_ = 0;
 };
 
 } // namespace nnv12::runtime

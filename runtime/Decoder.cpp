@@ -55,7 +55,7 @@ bool Zstd::load(artifact::Fault &fault) {
     state.store(loadFunctions() ? 2 : 3);
     futexWake(state, ~0u);
   }
-  // Bounded by the loading of a library: who loads it says so in any case.
+  // The loading of a library bounds the wait: its thread reports every end.
   while ((value = state.load()) == 1)
     futexWait(state, 1, ~0u);
   return value == 2 ||
@@ -65,27 +65,27 @@ bool Zstd::load(artifact::Fault &fault) {
 }
 
 Decoder::~Decoder() {
-  if (context)
-    zstd.freeContext(context);
+  if (context_)
+    zstd.freeContext(context_);
 }
 
-bool Decoder::create(uint64_t largest, artifact::Fault &fault) {
-  context = zstd.createContext();
-  if (!context || !split.allocate(largest, 4096))
+bool Decoder::create(uint64_t split, artifact::Fault &fault) {
+  context_ = zstd.createContext();
+  if (!context_ || !split_.allocate(split, 4096))
     return fault.set(artifact::Fault::OutOfMemory,
                      "no memory to decompress weights");
   return true;
 }
 
-void Decoder::release() { split.release(); }
+void Decoder::release() { split_.release(); }
 
 bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
                      size_t size, const uint8_t *source, size_t sourceSize) {
   assert((planes == 1 || planes == 2 || planes == 4 || planes == 8) &&
          size % planes == 0 && "the verifier has checked it");
   if (codec == bundle::Codec_Zstd) {
-    uint8_t *result = planes > 1 ? split.data() : target;
-    size_t found = zstd.decompress(context, result, size, source, sourceSize);
+    uint8_t *result = planes > 1 ? split_.data() : target;
+    size_t found = zstd.decompress(context_, result, size, source, sourceSize);
     if (zstd.isError(found) || found != size)
       return false;
     source = result;

@@ -13,10 +13,10 @@ namespace nnv12::runtime {
 class Zstd {
 public:
   /// False, with a fault, when there is no libzstd.
-  static bool load(artifact::Fault &fault);
+  [[nodiscard]] static bool load(artifact::Fault &fault);
 };
 
-/// What one thread needs to decode.
+/// The memory and state that one thread needs to decode.
 class Decoder {
 public:
   Decoder() = default;
@@ -26,7 +26,7 @@ public:
 
   /// Allocates all that decode() needs; `split` is the size of the largest
   /// result whose bytes come in planes. After Zstd::load().
-  bool create(uint64_t split, artifact::Fault &fault);
+  [[nodiscard]] bool create(uint64_t split, artifact::Fault &fault);
 
   /// Fills [target, target + size), which does not overlap the source. False
   /// when the source is damaged; the target's contents are undefined then.
@@ -37,8 +37,8 @@ public:
   void release();
 
 private:
-  void *context = nullptr;
-  Pages split;
+  void *context_ = nullptr;
+  Pages split_;
 };
 
 /// Puts bytes that were split into `planes` planes of `size` / `planes` bytes

@@ -14,13 +14,14 @@
 namespace nnv12::runtime {
 
 bool FirstTouch::create(size_t ranges) {
-  page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  assert(page && (page & (page - 1)) == 0);
-  return table.allocate(ranges);
+  page_ = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  assert(page_ && (page_ & (page_ - 1)) == 0);
+  return table_.allocate(ranges);
 }
 
-/// A page that is fresh reads as 0. Whoever writes there at the same time wins:
-/// an exchange is one access, and what it stores is what it found.
+/// A fresh page reads as 0. If another thread writes there at the same time,
+/// its value stays: an exchange is one access, and stores the value that it
+/// found.
 static void touch(uintptr_t address) {
   uint8_t expected = 0;
   __atomic_compare_exchange_n(
@@ -28,23 +29,23 @@ static void touch(uintptr_t address) {
       /*weak=*/false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/// Of memory that is not ours: a call for it keeps a lock that other threads'
-/// starts and allocations wait for.
+/// The piece of memory that is not ours: a call for it holds a lock that other
+/// threads' starts and allocations wait for.
 static constexpr uintptr_t populatePiece = 128 << 10;
 
 void FirstTouch::add(void *data, size_t size, bool ours) {
   auto begin = reinterpret_cast<uintptr_t>(data);
-  // What shares a page with others is left to whoever comes first.
-  uintptr_t first = (begin + page - 1) & ~(page - 1),
-            end = (begin + size) & ~(page - 1);
-  uint32_t index = count.load(std::memory_order_relaxed);
-  if (index == table.size() || first >= end)
+  // The first user touches pages that the memory shares with other memory.
+  uintptr_t first = (begin + page_ - 1) & ~(page_ - 1),
+            end = (begin + size) & ~(page_ - 1);
+  uint32_t index = count_.load(std::memory_order_relaxed);
+  if (index == table_.size() || first >= end)
     return;
-  table[index].begin = first;
-  table[index].end = end;
-  table[index].ours = ours;
-  table[index].next.store(first, std::memory_order_relaxed);
-  count.store(index + 1, std::memory_order_release);
+  table_[index].begin = first;
+  table_[index].end = end;
+  table_[index].ours = ours;
+  table_[index].next.store(first, std::memory_order_relaxed);
+  count_.store(index + 1, std::memory_order_release);
 }
 
 /// The next piece of a range ends where a huge page does. False where none is
@@ -60,10 +61,10 @@ bool FirstTouch::touchNext(Range &range) {
       end = range.end;
   } while (
       !range.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-  assert(begin % page == 0 && begin >= range.begin && begin < end &&
+  assert(begin % page_ == 0 && begin >= range.begin && begin < end &&
          end <= range.end);
   if (range.ours)
-    for (uintptr_t address = begin; address < end; address += page)
+    for (uintptr_t address = begin; address < end; address += page_)
       touch(address);
   else
     madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
@@ -71,9 +72,9 @@ bool FirstTouch::touchNext(Range &range) {
 }
 
 bool FirstTouch::touchNext() {
-  uint32_t ranges = count.load(std::memory_order_acquire);
+  uint32_t ranges = count_.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < ranges; ++i)
-    if (!closed.load(std::memory_order_relaxed) && touchNext(table[i]))
+    if (!closed_.load(std::memory_order_relaxed) && touchNext(table_[i]))
       return true;
   return false;
 }

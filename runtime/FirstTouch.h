@@ -5,9 +5,9 @@
 // or have nothing left to prepare, ask for the pages of the arena and of the
 // outputs before the executes come to them. Contents do not change.
 //
-// Nobody waits for who touches. The caller's memory may be gone when a thread
-// that had no CPU for a while comes to it, so the system is asked, which looks
-// first whether it is there.
+// Nobody waits for a thread that touches. If it had no CPU for a while, the
+// caller's memory may be gone when it continues. So it asks the system, which
+// first looks whether the memory is there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_FIRSTTOUCH_H
@@ -29,19 +29,19 @@ public:
 
   /// Room for so many ranges. False when memory ran out.
   bool create(size_t ranges);
-  /// Memory that will be written, after what was added before it. One thread
-  /// adds, while others touch. Memory that is `ours` must stay for as long as
-  /// *this and the threads that touch; other memory until close(), and may be
-  /// anything then.
+  /// Adds memory that will be written after all memory added before. One thread
+  /// adds while others touch. Memory that is `ours` must stay as long as *this
+  /// and the threads that touch; other memory must stay until close(), and may
+  /// be anything then.
   void add(void *data, size_t size, bool ours);
   /// Asks for the pages of the next piece, the size of a huge page at most.
   /// False where none is left. Any thread, not after *this is gone.
   bool touchNext();
   /// No more pieces are begun.
-  void close() { closed.store(true, std::memory_order_relaxed); }
+  void close() { closed_.store(true, std::memory_order_relaxed); }
 
 private:
-  /// Of whole pages.
+  /// A range of whole pages.
   struct Range {
     uintptr_t begin, end;
     std::atomic<uintptr_t> next;
@@ -50,10 +50,10 @@ private:
 
   bool touchNext(Range &range);
 
-  uintptr_t page = 4096;
-  artifact::Array<Range> table;
-  std::atomic<uint32_t> count{0};
-  std::atomic<bool> closed{false};
+  uintptr_t page_ = 4096;
+  artifact::Array<Range> table_;
+  std::atomic<uint32_t> count_{0};
+  std::atomic<bool> closed_{false};
 };
 
 } // namespace nnv12::runtime

@@ -11,8 +11,8 @@ namespace nnv12::runtime {
 /// cost up to a hundred cycles each on x86-64.
 class FloatMode {
 public:
-  FloatMode() : saved(read()) { write(mode); }
-  ~FloatMode() { write(saved); }
+  FloatMode() : saved_(read()) { write(mode); }
+  ~FloatMode() { write(saved_); }
   FloatMode(const FloatMode &) = delete;
   FloatMode &operator=(const FloatMode &) = delete;
 
@@ -36,7 +36,7 @@ private:
     __asm__ volatile("msr fpcr, %0" : : "r"(value));
   }
 #endif
-  Register saved;
+  Register saved_;
 };
 
 } // namespace nnv12::runtime

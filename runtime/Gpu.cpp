@@ -1,4 +1,4 @@
-//===- Gpu.cpp - What a session has of a GPU ------------------------------===//
+//===- Gpu.cpp - A session's use of a GPU ---------------------------------===//
 #include "runtime/Gpu.h"
 
 #include "artifact/Compatibility.h"
@@ -23,64 +23,66 @@ uint32_t forcedStretch = Gpu::none;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
-bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
-                 Memory places, uint64_t sizeOfArena, const Preparations &ofCpu,
-                 Events &told, Recorder &to, Fault &fault) {
-  bundle = &of;
-  program = of.chosenProgram();
-  memory = places;
-  arenaSize = sizeOfArena;
-  prepared = &ofCpu;
-  events = &told;
-  recorder = &to;
-  mode = options.gpu;
-  // Until its last session is gone the device runs what drivers have compiled;
-  // from where only who owns it writes.
+bool Gpu::create(const nnv12_bundle &bundle,
+                 const nnv12_session_options &options, Memory memory,
+                 uint64_t arenaSize, const Preparations &prepared,
+                 Events &events, Recorder &recorder, Fault &fault) {
+  bundle_ = &bundle;
+  program_ = bundle.chosenProgram();
+  memory_ = memory;
+  arenaSize_ = arenaSize;
+  prepared_ = &prepared;
+  events_ = &events;
+  recorder_ = &recorder;
+  mode_ = options.gpu;
+  // Drivers run the compiled code that they find in the folder. So a bundle
+  // that was opened with a key or a digest has one only if the application
+  // names it.
   const char *cache = options.gpu_cache_dir;
-  if (!cache && of.takesNoOther())
+  if (!cache && bundle.takesNoOther())
     cache = "";
-  hasFolder = cache != nullptr;
-  if (cache && strlen(cache) >= sizeof folderText)
+  hasFolder_ = cache != nullptr;
+  if (cache && strlen(cache) >= sizeof folderText_)
     return fault.set(Fault::InvalidArgument,
                      "gpu_cache_dir: found %zu bytes, expected less than %zu",
-                     strlen(cache), sizeof folderText);
+                     strlen(cache), sizeof folderText_);
   if (cache)
-    strcpy(folderText, cache);
-  mostThreads = options.gpu_threads;
-  return wish.set(options.vulkan_library, options.gpu_device_uuid,
-                  options.allow_software_gpu != 0, fault);
+    strcpy(folderText_, cache);
+  mostThreads_ = options.gpu_threads;
+  return wish_.set(options.vulkan_library, options.gpu_device_uuid,
+                   options.allow_software_gpu != 0, fault);
 }
 
 void Gpu::sessionBegins(bool hasSpareCpu) {
 #ifdef NNV12_TEST_HOOKS
   hasSpareCpu |= forcedStretch != none;
 #endif
-  bool isPlanned = mode == NNV12_GPU_AUTO && hasSpareCpu &&
-                   program->overlay()->start() == bundle::GpuStart_AtOpen;
+  bool isPlanned = mode_ == NNV12_GPU_AUTO && hasSpareCpu &&
+                   program_->overlay()->start() == bundle::GpuStart_AtOpen;
   if (isPlanned || isWaitedFor())
     start();
 }
 
 void Gpu::start() {
-  if (isStarted)
+  if (isStarted_)
     return;
-  isStarted = true;
-  hasThread = startThread(0, /*bringsWeights=*/false);
-  if (!hasThread)
+  isStarted_ = true;
+  hasThread_ = startThread(0, /*bringsWeights=*/false);
+  if (!hasThread_)
     fail("the system refuses a thread for it");
 }
 
 bool Gpu::startThread(uint32_t number, bool bringsWeights) {
-  Member &member = members[number];
+  Member &member = members_[number];
   member.gpu = this;
   member.number = number;
   member.bringsWeights = bringsWeights;
   // Before it can start others itself.
-  ++numMembers;
+  ++numMembers_;
   ThreadStarter starter(ThreadStarter::Slices::Default, driverStack);
   if (starter.start(member.thread, threadMain, &member, CpuMask()) == 0)
     return true;
-  --numMembers;
+  --numMembers_;
   return false;
 }
 
@@ -88,40 +90,42 @@ bool Gpu::startThread(uint32_t number, bool bringsWeights) {
 /// whether the CPUs have anything else to do. Weights and pipelines come side
 /// by side.
 void Gpu::startOthers() {
-  uint32_t wanted = mostThreads, cpus = availableCpus();
+  uint32_t wanted = mostThreads_, cpus = availableCpus();
   if (wanted == 0) {
     wanted = isWaitedFor() ? cpus : std::max(cpus / 2, 1u);
-    if (pipelines.isCached())
+    if (pipelines_.isCached())
       wanted = isWaitedFor() ? 4 : 2;
   }
-  wanted = std::min({wanted, lanes.numLanes(), mostMembers});
-  while (numMembers < wanted &&
-         startThread(numMembers, /*bringsWeights=*/numMembers + 1 == wanted)) {
+  wanted = std::min({wanted, lanes_.numLanes(), mostMembers});
+  while (
+      numMembers_ < wanted &&
+      startThread(numMembers_, /*bringsWeights=*/numMembers_ + 1 == wanted)) {
   }
 }
 
 Gpu::~Gpu() {
-  stop.store(true);
-  if (hasThread) {
-    events->wakeAll();
+  stop_.store(true);
+  if (hasThread_) {
+    events_->wakeAll();
     // The first one starts and counts the others.
-    pthread_join(members[0].thread, nullptr);
-    for (uint32_t i = 1; i < numMembers; ++i)
-      pthread_join(members[i].thread, nullptr);
+    pthread_join(members_[0].thread, nullptr);
+    for (uint32_t i = 1; i < numMembers_; ++i)
+      pthread_join(members_[i].thread, nullptr);
   }
-  // What a device still works on must stay, and what that hangs on as well.
-  if (!device)
+  // Memory that a device still works on must stay, and so must all that it
+  // hangs on.
+  if (!device_)
     return;
-  if (hung || uploads.isHung() || warmUp.isHung()) {
-    device->abandon();
+  if (hung_ || uploads_.isHung() || warmUp_.isHung()) {
+    device_->abandon();
     return;
   }
-  stretches.destroy();
-  warmUp.destroy();
-  uploads.destroy();
-  pipelines.destroy();
-  places.destroy();
-  device->release();
+  stretches_.destroy();
+  warmUp_.destroy();
+  uploads_.destroy();
+  pipelines_.destroy();
+  places_.destroy();
+  device_->release();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,13 +139,13 @@ void *Gpu::threadMain(void *argument) {
 }
 
 bool Gpu::mayGoOn() const {
-  return !stop.load(std::memory_order_relaxed) && phase() != Phase::Failed;
+  return !stop_.load(std::memory_order_relaxed) && phase() != Phase::Failed;
 }
 
 void Gpu::work(const Member &member) {
 #ifndef NNV12_TEST_HOOKS
   // A driver's threads inherit that: of a software device, those that compute.
-  if (!isWaitedFor() && !wish.allowSoftware) {
+  if (!isWaitedFor() && !wish_.allowSoftware) {
     sched_param parameters = {};
     sched_setscheduler(0, SCHED_BATCH, &parameters);
     constexpr int niceness = 10;
@@ -151,8 +155,8 @@ void Gpu::work(const Member &member) {
 #endif
   Fault fault;
   if (member.number == 0) {
-    began.store(now(), std::memory_order_relaxed);
-    phaseNow.store(Phase::Starting, std::memory_order_release);
+    began_.store(now(), std::memory_order_relaxed);
+    phaseNow_.store(Phase::Starting, std::memory_order_release);
     if (!begin(fault)) {
       fail(fault.text);
       return;
@@ -161,15 +165,15 @@ void Gpu::work(const Member &member) {
   workOnLanes(member);
 }
 
-/// A driver takes back what it has for a thread that ends, and has locked what
-/// the next run's first call needs meanwhile, 11 ms long on an H100. So they
+/// A driver frees a thread's data when the thread ends, and holds a lock that
+/// the next run's first call needs meanwhile, 11 ms long on an H100. So threads
 /// end with the session.
 void Gpu::stay() {
   for (;;) {
-    uint32_t seen = events->seen();
-    if (stop.load(std::memory_order_relaxed))
+    uint32_t seen = events_->seen();
+    if (stop_.load(std::memory_order_relaxed))
       return;
-    events->sleep(seen, Events::Preparation);
+    events_->sleep(seen, Events::Preparation);
   }
 }
 
@@ -177,32 +181,32 @@ void Gpu::stay() {
 /// own plan, of another of these threads, or of the end.
 void Gpu::workOnLanes(const Member &member) {
   for (;;) {
-    uint32_t seen = events->seen();
+    uint32_t seen = events_->seen();
     if (!mayGoOn())
       return;
-    if (prepared->hasFailed()) {
+    if (prepared_->hasFailed()) {
       fail("its weights are damaged");
       return;
     }
-    uint32_t index = lanes.take(member.number, member.bringsWeights);
+    uint32_t index = lanes_.take(member.number, member.bringsWeights);
     if (index != GpuLanes::none) {
       Fault fault;
       bool isDropped = false;
       uint64_t start =
-          recorder->mayRecord(RecordLevel::Operation) ? recorder->ticks() : 0;
+          recorder_->mayRecord(RecordLevel::Operation) ? recorder_->ticks() : 0;
       if (!prepare(index, isDropped, fault)) {
         fail(fault.text);
         return;
       }
       writeRecord(index, member.number, start);
-      lanes.finish(index, !isDropped);
-      events->happen(Events::Preparation);
-    } else if (lanes.isOver()) {
+      lanes_.finish(index, !isDropped);
+      events_->happen(Events::Preparation);
+    } else if (lanes_.isOver()) {
       settle();
       stay();
       return;
     } else {
-      events->sleep(seen, Events::Preparation);
+      events_->sleep(seen, Events::Preparation);
     }
   }
 }
@@ -210,43 +214,43 @@ void Gpu::workOnLanes(const Member &member) {
 /// Before anything of the overlay is used.
 bool Gpu::begin(Fault &fault) {
   Fault why;
-  overlays = bundle->loadOverlays(overlaysCopy, why);
-  if (!overlays)
+  overlays_ = bundle_->loadOverlays(overlaysCopy_, why);
+  if (!overlays_)
     return fault.set(Fault::BadBundle,
                      "the bundle's part for GPUs is damaged: %.400s", why.text);
-  gpu = artifact::gpuOf(overlays, program);
-  if (!gpu)
+  gpu_ = artifact::gpuOf(overlays_, program_);
+  if (!gpu_)
     return fault.set(Fault::Unsupported,
                      "the bundle's part for GPUs is for newer readers");
-  if (!lanes.create(program, gpu, *prepared) || !collect())
+  if (!lanes_.create(program_, gpu_, *prepared_) || !collect())
     return fault.set(Fault::OutOfMemory, "no memory to prepare it");
-  for (const bundle::GpuPreparation *preparation : *gpu->preparations())
-    burstLeft += preparation->stage() == bundle::GpuStage_Pipeline;
-  phaseNow.store(Phase::Prepared, std::memory_order_release);
-  events->happen(Events::Preparation);
+  for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
+    burstLeft_ += preparation->stage() == bundle::GpuStage_Pipeline;
+  phaseNow_.store(Phase::Prepared, std::memory_order_release);
+  events_->happen(Events::Preparation);
   return true;
 }
 
 /// Fills the lists of stretches.
 bool Gpu::collect() {
-  uint32_t count = gpu->stretches()->size(), numCold = 0,
-           numWarm = gpu->warm() ? gpu->warm()->size() : 0;
-  for (const bundle::Stretch *stretch : *gpu->stretches())
+  uint32_t count = gpu_->stretches()->size(), numCold = 0,
+           numWarm = gpu_->warm() ? gpu_->warm()->size() : 0;
+  for (const bundle::Stretch *stretch : *gpu_->stretches())
     numCold += stretch->cold();
-  if (!cold.allocate(numCold) || !warm.allocate(numWarm))
+  if (!cold_.allocate(numCold) || !warm_.allocate(numWarm))
     return false;
   uint32_t at = 0;
   for (uint32_t i = 0; i < count; ++i)
-    if (gpu->stretches()->Get(i)->cold())
-      cold[at++] = i;
+    if (gpu_->stretches()->Get(i)->cold())
+      cold_[at++] = i;
   for (uint32_t i = 0; i < numWarm; ++i)
-    warm[i] = gpu->warm()->Get(i);
+    warm_[i] = gpu_->warm()->Get(i);
   return true;
 }
 
 /// `isDropped`: the device cannot do it, which is no failure.
 bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
-  const bundle::GpuPreparation *preparation = gpu->preparations()->Get(index);
+  const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(index);
   switch (preparation->stage()) {
   case bundle::GpuStage_Device:
     return openDevice(fault);
@@ -254,23 +258,23 @@ bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
     return makePipelines(preparation, fault);
   case bundle::GpuStage_Upload:
     for (const bundle::Upload *upload : *preparation->uploads())
-      if (!mayGoOn() || !uploads.upload(upload, fault))
+      if (!mayGoOn() || !uploads_.upload(upload, fault))
         return false;
     return true;
   case bundle::GpuStage_Record:
-    if (Lack lack = stretches.lack(preparation->stretch())) {
+    if (Lack lack = stretches_.lack(preparation->stretch())) {
       isDropped = true;
       // The first one counts. settle() comes after all of these.
-      if (!isLacking.exchange(true))
-        lacks = lack;
+      if (!isLacking_.exchange(true))
+        lacks_ = lack;
       return true;
     }
-    return stretches.record(preparation->stretch(), fault);
+    return stretches_.record(preparation->stretch(), fault);
   }
   return false;
 }
 
-/// Of a preparation that began then; 0: nothing.
+/// Records a preparation that began at `start`; 0: nothing.
 void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
   if (!start)
     return;
@@ -278,38 +282,38 @@ void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
                 bundle::GpuStage_Record - bundle::GpuStage_Device);
   Record record = {};
   record.start = start;
-  record.ticks = recorder->ticks() - start;
+  record.ticks = recorder_->ticks() - start;
   record.index = index;
   record.kind = static_cast<RecordKind>(
       uint8_t(RecordKind::GpuDevice) +
-      uint8_t(gpu->preparations()->Get(index)->stage()));
+      uint8_t(gpu_->preparations()->Get(index)->stage()));
   record.lane = static_cast<uint8_t>(thread);
-  Lock lock(recording);
-  recorder->writeGpu(record);
+  Lock lock(recording_);
+  recorder_->writeGpu(record);
 }
 
 bool Gpu::openDevice(Fault &fault) {
-  device = GpuDevice::acquire(wish, folder(), fault);
-  if (!device)
+  device_ = GpuDevice::acquire(wish_, folder(), fault);
+  if (!device_)
     return false;
-  openTime.store(now() - began.load(std::memory_order_relaxed),
-                 std::memory_order_relaxed);
+  openTime_.store(now() - began_.load(std::memory_order_relaxed),
+                  std::memory_order_relaxed);
   GpuMemory::Sizes sizes = {};
-  for (const bundle::Memory *of : *gpu->memories())
+  for (const bundle::Memory *of : *gpu_->memories())
     (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
         of->size();
-  sizes.handedOver = Stretches::handedOver(gpu);
-  if (!places.create(*device, sizes, memory.arena, arenaSize, fault) ||
-      !pipelines.create(bundle->metadata(), overlays->gpu(), bundle->image(),
-                        *device, folder(), fault) ||
-      !uploads.create(*bundle, memory, *device, places, fault) ||
-      !stretches.create(gpu, memory.arena, *device, places, pipelines,
-                        *recorder, fault) ||
-      (device->isSoftware() &&
-       !warmUp.create(overlays->gpu(), *device, places, pipelines, fault)))
+  sizes.handedOver = Stretches::handedOver(gpu_);
+  if (!places_.create(*device_, sizes, memory_.arena, arenaSize_, fault) ||
+      !pipelines_.create(bundle_->metadata(), overlays_->gpu(),
+                         bundle_->image(), *device_, folder(), fault) ||
+      !uploads_.create(*bundle_, memory_, *device_, places_, fault) ||
+      !stretches_.create(gpu_, memory_.arena, *device_, places_, pipelines_,
+                         *recorder_, fault) ||
+      (device_->isSoftware() &&
+       !warmUp_.create(overlays_->gpu(), *device_, places_, pipelines_, fault)))
     return false;
-  name.store(device->name(), std::memory_order_release);
-  imported.store(places.host().size, std::memory_order_relaxed);
+  name_.store(device_->name(), std::memory_order_release);
+  imported_.store(places_.host().size, std::memory_order_relaxed);
   startOthers();
   return true;
 }
@@ -321,56 +325,56 @@ bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
     return fault.set(Fault::OutOfMemory, "no memory for pipelines");
   uint32_t count = 0;
   for (uint32_t index : *preparation->pipelines())
-    if (!pipelines.lack(index))
+    if (!pipelines_.lack(index))
       wanted[count++] = index;
-  if (!trying.begin(folder(), device->cacheKey(), device->name(), fault))
+  if (!trying_.begin(folder(), device_->cacheKey(), device_->name(), fault))
     return false;
-  bool good = pipelines.make(wanted.data(), count, fault) &&
-              (!device->isSoftware() || count == 0 ||
-               warmUp.run(wanted.data(), count, fault));
-  bool isLast = good && burstLeft.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  trying.end(isLast);
+  bool good = pipelines_.make(wanted.data(), count, fault) &&
+              (!device_->isSoftware() || count == 0 ||
+               warmUp_.run(wanted.data(), count, fault));
+  bool isLast = good && burstLeft_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  trying_.end(isLast);
   if (!good)
     return false;
   if (isLast)
-    pipelines.save();
+    pipelines_.save();
   return true;
 }
 
 void Gpu::settle() {
   bool isUsed = false;
-  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
     isUsed |= isReady(i);
-  char text[sizeof reason] = "";
-  if (lacks)
+  char text[sizeof reason_] = "";
+  if (lacks_)
     snprintf(text, sizeof text,
              "%.100s lacks %s: found %" PRIu64 ", expected %" PRIu64,
-             device->name(), lacks.what, lacks.found, lacks.expected);
+             device_->name(), lacks_.what, lacks_.found, lacks_.expected);
   else if (!isUsed)
     snprintf(text, sizeof text,
              "%.100s lacks weights that this session does not prepare",
-             device->name());
+             device_->name());
   if (!isUsed) {
     fail(text);
     return;
   }
-  // Of several threads that come here one says it.
-  if (isReasonSaid.exchange(true))
+  // Only one of several threads that come here says the reason.
+  if (isReasonSaid_.exchange(true))
     return;
-  snprintf(reason, sizeof reason, "%s", text);
-  readyTime.store(now() - began.load(std::memory_order_relaxed),
-                  std::memory_order_relaxed);
-  phaseNow.store(Phase::Settled, std::memory_order_release);
-  events->happen(Events::Preparation);
+  snprintf(reason_, sizeof reason_, "%s", text);
+  readyTime_.store(now() - began_.load(std::memory_order_relaxed),
+                   std::memory_order_relaxed);
+  phaseNow_.store(Phase::Settled, std::memory_order_release);
+  events_->happen(Events::Preparation);
 }
 
 void Gpu::fail(const char *why) {
   // The first reason counts.
-  if (!isReasonSaid.exchange(true)) {
-    snprintf(reason, sizeof reason, "%s", why);
-    phaseNow.store(Phase::Failed, std::memory_order_release);
+  if (!isReasonSaid_.exchange(true)) {
+    snprintf(reason_, sizeof reason_, "%s", why);
+    phaseNow_.store(Phase::Failed, std::memory_order_release);
   }
-  events->happen(Events::Preparation);
+  events_->happen(Events::Preparation);
 }
 
 //===----------------------------------------------------------------------===//
@@ -383,17 +387,18 @@ bool Gpu::isSettled() const {
 }
 
 bool Gpu::isReady(uint32_t stretch) const {
-  return lanes.areDone(gpu->stretches()->Get(stretch)->after());
+  return lanes_.areDone(gpu_->stretches()->Get(stretch)->after());
 }
 
 #ifdef NNV12_TEST_HOOKS
 bool Gpu::isAwaitedAt(uint32_t index) const {
-  if (forcedStretch == none || !isStarted)
+  if (forcedStretch == none || !isStarted_)
     return false;
   // Until it is known where that is.
   while (phase() < Phase::Prepared)
     sched_yield();
-  return !isSettled() && gpu->stretches()->Get(forcedStretch)->first() == index;
+  return !isSettled() &&
+         gpu_->stretches()->Get(forcedStretch)->first() == index;
 }
 #endif
 
@@ -403,7 +408,7 @@ bool Gpu::isReadyForLater() const {
     return true;
   if (now != Phase::Prepared)
     return false;
-  for (uint32_t stretch : warm)
+  for (uint32_t stretch : warm_)
     if (!isReady(stretch))
       return false;
   return true;
@@ -415,9 +420,9 @@ bool Gpu::covers(uint32_t execute) const {
     return false;
   if (now < Phase::Prepared)
     return true;
-  for (uint32_t stretch : warm) {
-    // Those that the device cannot do are done without.
-    const bundle::Stretch *of = gpu->stretches()->Get(stretch);
+  for (uint32_t stretch : warm_) {
+    // Stretches that the device cannot do are left to the CPU.
+    const bundle::Stretch *of = gpu_->stretches()->Get(stretch);
     if (execute - of->first() < of->count() &&
         (now != Phase::Settled || isReady(stretch)))
       return true;
@@ -425,60 +430,61 @@ bool Gpu::covers(uint32_t execute) const {
   return false;
 }
 
-void Gpu::releaseNeeded(Lanes &of) const {
+void Gpu::releaseNeeded(Lanes &lanes) const {
   if (Phase now = phase(); now == Phase::Prepared || now == Phase::Settled)
-    for (const bundle::GpuPreparation *preparation : *gpu->preparations())
-      of.release(preparation->after());
+    for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
+      lanes.release(preparation->after());
 }
 
 void Gpu::runBegins(bool isLater) {
-  // Who wants one result alone pays for no thread: starting one while others
-  // compute takes a tenth of a millisecond and more.
-  if (ran)
+  // The first run starts no thread: an application may want one result alone,
+  // and starting a thread while others compute takes a tenth of a millisecond
+  // and more.
+  if (ran_)
     start();
-  numTaken.store(0, std::memory_order_relaxed);
-  taken = nullptr;
-  next = 0;
+  numTaken_.store(0, std::memory_order_relaxed);
+  taken_ = nullptr;
+  next_ = 0;
   Phase now = phase();
   if ((now != Phase::Prepared && now != Phase::Settled) || lost())
     return;
   if (isLater)
-    taken = &warm;
-  else if (!ran && mode == NNV12_GPU_AUTO)
-    taken = &cold;
+    taken_ = &warm_;
+  else if (!ran_ && mode_ == NNV12_GPU_AUTO)
+    taken_ = &cold_;
 }
 
 uint32_t Gpu::at(uint32_t index) {
 #ifdef NNV12_TEST_HOOKS
   if (forcedStretch != none) {
     bool isNext = phase() == Phase::Settled && !lost() &&
-                  gpu->stretches()->Get(forcedStretch)->first() == index &&
+                  gpu_->stretches()->Get(forcedStretch)->first() == index &&
                   isReady(forcedStretch);
     return isNext ? forcedStretch : none;
   }
 #endif
-  if (!taken || lost())
+  if (!taken_ || lost())
     return none;
-  const auto *all = gpu->stretches();
-  while (next < taken->size() && all->Get((*taken)[next])->first() < index)
-    ++next;
-  for (uint32_t i = next;
-       i < taken->size() && all->Get((*taken)[i])->first() == index; ++i)
-    if (isReady((*taken)[i]))
-      return (*taken)[i];
+  const auto *all = gpu_->stretches();
+  while (next_ < taken_->size() && all->Get((*taken_)[next_])->first() < index)
+    ++next_;
+  for (uint32_t i = next_;
+       i < taken_->size() && all->Get((*taken_)[i])->first() == index; ++i)
+    if (isReady((*taken_)[i]))
+      return (*taken_)[i];
   return none;
 }
 
 Gpu::Result Gpu::run(uint32_t stretch, const CallersBuffers &buffers,
                      Fault &fault) {
-  Result result = stretches.run(stretch, buffers, fault);
+  Result result = stretches_.run(stretch, buffers, fault);
   if (result == Result::Done)
-    numTaken.fetch_add(1, std::memory_order_relaxed);
+    numTaken_.fetch_add(1, std::memory_order_relaxed);
   if (result == Result::Hung) {
-    hung = true;
+    hung_ = true;
     const bundle::Operation *operation =
-        program->operations()->Get(gpu->stretches()->Get(stretch)->first());
-    snprintf(hangReason, sizeof hangReason,
+        program_->operations()->Get(gpu_->stretches()->Get(stretch)->first());
+    snprintf(hangReason_, sizeof hangReason_,
              "layer '%.100s': the GPU was asked for it and the following ones, "
              "and gave no answer: %.100s",
              operation->layer()->c_str(), fault.text);
@@ -488,40 +494,40 @@ Gpu::Result Gpu::run(uint32_t stretch, const CallersBuffers &buffers,
 }
 
 bool Gpu::reportHang(Fault &fault) const {
-  return fault.set(Fault::Io, "%s", hangReason);
+  return fault.set(Fault::Io, "%s", hangReason_);
 }
 
 bool Gpu::lost() const {
-  return name.load(std::memory_order_acquire) && device->isLost();
+  return name_.load(std::memory_order_acquire) && device_->isLost();
 }
 
 void Gpu::tell(nnv12_session_info &info) const {
   Phase now = phase();
-  const char *device = name.load(std::memory_order_acquire);
+  const char *device = name_.load(std::memory_order_acquire);
   info.gpu_device_name = device ? device : "";
-  info.gpu_stretches_taken = numTaken.load(std::memory_order_relaxed);
+  info.gpu_stretches_taken = numTaken_.load(std::memory_order_relaxed);
   if (device) {
-    info.gpu_pipelines = pipelines.numMade();
-    info.gpu_pipelines_cached = pipelines.numCached();
-    info.gpu_cache = pipelines.cacheState();
-    info.gpu_bytes_uploaded = uploads.bytes();
-    info.gpu_bytes_imported = imported.load(std::memory_order_relaxed);
-    info.gpu_open_ns = openTime.load(std::memory_order_relaxed);
-    info.gpu_ready_ns = readyTime.load(std::memory_order_relaxed);
+    info.gpu_pipelines = pipelines_.numMade();
+    info.gpu_pipelines_cached = pipelines_.numCached();
+    info.gpu_cache = pipelines_.cacheState();
+    info.gpu_bytes_uploaded = uploads_.bytes();
+    info.gpu_bytes_imported = imported_.load(std::memory_order_relaxed);
+    info.gpu_open_ns = openTime_.load(std::memory_order_relaxed);
+    info.gpu_ready_ns = readyTime_.load(std::memory_order_relaxed);
   }
   if (now == Phase::Failed) {
     info.gpu_state = NNV12_GPU_FAILED;
-    info.gpu_reason = reason;
+    info.gpu_reason = reason_;
     return;
   }
   if (lost()) {
     info.gpu_state = NNV12_GPU_LOST;
-    info.gpu_reason = this->device->lossReason();
+    info.gpu_reason = this->device_->lossReason();
     return;
   }
   if (now == Phase::Settled) {
     info.gpu_state = NNV12_GPU_READY;
-    info.gpu_reason = reason;
+    info.gpu_reason = reason_;
   } else if (now == Phase::Idle) {
     info.gpu_state = NNV12_GPU_WAITING;
     info.gpu_reason = "it is asked for after the first result";
@@ -531,7 +537,7 @@ void Gpu::tell(nnv12_session_info &info) const {
   }
   if (now < Phase::Prepared)
     return;
-  const auto *all = gpu->stretches();
+  const auto *all = gpu_->stretches();
   info.gpu_stretches = all->size();
   for (uint32_t i = 0; i < all->size(); ++i)
     info.gpu_stretches_ready += isReady(i);

@@ -9,41 +9,42 @@ namespace nnv12::runtime {
 
 using artifact::Fault;
 
-bool GpuUploads::create(const nnv12_bundle &of, Memory from, GpuDevice &on,
-                        const GpuMemory &places, Fault &fault) {
-  bundle = &of;
-  host = from;
-  device = &on;
-  memory = &places;
-  uint64_t begin = memory->ringBegin();
-  for (Pieces &pieces : all) {
+bool GpuUploads::create(const nnv12_bundle &bundle, Memory host,
+                        GpuDevice &device, const GpuMemory &memory,
+                        Fault &fault) {
+  bundle_ = &bundle;
+  host_ = host;
+  device_ = &device;
+  memory_ = &memory;
+  uint64_t begin = memory_->ringBegin();
+  for (Pieces &pieces : all_) {
     pieces.begin = begin;
     begin += 2 * GpuMemory::pieceBytes;
-    if (!memory->isMapped() && !pieces.commands.create(on, fault))
+    if (!memory_->isMapped() && !pieces.commands.create(device, fault))
       return false;
   }
   return true;
 }
 
 void GpuUploads::destroy() {
-  for (Pieces &pieces : all)
+  for (Pieces &pieces : all_)
     pieces.commands.destroy();
 }
 
 bool GpuUploads::isHung() const {
   bool hung = false;
-  for (const Pieces &pieces : all)
+  for (const Pieces &pieces : all_)
     hung |= pieces.commands.isHung();
   return hung;
 }
 
-/// Those that nobody has, or else soon will not have.
+/// Locks pieces that nobody uses, or else waits for some.
 GpuUploads::Pieces &GpuUploads::lockPieces() {
-  for (Pieces &pieces : all)
+  for (Pieces &pieces : all_)
     if (pthread_mutex_trylock(&pieces.turn) == 0)
       return pieces;
-  Pieces &pieces =
-      all[next.fetch_add(1, std::memory_order_relaxed) % GpuMemory::numFilling];
+  Pieces &pieces = all_[next_.fetch_add(1, std::memory_order_relaxed) %
+                        GpuMemory::numFilling];
   pthread_mutex_lock(&pieces.turn);
   return pieces;
 }
@@ -65,23 +66,24 @@ bool GpuUploads::decode(const bundle::Upload *upload, const uint8_t *source,
 /// By way of two pieces: the device copies one while this fills the other.
 bool GpuUploads::stage(Pieces &pieces, const uint8_t *source, uint64_t size,
                        uint64_t offset, Fault &fault) {
-  const Vulkan &vk = device->vulkan();
-  const GpuBlock &staging = memory->staging();
+  const Vulkan &vk = device_->vulkan();
+  const GpuBlock &staging = memory_->staging();
   while (size) {
     uint32_t piece;
-    VkCommandBuffer to;
-    if (!pieces.commands.begin(piece, to, fault))
+    VkCommandBuffer commands;
+    if (!pieces.commands.begin(piece, commands, fault))
       return false;
     uint64_t place = pieces.begin + piece * GpuMemory::pieceBytes,
              bytes = std::min(size, GpuMemory::pieceBytes);
     memcpy(staging.mapped + place, source, bytes);
     VkBufferCopy copy = {place, offset, bytes};
-    vk.CmdCopyBuffer(to, staging.buffer, memory->prepared().buffer, 1, &copy);
+    vk.CmdCopyBuffer(commands, staging.buffer, memory_->prepared().buffer, 1,
+                     &copy);
     recordBarrier({VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                    VK_ACCESS_SHADER_READ_BIT},
-                  vk, to);
-    if (!check(memory->flush(staging, place, bytes),
+                  vk, commands);
+    if (!check(memory_->flush(staging, place, bytes),
                "vkFlushMappedMemoryRanges", fault) ||
         !pieces.commands.submit(fault))
       return false;
@@ -94,23 +96,23 @@ bool GpuUploads::stage(Pieces &pieces, const uint8_t *source, uint64_t size,
 
 bool GpuUploads::bring(Pieces &pieces, const uint8_t *source, uint64_t size,
                        uint64_t offset, Fault &fault) {
-  if (!memory->isMapped())
+  if (!memory_->isMapped())
     return stage(pieces, source, size, offset, fault);
-  const GpuBlock &prepared = memory->prepared();
+  const GpuBlock &prepared = memory_->prepared();
   memcpy(prepared.mapped + offset, source, size);
-  return check(memory->flush(prepared, offset, size),
+  return check(memory_->flush(prepared, offset, size),
                "vkFlushMappedMemoryRanges", fault);
 }
 
 bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
-  auto *source =
-      static_cast<const uint8_t *>(addressOf(*bundle, upload->source(), host));
+  auto *source = static_cast<const uint8_t *>(
+      addressOf(*bundle_, upload->source(), host_));
   uint64_t size = upload->size();
   if (size == 0)
     return true;
   bool isPlain =
       upload->codec() == bundle::Codec_Stored && upload->planes() == 1;
-  // A decoder reads what it has written, which takes a hundred times as long in
+  // A decoder reads its own output, which takes a hundred times as long in
   // memory that CPUs do not cache.
   Pages decoded;
   if (!isPlain) {
@@ -124,7 +126,7 @@ bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
   bool good = bring(pieces, source, size, upload->offset(), fault);
   pthread_mutex_unlock(&pieces.turn);
   if (good)
-    count.fetch_add(size, std::memory_order_relaxed);
+    count_.fetch_add(size, std::memory_order_relaxed);
   return good;
 }
 

@@ -14,21 +14,24 @@ public:
   GpuUploads(const GpuUploads &) = delete;
   GpuUploads &operator=(const GpuUploads &) = delete;
 
-  /// `host` is the session's memory, which holds what CPUs have prepared.
-  bool create(const nnv12_bundle &bundle, Memory host, GpuDevice &device,
-              const GpuMemory &memory, artifact::Fault &fault);
+  /// `host` is the session's memory, which holds the results of the CPUs'
+  /// preparations.
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory host,
+                            GpuDevice &device, const GpuMemory &memory,
+                            artifact::Fault &fault);
   void destroy();
 
   /// Copies, or decodes, one upload of a verified overlay whose source is
   /// there. Any thread; where too many do, they take turns.
-  bool upload(const bundle::Upload *upload, artifact::Fault &fault);
+  [[nodiscard]] bool upload(const bundle::Upload *upload,
+                            artifact::Fault &fault);
 
-  uint64_t bytes() const { return count.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return count_.load(std::memory_order_relaxed); }
   bool isHung() const;
 
 private:
-  bool decode(const bundle::Upload *upload, const uint8_t *source,
-              uint8_t *target, artifact::Fault &fault);
+  [[nodiscard]] bool decode(const bundle::Upload *upload, const uint8_t *source,
+                            uint8_t *target, artifact::Fault &fault);
   /// Pieces of the staging memory, of one thread at a time.
   struct Pieces {
     pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -36,18 +39,18 @@ private:
     uint64_t begin; ///< in the ring
   };
   Pieces &lockPieces();
-  bool stage(Pieces &pieces, const uint8_t *source, uint64_t size,
-             uint64_t offset, artifact::Fault &fault);
-  bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
-             uint64_t offset, artifact::Fault &fault);
+  [[nodiscard]] bool stage(Pieces &pieces, const uint8_t *source, uint64_t size,
+                           uint64_t offset, artifact::Fault &fault);
+  [[nodiscard]] bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
+                           uint64_t offset, artifact::Fault &fault);
 
-  const nnv12_bundle *bundle = nullptr;
-  Memory host = {};
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  Pieces all[GpuMemory::numFilling];
-  std::atomic<uint32_t> next{0}; ///< which ones to wait for
-  std::atomic<uint64_t> count{0};
+  const nnv12_bundle *bundle_ = nullptr;
+  Memory host_ = {};
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  Pieces all_[GpuMemory::numFilling];
+  std::atomic<uint32_t> next_{0}; ///< which ones to wait for
+  std::atomic<uint64_t> count_{0};
 };
 
 } // namespace nnv12::runtime

@@ -10,7 +10,7 @@
 
 namespace nnv12::runtime {
 
-/// Of threads that prepare for later runs while others compute: a nice value of
+/// The nice value of threads that prepare for later runs while others compute:
 /// 10 has a tenth of the weight of 0.
 static constexpr int backgroundNiceness = 10;
 
@@ -27,42 +27,43 @@ uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
   if (lanes < 2)
     return 0;
   // In the first run lanes mostly wait for the storage. One thread more
-  // prepares what switches need meanwhile, while CPUs are idle.
+  // prepares for switches meanwhile, while CPUs are idle.
   return lanes - 1 +
          (continuous && steal && !program->later_waits() &&
           hasBackground(program));
 }
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
-                   Memory memory, uint8_t *scratch, size_t stride, Events &told,
-                   Recorder &recording, artifact::Fault &fault) {
+                   Memory memory, uint8_t *scratch, size_t stride,
+                   Events &events, Recorder &recorder, artifact::Fault &fault) {
   const bundle::Program *program = bundle.chosenProgram();
-  recorder = &recording;
-  events = &told;
-  preparing.store(options.preparing, std::memory_order_relaxed);
+  recorder_ = &recorder;
+  events_ = &events;
+  preparing_.store(options.preparing, std::memory_order_relaxed);
   uint32_t threads = 1 + options.preparing + options.helping;
-  onlyReads = options.onlyReads;
-  later.store(!program->later_waits(), std::memory_order_relaxed);
+  onlyReads_ = options.onlyReads;
+  later_.store(!program->later_waits(), std::memory_order_relaxed);
   // A lane without a thread, or whose thread only reads, needs others.
-  steal = options.steal || onlyReads || artifact::numLanes(program) > threads;
+  steal_ = options.steal || onlyReads_ || artifact::numLanes(program) > threads;
   Array<bool> skipped;
   return collect(program, options, skipped, fault) &&
-         items.create(bundle, memory, skipped, told, fault) &&
-         (!items.usesZstd() || Zstd::load(fault)) &&
+         items_.create(bundle, memory, skipped, events, fault) &&
+         (!items_.usesZstd() || Zstd::load(fault)) &&
          makePreparers(threads, scratch, stride, fault);
 }
 
-/// Fills the queues, and marks what is in none of them as skipped.
+/// Fills the queues, and marks preparations that are in none of them as
+/// skipped.
 bool Lanes::collect(const bundle::Program *program, const Options &options,
                     Array<bool> &skipped, artifact::Fault &fault) {
   uint32_t executes = artifact::numExecutes(program);
   uint32_t count = program->operations()->size() - executes;
   uint32_t lanes = artifact::numLanes(program);
-  if (!entryTable.allocate(count) || !laneOf.allocate(count) ||
-      !held.allocate(count) || !skipped.allocate(count) ||
-      !queues.allocate(lanes) || !backgrounds.allocate(lanes))
+  if (!entryTable_.allocate(count) || !laneOf_.allocate(count) ||
+      !held_.allocate(count) || !skipped.allocate(count) ||
+      !queues_.allocate(lanes) || !backgrounds_.allocate(lanes))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
-  uint32_t *entry = entryTable.data();
+  uint32_t *entry = entryTable_.data();
   for (bool &skip : skipped)
     skip = true;
   uint32_t numWanted = 0;
@@ -70,91 +71,91 @@ bool Lanes::collect(const bundle::Program *program, const Options &options,
     if (operation < executes)
       return;
     uint32_t index = operation - executes;
-    laneOf[index] = lane;
+    laneOf_[index] = lane;
     skipped[index] = false;
     *entry++ = index;
     ++queue.count;
-    held[index].store(isHeld, std::memory_order_relaxed);
+    held_[index].store(isHeld, std::memory_order_relaxed);
     numWanted += !isHeld;
   };
   for (uint32_t i = 0; i < lanes; ++i) {
     const bundle::Lane *lane = program->lanes()->Get(i);
-    queues[i].entries = entry;
+    queues_[i].entries = entry;
     for (uint32_t operation : *lane->queue())
-      add(i, queues[i], operation, /*isHeld=*/false);
-    backgrounds[i].entries = entry;
+      add(i, queues_[i], operation, /*isHeld=*/false);
+    backgrounds_[i].entries = entry;
     if (options.continuous && lane->background())
       for (uint32_t operation : *lane->background())
-        add(i, backgrounds[i], operation, options.holdsLater);
+        add(i, backgrounds_[i], operation, options.holdsLater);
   }
-  wanted.store(numWanted, std::memory_order_relaxed);
+  wanted_.store(numWanted, std::memory_order_relaxed);
   return true;
 }
 
 bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
                           artifact::Fault &fault) {
-  preparers = static_cast<Preparer *>(malloc(count * sizeof(Preparer)));
-  if (!preparers)
+  preparers_ = static_cast<Preparer *>(malloc(count * sizeof(Preparer)));
+  if (!preparers_)
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
-  for (; numPreparers < count; ++numPreparers) {
-    Preparer *preparer = ::new (&preparers[numPreparers]) Preparer();
-    preparer->thread = numPreparers;
-    preparer->scratch = scratch + numPreparers * stride;
+  for (; numPreparers_ < count; ++numPreparers_) {
+    Preparer *preparer = ::new (&preparers_[numPreparers_]) Preparer();
+    preparer->thread = numPreparers_;
+    preparer->scratch = scratch + numPreparers_ * stride;
   }
-  if (items.usesZstd())
+  if (items_.usesZstd())
     for (uint32_t i = 0; i < count; ++i)
-      if (!preparers[i].decoder.create(items.largestSplit(), fault))
+      if (!preparers_[i].decoder.create(items_.largestSplit(), fault))
         return false;
   return true;
 }
 
 void Lanes::beginLater() {
-  later.store(true, std::memory_order_relaxed);
+  later_.store(true, std::memory_order_relaxed);
   if (numWanted())
-    events->happen(Events::Preparation);
+    events_->happen(Events::Preparation);
 }
 
 void Lanes::setThreads(uint32_t numPreparing, bool areAll) {
   if (!areAll)
-    steal.store(true, std::memory_order_relaxed);
-  preparing.store(numPreparing, std::memory_order_relaxed);
+    steal_.store(true, std::memory_order_relaxed);
+  preparing_.store(numPreparing, std::memory_order_relaxed);
 }
 
 bool Lanes::areHeld(const After *after) const {
   for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (items.isPreparation(after->Get(i)) &&
-        held[items.indexOf(after->Get(i))].load(std::memory_order_relaxed))
+    if (items_.isPreparation(after->Get(i)) &&
+        held_[items_.indexOf(after->Get(i))].load(std::memory_order_relaxed))
       return true;
   return false;
 }
 
 void Lanes::release(const After *after) {
   for (uint32_t i = 0; after && i < after->size(); ++i) {
-    if (!items.isPreparation(after->Get(i)))
+    if (!items_.isPreparation(after->Get(i)))
       continue;
-    uint32_t index = items.indexOf(after->Get(i));
+    uint32_t index = items_.indexOf(after->Get(i));
     // Behind the program's are those of its GPU.
-    if (index >= held.size())
+    if (index >= held_.size())
       continue;
-    // It waits for what is in queues alone (artifact/PlanVerifier.cpp:
+    // It waits only for preparations in queues (artifact/PlanVerifier.cpp:
     // verifyBackground), or in backgrounds.
-    if (held[index].load(std::memory_order_relaxed)) {
-      wanted.fetch_add(1, std::memory_order_relaxed);
-      held[index].store(false, std::memory_order_release);
-      release(items.afterOf(index));
+    if (held_[index].load(std::memory_order_relaxed)) {
+      wanted_.fetch_add(1, std::memory_order_relaxed);
+      held_[index].store(false, std::memory_order_release);
+      release(items_.afterOf(index));
     }
   }
 }
 
 Lanes::~Lanes() {
-  for (uint32_t i = 0; i < numPreparers; ++i)
-    preparers[i].~Preparer();
-  free(preparers);
+  for (uint32_t i = 0; i < numPreparers_; ++i)
+    preparers_[i].~Preparer();
+  free(preparers_);
 }
 
-/// What a thread with that role does of the plan's stages. While there is a
-/// thread that waits for the storage, others leave that to it: two of them
-/// disturb the system's reading ahead.
+/// The stages of the plan that a thread with that role does. While a thread
+/// waits for the storage, others leave reads to it: two of them disturb the
+/// system's reading ahead.
 Lanes::Stages Lanes::stagesOf(Role role) const {
   if (role == Role::Read)
     return Stages::Reads;
@@ -164,30 +165,31 @@ Lanes::Stages Lanes::stagesOf(Role role) const {
 
 /// A thread that only prepares and has no lane has no part in the first run.
 Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
-  if (!prepares(number) || items.hasFailed())
+  if (!prepares(number) || items_.hasFailed())
     return Help::Over;
-  Preparer &preparer = preparers[number];
+  Preparer &preparer = preparers_[number];
   bool computes = role == Role::Compute;
   Stages stages = stagesOf(role);
-  uint32_t own = number % static_cast<uint32_t>(queues.size());
+  uint32_t own = number % static_cast<uint32_t>(queues_.size());
   if (hasLane(number) || (computes && mayHelp())) {
-    uint32_t index = findReady(queues, own, stages);
+    uint32_t index = findReady(queues_, own, stages);
     if (index != none) {
       workOn(index, preparer, computes ? 1 : ~0u);
       return Help::Did;
     }
-    if (!isEmpty(queues, own, stages))
+    if (!isEmpty(queues_, own, stages))
       return Help::Nothing;
   }
   // To those that only prepare, where they may take it.
-  bool leaves = computes && numPreparing() && !onlyReads && mayHelp();
-  if (!leaves && !isEmpty(backgrounds, own, stages)) {
+  bool leaves = computes && numPreparing() && !onlyReads_ && mayHelp();
+  if (!leaves && !isEmpty(backgrounds_, own, stages)) {
     uint32_t index = !isLater() || (computes && !idle)
                          ? none
-                         : findReady(backgrounds, own, stages);
+                         : findReady(backgrounds_, own, stages);
     if (index == none)
       return Help::Nothing;
-    // Of this thread, and never more than the application's own.
+    // Lowers the priority of this thread, but never below the application's
+    // own.
     if (!computes && !preparer.inBackground &&
         getpriority(PRIO_PROCESS, 0) < backgroundNiceness)
       setpriority(PRIO_PROCESS, 0, backgroundNiceness);
@@ -201,30 +203,31 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
 
 bool Lanes::isOf(uint32_t index, Stages stages) const {
   return stages == Stages::All ||
-         (items.kindOf(index) == bundle::OperationKind_Read) ==
+         (items_.kindOf(index) == bundle::OperationKind_Read) ==
              (stages == Stages::Reads);
 }
 
 /// The first entry of the stages that can be worked on, or `none`.
 uint32_t Lanes::findReady(Queue &queue, Stages stages) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
-  while (head < queue.count && !items.hasPieces(queue.entries[head]))
+  while (head < queue.count && !items_.hasPieces(queue.entries[head]))
     ++head;
-  // Whoever stores last may put it back a little: the next one moves it on.
+  // The thread that stores last may put it back a little: the next one moves it
+  // on.
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
-    if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]) &&
-        !held[queue.entries[i]].load(std::memory_order_acquire) &&
-        items.isReady(queue.entries[i]))
+    if (isOf(queue.entries[i], stages) && items_.hasPieces(queue.entries[i]) &&
+        !held_[queue.entries[i]].load(std::memory_order_acquire) &&
+        items_.isReady(queue.entries[i]))
       return queue.entries[i];
   return none;
 }
 
 /// The same, beginning with lane `own` and stealing from the others then.
-uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own, Stages stages) {
-  size_t count = mayHelp() ? lanes.size() : 1;
+uint32_t Lanes::findReady(Array<Queue> &queues, uint32_t own, Stages stages) {
+  size_t count = mayHelp() ? queues.size() : 1;
   for (size_t i = 0; i < count; ++i) {
-    uint32_t index = findReady(lanes[(own + i) % lanes.size()], stages);
+    uint32_t index = findReady(queues[(own + i) % queues.size()], stages);
     if (index != none)
       return index;
   }
@@ -235,17 +238,17 @@ uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own, Stages stages) {
 bool Lanes::isEmpty(const Queue &queue, Stages stages) const {
   for (uint32_t i = queue.head.load(std::memory_order_relaxed); i < queue.count;
        ++i)
-    if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]))
+    if (isOf(queue.entries[i], stages) && items_.hasPieces(queue.entries[i]))
       return false;
   return true;
 }
 
-/// The same of all that lane `own` may take from.
-bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own,
+/// Whether all queues that lane `own` may take from are empty.
+bool Lanes::isEmpty(const Array<Queue> &queues, uint32_t own,
                     Stages stages) const {
   if (!mayHelp())
-    return isEmpty(lanes[own], stages);
-  for (const Queue &queue : lanes)
+    return isEmpty(queues[own], stages);
+  for (const Queue &queue : queues)
     if (!isEmpty(queue, stages))
       return false;
   return true;
@@ -256,42 +259,42 @@ bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own,
 /// where there is no such one.
 uint32_t Lanes::findNeeded(const After *after, bool begun) const {
   for (uint32_t i = 0; i < after->size(); ++i) {
-    if (!items.isPreparation(after->Get(i)))
+    if (!items_.isPreparation(after->Get(i)))
       continue;
-    uint32_t index = items.indexOf(after->Get(i));
-    while (index != none && !items.isDone(index)) {
-      if (items.hasPieces(index) != begun && items.isReady(index))
+    uint32_t index = items_.indexOf(after->Get(i));
+    while (index != none && !items_.isDone(index)) {
+      if (items_.hasPieces(index) != begun && items_.isReady(index))
         return index;
-      const After *before = items.afterOf(index);
+      const After *before = items_.afterOf(index);
       index = none;
       for (uint32_t k = 0; before && k < before->size(); ++k)
-        if (!items.isDone(items.indexOf(before->Get(k))))
-          index = items.indexOf(before->Get(k));
+        if (!items_.isDone(items_.indexOf(before->Get(k))))
+          index = items_.indexOf(before->Get(k));
     }
   }
   return none;
 }
 
 void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
-  uint64_t start = recorder->startTime();
+  uint64_t start = recorder_->startTime();
   uint32_t pieces = 0;
-  while (pieces < most && !items.hasFailed() &&
-         items.workOnPiece(index, preparer))
+  while (pieces < most && !items_.hasFailed() &&
+         items_.workOnPiece(index, preparer))
     ++pieces;
   if (pieces)
     record(index, preparer.thread, start);
 }
 
-/// Of a preparation, or a part of one, that ends now.
+/// Records a preparation, or a part of one, that ends now.
 void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) {
   Record record = {};
   record.start = start;
   record.index = index;
-  record.kind = static_cast<RecordKind>(items.kindOf(index));
+  record.kind = static_cast<RecordKind>(items_.kindOf(index));
   record.thread = static_cast<uint8_t>(thread);
-  record.lane = static_cast<uint8_t>(laneOf[index]);
-  record.flags = thread != laneOf[index] ? NNV12_RECORD_STOLEN : 0;
-  recorder->end(record);
+  record.lane = static_cast<uint8_t>(laneOf_[index]);
+  record.flags = thread != laneOf_[index] ? NNV12_RECORD_STOLEN : 0;
+  recorder_->end(record);
 }
 
 /// The execute lane's, which ends now if there is one.
@@ -300,65 +303,65 @@ void Lanes::recordWait(uint32_t operation, uint64_t &since) {
   record.start = since;
   record.index = operation;
   record.kind = RecordKind::Wait;
-  recorder->end(record);
+  recorder_->end(record);
   since = 0;
 }
 
 /// On a plan that has failed this does nothing, and the next waitFor() says so.
 void Lanes::prepare(uint32_t index, Workers &workers) {
-  if (!items.hasPieces(index) ||
-      !waitFor(items.operationOf(index), items.afterOf(index), workers))
+  if (!items_.hasPieces(index) ||
+      !waitFor(items_.operationOf(index), items_.afterOf(index), workers))
     return;
-  uint64_t start = recorder->startTime();
-  if (items.workOnRest(index, preparers[0], workers))
+  uint64_t start = recorder_->startTime();
+  if (items_.workOnRest(index, preparers_[0], workers))
     record(index, 0, start);
 }
 
 /// Each wait is for one event, and is bounded:
-///   - what is not done and has pieces that nobody has begun is done here, or,
-///     without stealing, by the thread of its lane, which works as long as its
-///     queue has something ready (start() turns stealing on where such a thread
-///     is missing);
-///   - that there is always something ready is proven before the plan is used
-///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
-///   - what others have begun ends with an event, after one piece a thread at
-///     most: Preparations::finish() tells of success and of failure. What takes
-///     them too long is done here as well;
-///   - a failed preparation is never done, so what waits for it never gets
-///     ready. This is looked at after each event, before the next wait.
+/// - This thread does a preparation that has pieces left. Without stealing, the
+///   thread of its lane does, which works as long as its queue has something
+///   ready (start() turns stealing on where such a thread is missing).
+/// - The verifier has proven that there is always something ready
+///   (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground).
+/// - Pieces that others have begun end with an event, after one piece a thread
+///   at most: Preparations::finish() signals success and failure. This thread
+///   also does pieces that take them too long.
+/// - A failed preparation is never done, so preparations that wait for it never
+///   get ready. The loop looks at this after each event, before the next wait.
 bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
   for (uint64_t idle = 0;;) {
-    uint32_t seen = events->seen();
-    if (items.hasFailed())
+    uint32_t seen = events_->seen();
+    if (items_.hasFailed())
       return false;
-    bool isDone = items.areDone(after);
-    if (isDone || isOver(deadline)) {
+    bool isDone = items_.areDone(after);
+    if (isDone || isOver(deadline_)) {
       recordWait(operation, idle);
       return isDone;
     }
-    uint64_t start = recorder->startTime();
+    uint64_t start = recorder_->startTime();
     uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/false) : none;
     if (index != none) {
       recordWait(operation, idle);
-      if (items.workOnRest(index, preparers[0], workers))
+      if (items_.workOnRest(index, preparers_[0], workers))
         record(index, 0, start);
     } else if (mayHelp() &&
-               (index = findReady(queues, 0, Stages::Others)) != none) {
+               (index = findReady(queues_, 0, Stages::Others)) != none) {
       recordWait(operation, idle);
-      // A piece at a time: what it waits for may be done any moment. No reads,
-      // which would wait for the storage like those that others are at.
-      workOn(index, preparers[0], 1);
+      // It does one piece at a time, since its weights may be ready any moment.
+      // It does no reads, which would wait for the storage like those of other
+      // threads.
+      workOn(index, preparers_[0], 1);
     } else {
       if (!idle)
         idle = start;
-      if (events->spin(seen))
+      if (events_->spin(seen))
         continue;
       index = mayHelp() ? findNeeded(after, /*begun=*/true) : none;
       if (waitForOthers(index, seen))
         continue;
       recordWait(operation, idle);
-      start = recorder->startTime();
-      items.repeat(index, preparers[0]);
+      start = recorder_->startTime();
+      items_.repeat(index, preparers_[0]);
       record(index, 0, start);
     }
   }
@@ -367,10 +370,10 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
 /// Until an event. False, at once or later, where others have had a piece of
 /// `begun` for too long.
 bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
-  uint64_t left = begun == none ? Events::forever : items.patience(begun);
+  uint64_t left = begun == none ? Events::forever : items_.patience(begun);
   if (left)
-    events->sleepUntil(
-        std::min(deadline, left == Events::forever ? never : now() + left),
+    events_->sleepUntil(
+        std::min(deadline_, left == Events::forever ? never : now() + left),
         seen, Events::Preparation);
   return left != 0;
 }
@@ -379,16 +382,16 @@ bool Lanes::prepareInBackground(uint64_t nanoseconds) {
   uint64_t deadline = now() + nanoseconds;
   bool did = false;
   do {
-    uint32_t index = findReady(queues, 0, Stages::All);
+    uint32_t index = findReady(queues_, 0, Stages::All);
     if (index == none)
-      index = findReady(backgrounds, 0, Stages::All);
+      index = findReady(backgrounds_, 0, Stages::All);
     if (index == none)
       break;
-    workOn(index, preparers[0], 1);
+    workOn(index, preparers_[0], 1);
     did = true;
   } while (now() < deadline);
   if (areAllDone())
-    preparers[0].decoder.release();
+    preparers_[0].decoder.release();
   return did;
 }
 

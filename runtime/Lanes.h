@@ -1,14 +1,15 @@
 //===- Lanes.h - Preparations in the order of the plan ----------*- C++ -*-===//
 //
-// NNV12, section 3.3. Each lane of the plan is a queue. Lane 0, the execute
-// lane, is that of the thread that calls run; thread i of the others
-// (runtime/Team.h) has lane i. A thread with nothing ready in its queue takes
-// pieces from the head of another's; the execute lane does so while it waits,
-// and prefers what it waits for: it even repeats what another thread has begun
-// and does not finish in time. Where kernels will change, a thread without a
-// lane prepares for that from the start. As any preparation may run anywhere
-// after those that it waits for (artifact/PlanVerifier.h), a plan for more
-// threads than there are is right as well.
+// NNV12, section 3.3. Each lane of the plan is a queue. The thread that calls
+// run has lane 0, the execute lane; thread i of the others (runtime/Team.h) has
+// lane i. A thread with nothing ready in its queue takes pieces from the head
+// of another's. The execute lane does so while it waits, and prefers the
+// preparations that it waits for: it even repeats pieces that another thread
+// has begun and does not finish in time. Where kernels will change, a thread
+// without a lane prepares the new kernels' weights from the start. Any
+// preparation may run anywhere after the preparations that it waits for
+// (artifact/PlanVerifier.h), so a plan for more threads than there are is right
+// as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_LANES_H
@@ -26,82 +27,83 @@ public:
   ~Lanes();
 
   struct Options {
-    /// How many threads only prepare, and how many others call help().
+    /// The number of threads that only prepare, and of others that call help().
     uint32_t preparing = 0, helping = 0;
     /// Whether the former do not even prepare, but wait for the storage alone.
     bool onlyReads = false;
-    /// Whether what switches need is prepared as well, and if so, whether only
-    /// what release() names.
+    /// Whether threads also prepare weights for switches, and if so, whether
+    /// they hold those back that release() has not named.
     bool continuous = false, holdsLater = false;
     /// Ignored where others must do a lane's work.
     bool steal = true;
   };
 
-  /// How many threads there is something for that only prepare: one a
-  /// preparation lane, and one more for what switches need beside the first
-  /// run.
+  /// The number of threads that can work although they only prepare: one for
+  /// each preparation lane, and one more that prepares for switches beside the
+  /// first run.
   static uint32_t wantedThreads(const bundle::Program *program, bool continuous,
                                 bool steal);
 
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
   /// execute lane's first.
-  bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
-              uint8_t *scratch, size_t stride, Events &events,
-              Recorder &recorder, artifact::Fault &fault);
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, const Options &options,
+                            Memory memory, uint8_t *scratch, size_t stride,
+                            Events &events, Recorder &recorder,
+                            artifact::Fault &fault);
 
   // For other threads than the execute lane's.
 
   enum class Role { Compute, Prepare, Read };
   enum class Help { Did, Nothing, Over };
-  /// A part of what thread `number` may do: of one that computes a piece, else
-  /// a preparation. What later runs want, once it isLater(), is for threads
-  /// that prepare, and where there are none for those that compute, when they
-  /// are `idle`. Nothing: there may be something after the next event. Over:
-  /// there will never be.
+  /// Lets thread `number` do a piece: of an operation if it computes, else of a
+  /// preparation. Preparations for later runs begin once isLater(). Threads
+  /// that prepare do them; where there are none, threads that compute do them
+  /// while they are `idle`. Nothing: there may be a piece after the next event.
+  /// Over: there never will be.
   Help help(uint32_t number, Role role, bool idle);
-  bool hasLane(uint32_t number) const { return number < queues.size(); }
+  bool hasLane(uint32_t number) const { return number < queues_.size(); }
   /// Whether it may ever do something.
-  bool prepares(uint32_t number) const { return number < numPreparers; }
+  bool prepares(uint32_t number) const { return number < numPreparers_; }
   /// So many threads that only prepare were started. Where the system has
   /// refused one, or one that computes, lanes take from each other whatever the
   /// options said.
   void setThreads(uint32_t numPreparing, bool areAll);
 
-  const Preparations &preparations() const { return items; }
+  const Preparations &preparations() const { return items_; }
   /// How many preparations will run, sooner or later.
-  uint32_t numWanted() const { return wanted.load(std::memory_order_relaxed); }
+  uint32_t numWanted() const { return wanted_.load(std::memory_order_relaxed); }
   /// Whether all of them are done.
-  bool areAllDone() const { return items.numDone() == numWanted(); }
+  bool areAllDone() const { return items_.numDone() == numWanted(); }
   /// Whether some that `after` names are held back.
   bool areHeld(const After *after) const;
 
   // For the execute lane.
 
-  /// What `after` names, and what that waits for, is held back no more. The
-  /// caller tells of the event.
+  /// Holds back no longer the preparations that `after` names, nor those that
+  /// they wait for. The caller signals the event.
   void release(const After *after);
   /// When waitFor() gives up, a time of now().
-  void setDeadline(uint64_t time) { deadline = time; }
+  void setDeadline(uint64_t time) { deadline_ = time; }
 
-  /// An entry of its own queue. What another thread has begun is left to it.
+  /// Does an entry of the execute lane's own queue. Leaves pieces to the
+  /// threads that have begun them.
   void prepare(uint32_t index, Workers &workers);
   /// Returns when all that `operation` of the program comes after is done, and
   /// prepares meanwhile. False when a preparation has failed or the deadline is
   /// over.
   bool waitFor(uint32_t operation, const After *after, Workers &workers);
-  /// There is a first result: from now on threads prepare what only later runs
-  /// want, also where the plan has it wait for that.
+  /// Says that there is a first result. From now on threads prepare for later
+  /// runs, even where the plan makes that wait for the result.
   void beginLater();
-  /// Whether they may.
-  bool isLater() const { return later.load(std::memory_order_relaxed); }
-  /// Whether there is something left that no thread may come to that only
-  /// prepares.
+  /// Whether threads may prepare for later runs.
+  bool isLater() const { return later_.load(std::memory_order_relaxed); }
+  /// Whether preparations are left that no thread of their own will do.
   bool mayPrepareInBackground() const {
-    return (!numPreparing() || onlyReads || !mayHelp()) && !areAllDone() &&
-           !items.hasFailed();
+    return (!numPreparing() || onlyReads_ || !mayHelp()) && !areAllDone() &&
+           !items_.hasFailed();
   }
-  /// Between runs: prepares some of that for about `nanoseconds`. Whether there
-  /// was something.
+  /// Between runs: prepares weights of that kind for about `nanoseconds`.
+  /// Whether there were some.
   bool prepareInBackground(uint64_t nanoseconds);
 
 private:
@@ -109,16 +111,17 @@ private:
   struct Queue {
     uint32_t *entries;
     uint32_t count;
-    /// Entries before this one have no pieces left. Behind the truth at times.
+    /// Entries before this one have no pieces left. May lag behind.
     std::atomic<uint32_t> head;
   };
 
   static constexpr uint32_t none = ~0u;
 
-  bool collect(const bundle::Program *program, const Options &options,
-               Array<bool> &skipped, artifact::Fault &fault);
-  bool makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
-                     artifact::Fault &fault);
+  [[nodiscard]] bool collect(const bundle::Program *program,
+                             const Options &options, Array<bool> &skipped,
+                             artifact::Fault &fault);
+  [[nodiscard]] bool makePreparers(uint32_t count, uint8_t *scratch,
+                                   size_t stride, artifact::Fault &fault);
   enum class Stages { Reads, Others, All };
   Stages stagesOf(Role role) const;
   bool isOf(uint32_t index, Stages stages) const;
@@ -127,9 +130,9 @@ private:
   bool isEmpty(const Queue &queue, Stages stages) const;
   bool isEmpty(const Array<Queue> &queues, uint32_t own, Stages stages) const;
   uint32_t numPreparing() const {
-    return preparing.load(std::memory_order_relaxed);
+    return preparing_.load(std::memory_order_relaxed);
   }
-  bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
+  bool mayHelp() const { return steal_.load(std::memory_order_relaxed); }
   uint32_t findNeeded(const After *after, bool begun) const;
   bool waitForOthers(uint32_t begun, uint32_t seen);
   /// Pieces of a preparation, one after another, while there are some, and no
@@ -138,22 +141,22 @@ private:
   void record(uint32_t index, uint32_t thread, uint64_t start);
   void recordWait(uint32_t operation, uint64_t &since);
 
-  Preparations items;
-  Array<uint32_t> entryTable;
-  Array<uint32_t> laneOf; ///< by preparation
-  Array<std::atomic<bool>> held;
-  Array<Queue> queues, backgrounds;
-  std::atomic<uint32_t> wanted{0};
-  uint64_t deadline = never;
-  std::atomic<bool> steal{true};
-  std::atomic<bool> later{false}; ///< see isLater()
-  bool onlyReads = false;
-  Recorder *recorder = nullptr;
-  Events *events = nullptr;
-  std::atomic<uint32_t> preparing{0}; ///< threads that only prepare
+  Preparations items_;
+  Array<uint32_t> entryTable_;
+  Array<uint32_t> laneOf_; ///< by preparation
+  Array<std::atomic<bool>> held_;
+  Array<Queue> queues_, backgrounds_;
+  std::atomic<uint32_t> wanted_{0};
+  uint64_t deadline_ = never;
+  std::atomic<bool> steal_{true};
+  std::atomic<bool> later_{false}; ///< see isLater()
+  bool onlyReads_ = false;
+  Recorder *recorder_ = nullptr;
+  Events *events_ = nullptr;
+  std::atomic<uint32_t> preparing_{0}; ///< threads that only prepare
   /// The execute lane's, and then one a thread.
-  Preparer *preparers = nullptr;
-  uint32_t numPreparers = 0;
+  Preparer *preparers_ = nullptr;
+  uint32_t numPreparers_ = 0;
 };
 
 } // namespace nnv12::runtime

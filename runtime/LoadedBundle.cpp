@@ -25,38 +25,38 @@ public:
   __attribute__((format(printf, 2, 3))) void append(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text + used, sizeof text - used, format, args);
+    int n = vsnprintf(text_ + used_, sizeof text_ - used_, format, args);
     va_end(args);
     if (n > 0)
-      used += static_cast<size_t>(n);
-    if (used >= sizeof text)
-      used = sizeof text - 1;
+      used_ += static_cast<size_t>(n);
+    if (used_ >= sizeof text_)
+      used_ = sizeof text_ - 1;
   }
-  const char *c_str() const { return text; }
+  const char *c_str() const { return text_; }
 
 private:
-  char text[400] = {};
-  size_t used = 0;
+  char text_[400] = {};
+  size_t used_ = 0;
 };
 
 } // namespace
 
 void nnv12_bundle::release() {
-  if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1)
     destroy(this);
 }
 
 bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
-  bool good = file.open(path, fault, headSize);
+  bool good = file_.open(path, fault, headSize);
   if (good) {
     // While the head comes; sessions want to know it.
-    if (file.isWaiting())
+    if (file_.isWaiting())
       askForCpus();
     makeEarlyMemory();
-    good = load(file.data(), file.size(), file.descriptor(), options, fault);
+    good = load(file_.data(), file_.size(), file_.descriptor(), options, fault);
   }
-  file.closeDescriptor();
+  file_.closeDescriptor();
   return good;
 }
 
@@ -65,27 +65,27 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
 /// them in small pages, and fewer TLB misses later. Elsewhere this does
 /// nothing.
 void nnv12_bundle::adviseWeights() {
-  for (const bundle::Segment *segment : *bundle->segments())
+  for (const bundle::Segment *segment : *bundle_->segments())
     if (segment->kind() == bundle::SegmentKind_Weights && segment->size())
-      madvise(const_cast<uint8_t *>(bytes) + segment->offset(), segment->size(),
-              MADV_HUGEPAGE);
+      madvise(const_cast<uint8_t *>(bytes_) + segment->offset(),
+              segment->size(), MADV_HUGEPAGE);
 }
 
 /// The first touch of an arena's first huge page takes 0.2 to 0.3 ms, about as
-/// long as the head needs from storage: it is done while nothing else can be.
-/// Of a bundle that is small it is likely that the arena is, too.
+/// long as the head needs from storage: it is done while nothing else can be. A
+/// small bundle is likely to have a small arena, and gets none.
 void nnv12_bundle::makeEarlyMemory() {
-  if (file.size() < headSize || !file.isWaiting() ||
-      !earlyMemory.allocate(hugePageSize, hugePageSize))
+  if (file_.size() < headSize || !file_.isWaiting() ||
+      !earlyMemory_.allocate(hugePageSize, hugePageSize))
     return;
-  earlyMemory.adviseHuge(hugePageSize);
-  *static_cast<volatile uint8_t *>(earlyMemory.data()) = 0;
-  hasEarlyMemory.store(true, std::memory_order_release);
+  earlyMemory_.adviseHuge(hugePageSize);
+  *static_cast<volatile uint8_t *>(earlyMemory_.data()) = 0;
+  hasEarlyMemory_.store(true, std::memory_order_release);
 }
 
 bool nnv12_bundle::giveEarlyMemory(Pages &arena) {
-  return hasEarlyMemory.exchange(false, std::memory_order_acquire) &&
-         arena.replaceHead(earlyMemory, hugePageSize);
+  return hasEarlyMemory_.exchange(false, std::memory_order_acquire) &&
+         arena.replaceHead(earlyMemory_, hugePageSize);
 }
 
 bool nnv12_bundle::openMemory(const void *data, size_t size,
@@ -116,14 +116,14 @@ bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
     return fault.set(Fault::InvalidArgument,
                      "weights: found verify_weights and trust_weights, "
                      "expected one of them");
-  isRestricted = options.public_key || options.digest;
+  isRestricted_ = options.public_key || options.digest;
   bool copies = options.copying == NNV12_COPY_ALWAYS ||
-                (options.copying == NNV12_COPY_SIGNED && isRestricted);
+                (options.copying == NNV12_COPY_SIGNED && isRestricted_);
   bool checksWeights =
-      options.verify_weights || (isRestricted && !options.trust_weights);
-  bytes = static_cast<const uint8_t *>(data);
-  length = size;
-  if (!artifact::verifyHeader(data, size, options.public_key, header, fault))
+      options.verify_weights || (isRestricted_ && !options.trust_weights);
+  bytes_ = static_cast<const uint8_t *>(data);
+  length_ = size;
+  if (!artifact::verifyHeader(data, size, options.public_key, header_, fault))
     return false;
   // All else that a bundle says is checked against the header's digest of it.
   if (options.digest &&
@@ -141,36 +141,37 @@ bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
 }
 
 bool nnv12_bundle::hasKind(bool orTuning, Fault &fault) const {
-  bool isTuning = bundle->kind() == bundle::BundleKind_Tuning;
-  return bundle->kind() == bundle::BundleKind_Model || (orTuning && isTuning) ||
+  bool isTuning = bundle_->kind() == bundle::BundleKind_Tuning;
+  return bundle_->kind() == bundle::BundleKind_Model ||
+         (orTuning && isTuning) ||
          fault.set(Fault::Unsupported,
                    "kind: found %s, expected the bundle of a model",
                    isTuning ? "a tuning bundle" : "one for newer readers");
 }
 
-/// What is checked is what will be used: the copy, where there is one.
+/// Checks the bytes that will be used: the copy, where there is one.
 bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
-  const uint8_t *metadata = bytes + header.metadataOffset;
+  const uint8_t *metadata = bytes_ + header_.metadataOffset;
   if (copies) {
-    if (!metadataCopy.allocate(header.metadataSize, 64))
+    if (!metadataCopy_.allocate(header_.metadataSize, 64))
       return fault.set(Fault::OutOfMemory, "no memory to copy the metadata");
-    if (header.metadataSize)
-      memcpy(metadataCopy.data(), metadata, header.metadataSize);
-    metadata = metadataCopy.data();
+    if (header_.metadataSize)
+      memcpy(metadataCopy_.data(), metadata, header_.metadataSize);
+    metadata = metadataCopy_.data();
   }
-  bundle = artifact::verifyMetadata(header, metadata, fault);
-  return bundle != nullptr;
+  bundle_ = artifact::verifyMetadata(header_, metadata, fault);
+  return bundle_ != nullptr;
 }
 
 #if NNV12_GPU
 const bundle::Overlays *nnv12_bundle::loadOverlays(Pages &copy,
                                                    Fault &fault) const {
   uint32_t index;
-  if (!artifact::findOverlays(bundle, index, fault))
+  if (!artifact::findOverlays(bundle_, index, fault))
     return nullptr;
-  const bundle::Segment *segment = bundle->segments()->Get(index);
-  const uint8_t *overlays = bytes + segment->offset();
-  if (metadataCopy.data()) {
+  const bundle::Segment *segment = bundle_->segments()->Get(index);
+  const uint8_t *overlays = bytes_ + segment->offset();
+  if (metadataCopy_.data()) {
     if (!copy.allocate(segment->size(), 64)) {
       fault.set(Fault::OutOfMemory, "no memory to copy it");
       return nullptr;
@@ -178,8 +179,8 @@ const bundle::Overlays *nnv12_bundle::loadOverlays(Pages &copy,
     memcpy(copy.data(), overlays, segment->size());
     overlays = copy.data();
   }
-  return artifact::verifySegment(bundle, index, overlays, fault)
-             ? artifact::verifyOverlays(bundle, overlays, fault)
+  return artifact::verifySegment(bundle_, index, overlays, fault)
+             ? artifact::verifyOverlays(bundle_, overlays, fault)
              : nullptr;
 }
 #endif
@@ -202,8 +203,8 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   Line reasons;
   CpuFeatures cpu;
   bool known = false;
-  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
-    const bundle::Program *candidate = bundle->programs()->Get(i);
+  for (uint32_t i = 0; i < bundle_->programs()->size(); ++i) {
+    const bundle::Program *candidate = bundle_->programs()->Get(i);
     const char *name = candidate->target()->c_str();
     if (target && !equal(candidate->target(), target))
       continue;
@@ -223,15 +224,15 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
       reasons.append("; %s needs %s", name, feature->c_str());
       continue;
     }
-    program = candidate;
-    number = i;
+    program_ = candidate;
+    number_ = i;
     return true;
   }
   if (known)
     return fault.set(Fault::Unsupported,
                      "target: none of the bundle's runs on this %s CPU%s",
                      hostArchitecture(), reasons.c_str());
-  for (const bundle::Program *candidate : *bundle->programs())
+  for (const bundle::Program *candidate : *bundle_->programs())
     reasons.append("%s%s", *reasons.c_str() ? ", " : "",
                    candidate->target()->c_str());
   return fault.set(Fault::Unsupported,
@@ -242,25 +243,25 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
 /// Maps the code of `descriptor`, where that is one and the system allows it,
 /// or copies it from the image.
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
-  uint32_t index = artifact::cpuOf(program)->code();
-  const bundle::Segment *segment = bundle->segments()->Get(index);
+  uint32_t index = artifact::cpuOf(program_)->code();
+  const bundle::Segment *segment = bundle_->segments()->Get(index);
   if (isMapped())
-    readAhead(file, segment->offset() + segment->size());
-  mappedInPlace =
+    readAhead(file_, segment->offset() + segment->size());
+  mappedInPlace_ =
       descriptor >= 0 &&
-      codeMapping.map(descriptor, segment->offset(), segment->size());
-  if (!mappedInPlace &&
-      !codeMapping.copy(bytes + segment->offset(), segment->size(), fault))
+      codeMapping_.map(descriptor, segment->offset(), segment->size());
+  if (!mappedInPlace_ &&
+      !codeMapping_.copy(bytes_ + segment->offset(), segment->size(), fault))
     return false;
-  // Of the bytes that will run, not of the ones that they were copied from.
-  return artifact::verifySegment(bundle, index, codeMapping.data(), fault);
+  // Verifies the bytes that will run, not the ones that they were copied from.
+  return artifact::verifySegment(bundle_, index, codeMapping_.data(), fault);
 }
 
 bool nnv12_bundle::verifyWeights(Fault &fault) {
-  for (uint32_t i = 0; i < bundle->segments()->size(); ++i) {
-    const bundle::Segment *segment = bundle->segments()->Get(i);
+  for (uint32_t i = 0; i < bundle_->segments()->size(); ++i) {
+    const bundle::Segment *segment = bundle_->segments()->Get(i);
     if (segment->kind() == bundle::SegmentKind_Weights &&
-        !artifact::verifySegment(bundle, i, bytes + segment->offset(), fault))
+        !artifact::verifySegment(bundle_, i, bytes_ + segment->offset(), fault))
       return false;
   }
   return true;
@@ -283,15 +284,15 @@ static bool describe(
 }
 
 bool nnv12_bundle::describeTensors(Fault &fault) {
-  if (describe(bundle->inputs(), inputInfos) &&
-      describe(bundle->outputs(), outputInfos))
+  if (describe(bundle_->inputs(), inputInfos_) &&
+      describe(bundle_->outputs(), outputInfos_))
     return true;
   return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
 }
 
 uint64_t nnv12_bundle::scratchSize() const {
   uint64_t largest = 0;
-  for (const bundle::Kernel *kernel : *program->kernels())
+  for (const bundle::Kernel *kernel : *program_->kernels())
     if (kernel->scratch() > largest)
       largest = kernel->scratch();
   return largest;

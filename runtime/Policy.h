@@ -1,7 +1,7 @@
 //===- Policy.h - Numbers by which the runtime acts -------------*- C++ -*-===//
 //
-// In bytes. The compiler, which must say how long that takes, has them as
-// compiler/device/RuntimeModel.h; a test compares the two.
+// Numbers are in bytes. The compiler, which must predict times, has the same
+// numbers in compiler/device/RuntimeModel.h; a test compares the two.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_POLICY_H
@@ -11,9 +11,9 @@
 
 namespace nnv12::runtime {
 
-/// Of pages that the runtime asks for where the system has such, of anonymous
-/// memory and of mapped files alike; also what it has read of a file by then,
-/// and reads ahead of a lane.
+/// The size of huge pages, which the runtime asks for where the system has
+/// them, for anonymous memory and for mapped files. Reading uses it as a unit,
+/// too: for its progress through a file, and to read ahead of a lane.
 constexpr uint64_t hugePageSize = uint64_t(2) << 20;
 
 /// Memory that fills less than this of its last huge page has the rest in
@@ -21,8 +21,8 @@ constexpr uint64_t hugePageSize = uint64_t(2) << 20;
 /// first huge page before the bundle is opened (nnv12_bundle::makeEarlyMemory).
 constexpr uint64_t leastInHugePage = hugePageSize / 8;
 
-/// How much of memory of so many bytes is in huge pages, the last of which may
-/// be larger than what it holds.
+/// The bytes that are in huge pages if memory has `size` bytes. The last huge
+/// page may reach beyond `size`.
 constexpr uint64_t inHugePages(uint64_t size) {
   return (size + hugePageSize - leastInHugePage) & ~(hugePageSize - 1);
 }
@@ -31,12 +31,12 @@ constexpr uint64_t inHugePages(uint64_t size) {
 /// they were decoded or transformed.
 constexpr uint64_t leastForgotten = 256 << 10;
 
-/// What opening a bundle asks storage for at once. Of a smaller one all has
+/// The bytes that opening asks storage for at once. All of a smaller bundle has
 /// come by then, and it has no early memory.
 constexpr uint64_t headSize = 256 << 10;
 
-/// What the first layers need of the weights, with which a run can begin: asked
-/// for with metadata and code.
+/// The bytes of weights that the first layers need to begin a run. Opening asks
+/// for them together with metadata and code.
 constexpr uint64_t firstWeights = 128 << 10;
 
 } // namespace nnv12::runtime

@@ -28,9 +28,9 @@ static constexpr uint64_t piecesPerTransform = 16;
 /// it.
 static constexpr uint64_t readAtOnce = 128 << 10;
 
-/// How long a piece may take before somebody who waits for it computes it as
-/// well. Who reads a page that is on its way waits for the storage as well, and
-/// costs nothing.
+/// How long a piece may take before a thread that waits for it computes it as
+/// well. A thread that reads a page on its way also only waits for the storage,
+/// and costs nothing.
 static constexpr uint64_t readPatience = 1000000, patienceOfOthers = 500000;
 
 void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
@@ -58,29 +58,29 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 bool Preparations::allocate(const nnv12_bundle &bundle,
                             artifact::Fault &fault) {
   const auto *source = bundle.chosenProgram()->operations();
-  executes = artifact::numExecutes(bundle.chosenProgram());
-  size_t count = source->size() - executes, operands = 0;
-  for (uint32_t i = executes; i < source->size(); ++i)
+  executes_ = artifact::numExecutes(bundle.chosenProgram());
+  size_t count = source->size() - executes_, operands = 0;
+  for (uint32_t i = executes_; i < source->size(); ++i)
     operands += source->Get(i)->operands()->size();
-  if (!items.allocate(count) || !operandTable.allocate(operands))
+  if (!items_.allocate(count) || !operandTable_.allocate(operands))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
   for (uint32_t i = 0; i < count; ++i) {
-    items[i].operation = source->Get(executes + i);
-    items[i].after = items[i].operation->after();
+    items_[i].operation = source->Get(executes_ + i);
+    items_[i].after = items_[i].operation->after();
   }
   return true;
 }
 
 bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
-                          const artifact::Array<bool> &skipped, Events &told,
+                          const artifact::Array<bool> &skipped, Events &events,
                           artifact::Fault &fault) {
-  events = &told;
+  events_ = &events;
   if (!allocate(bundle, fault))
     return false;
-  void **operands = operandTable.data();
-  for (uint32_t i = 0; i < items.size(); ++i)
+  void **operands = operandTable_.data();
+  for (uint32_t i = 0; i < items_.size(); ++i)
     if (!skipped[i])
-      resolve(items[i], bundle, memory, operands);
+      resolve(items_[i], bundle, memory, operands);
   return true;
 }
 
@@ -106,14 +106,14 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
     break;
   default:
     item.units = item.perPiece = 1;
-    zstd |= operation->codec() == bundle::Codec_Zstd;
+    zstd_ |= operation->codec() == bundle::Codec_Zstd;
     // A decoder leaves other bytes in its result for a while; planes it decodes
     // to memory of its own.
     item.repeats = operation->planes() > 1;
     uint64_t size = operation->operands()->Get(0)->size();
     if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
-        size > split)
-      split = size;
+        size > split_)
+      split_ = size;
   }
   if (item.perPiece == 0)
     item.perPiece = 1;
@@ -127,7 +127,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
 
 bool Preparations::areDone(const After *after) const {
   for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (after->Get(i) >= executes && !isDone(after->Get(i) - executes))
+    if (after->Get(i) >= executes_ && !isDone(after->Get(i) - executes_))
       return false;
   return true;
 }
@@ -161,27 +161,28 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
 /// `pieces` by their bits.
 void Preparations::finish(Item &item, uint64_t pieces, bool good) {
   if (!good) {
-    // It never becomes done, so that nobody takes what came of it: who waits
-    // for it wakes up and finds that the plan has failed.
+    // The preparation never becomes done, so that nobody uses its result.
+    // Threads that wait for it wake up and find that the plan has failed.
     const bundle::Operation *nobody = nullptr;
-    culprit.compare_exchange_strong(nobody, item.operation);
-    failed.store(true, std::memory_order_release);
-    events->happen(Events::Preparation);
+    culprit_.compare_exchange_strong(nobody, item.operation);
+    failed_.store(true, std::memory_order_release);
+    events_->happen(Events::Preparation);
     return;
   }
-  // Acquires and releases, so that who sees it done sees every thread's pieces.
+  // Acquires and releases, so that a thread that sees it done sees all threads'
+  // pieces.
   uint64_t all = bitsOf(0, item.pieces),
            before = item.finished.fetch_or(pieces, std::memory_order_acq_rel);
   if ((before | pieces) != all)
     return;
-  // Whoever comes later has brought it back.
+  // A thread that repeats the preparation has brought its source back.
   if (item.forgetsSource)
     forgetSource(item);
   if (before == all)
     return;
-  doneCount.fetch_add(1, std::memory_order_relaxed);
+  doneCount_.fetch_add(1, std::memory_order_relaxed);
   item.done.store(true, std::memory_order_release);
-  events->happen(Events::Preparation);
+  events_->happen(Events::Preparation);
 }
 
 /// Weights that were decoded or transformed need not stay in this process's
@@ -198,11 +199,11 @@ void Preparations::forgetSource(const Item &item) const {
 }
 
 bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
-  Item &item = items[index];
+  Item &item = items_[index];
   // Looking before adding keeps the counter from overflowing.
   if (!hasPieces(index))
     return false;
-  assert(isReady(index) && "what it waits for comes first");
+  assert(isReady(index) && "a preparation comes after those it waits for");
   BEFORE_PIECE();
   uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
   if (piece >= item.pieces)
@@ -218,8 +219,8 @@ void Preparations::computePiece(Item &item, uint32_t piece,
   uint64_t begin = piece * item.perPiece,
            end = std::min(begin + item.perPiece, item.units),
            bit = bitsOf(piece, piece + 1);
-  // What another thread has read meanwhile may be of no more use, and out of
-  // this process's memory.
+  // Another thread may have read these pages meanwhile; they may be of no more
+  // use, and out of this process's memory.
   if (item.operation->kind() == bundle::OperationKind_Read)
     for (; end - begin > readAtOnce; begin += readAtOnce) {
       if (item.finished.load(std::memory_order_acquire) & bit)
@@ -232,19 +233,19 @@ void Preparations::computePiece(Item &item, uint32_t piece,
 }
 
 uint64_t Preparations::patience(uint32_t index) const {
-  const Item &item = items[index];
+  const Item &item = items_[index];
   if (!item.repeats)
     return Events::forever;
   uint64_t most = item.operation->kind() == bundle::OperationKind_Read
                       ? readPatience
                       : patienceOfOthers,
            held = now() - item.begun.load(std::memory_order_relaxed);
-  // What has just been begun may have no time yet.
+  // A piece that has just been begun may have no time yet.
   return held < most ? most - held : 0;
 }
 
 void Preparations::repeat(uint32_t index, Preparer &preparer) {
-  Item &item = items[index];
+  Item &item = items_[index];
   assert(item.repeats && !hasPieces(index) && isReady(index));
   for (uint32_t piece = 0; piece < item.pieces && !hasFailed(); ++piece)
     if (!(item.finished.load(std::memory_order_acquire) >> piece & 1))
@@ -253,7 +254,7 @@ void Preparations::repeat(uint32_t index, Preparer &preparer) {
 
 bool Preparations::workOnRest(uint32_t index, Preparer &leader,
                               Workers &workers) {
-  Item &item = items[index];
+  Item &item = items_[index];
   if (item.operation->kind() != bundle::OperationKind_Transform ||
       workers.threads() == 1) {
     bool any = false;
@@ -261,7 +262,7 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
       any = true;
     return any;
   }
-  assert(isReady(index) && "what it waits for comes first");
+  assert(isReady(index) && "a preparation comes after those it waits for");
   uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;
@@ -274,7 +275,7 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
 }
 
 bool Preparations::reportFailure(artifact::Fault &fault) const {
-  const bundle::Operation *operation = culprit.load();
+  const bundle::Operation *operation = culprit_.load();
   const char *layer = operation->layer()->c_str();
   if (operation->kind() == bundle::OperationKind_Read)
     return fault.set(artifact::Fault::Io,

@@ -2,9 +2,9 @@
 //
 // A preparation is, like an execute, a grid of independent pieces: chunks of
 // the file, ranges of tiles, one compressed frame. Threads take pieces one by
-// one, so that one that comes to help (NNV12, section 3.3, workload stealing)
-// shares the rest of what is running, and is soon free again for something more
-// urgent.
+// one. So a thread that comes to help (NNV12, section 3.3, workload stealing)
+// shares the rest of a running preparation, and is soon free again for
+// something more urgent.
 //
 // A piece may be computed more than once: each one that finishes it leaves the
 // same bytes in memory that nothing else is ever written to, and the first one
@@ -23,11 +23,11 @@ namespace nnv12::runtime {
 
 using After = flatbuffers::Vector<uint32_t>;
 
-/// What a thread that prepares has to itself.
+/// The state of a thread that prepares.
 struct Preparer {
   uint32_t thread = 0; ///< 0: the one that calls run; else its number, its lane
   uint8_t *scratch = nullptr;
-  bool inBackground = false; ///< it has begun with what later runs want
+  bool inBackground = false; ///< whether it has begun to prepare for later runs
   Decoder decoder;
 };
 
@@ -47,34 +47,36 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 /// that are not for a certain one.
 class Preparations {
 public:
-  /// Those with a mark in `skipped` will never run. `events` are told of what
-  /// has finished or failed.
-  bool create(const nnv12_bundle &bundle, Memory memory,
-              const artifact::Array<bool> &skipped, Events &events,
-              artifact::Fault &fault);
+  /// Preparations with a mark in `skipped` will never run. `events` has an
+  /// event for each that has finished or failed.
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory memory,
+                            const artifact::Array<bool> &skipped,
+                            Events &events, artifact::Fault &fault);
 
-  uint32_t size() const { return static_cast<uint32_t>(items.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(items_.size()); }
 
   bool isDone(uint32_t index) const {
-    return items[index].done.load(std::memory_order_acquire);
+    return items_[index].done.load(std::memory_order_acquire);
   }
   bool areDone(const After *after) const;
-  /// Whether what it waits for is done.
-  bool isReady(uint32_t index) const { return areDone(items[index].after); }
+  /// Whether all preparations that `index` waits for are done.
+  bool isReady(uint32_t index) const { return areDone(items_[index].after); }
   /// Whether there are pieces that nobody has begun.
   bool hasPieces(uint32_t index) const {
-    const Item &item = items[index];
+    const Item &item = items_[index];
     return item.next.load(std::memory_order_relaxed) < item.pieces;
   }
   /// Whether it is not one of those that were skipped.
-  bool willRun(uint32_t index) const { return items[index].pieces != 0; }
-  const After *afterOf(uint32_t index) const { return items[index].after; }
-  /// Of an operation's number in the program.
-  bool isPreparation(uint32_t operation) const { return operation >= executes; }
-  uint32_t indexOf(uint32_t operation) const { return operation - executes; }
-  uint32_t operationOf(uint32_t index) const { return executes + index; }
+  bool willRun(uint32_t index) const { return items_[index].pieces != 0; }
+  const After *afterOf(uint32_t index) const { return items_[index].after; }
+  /// Whether the program's operation of this number is a preparation.
+  bool isPreparation(uint32_t operation) const {
+    return operation >= executes_;
+  }
+  uint32_t indexOf(uint32_t operation) const { return operation - executes_; }
+  uint32_t operationOf(uint32_t index) const { return executes_ + index; }
   bundle::OperationKind kindOf(uint32_t index) const {
-    return items[index].operation->kind();
+    return items_[index].operation->kind();
   }
 
   /// Computes one piece of a preparation that is ready, if there is one left.
@@ -82,23 +84,25 @@ public:
   /// Computes all that is left of a preparation that is ready, for the leader
   /// of `workers`: a transform's tiles go over all of them.
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
-  /// Nanoseconds until pieces that others have begun are theirs no more: 0 if
-  /// they have held one for longer than pieces take. Of a preparation that is
-  /// ready and has no pieces left.
+  /// Nanoseconds until others may repeat pieces that a thread has begun: 0 if a
+  /// thread has held one for longer than pieces take. The preparation must be
+  /// ready and have no pieces left.
   uint64_t patience(uint32_t index) const;
-  /// Computes what others have begun and have not finished, for who has nothing
-  /// else to do.
+  /// Computes again the pieces that other threads have begun and not finished.
+  /// For threads that have nothing else to do.
   void repeat(uint32_t index, Preparer &preparer);
 
-  uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
+  uint32_t numDone() const {
+    return doneCount_.load(std::memory_order_relaxed);
+  }
   /// Set when a preparation has failed: that one and those that wait for it are
   /// never done. To be looked at before every wait.
-  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
+  bool hasFailed() const { return failed_.load(std::memory_order_acquire); }
   bool reportFailure(artifact::Fault &fault) const;
 
-  bool usesZstd() const { return zstd; }
+  bool usesZstd() const { return zstd_; }
   /// The largest result that a decode puts together from planes.
-  uint64_t largestSplit() const { return split; }
+  uint64_t largestSplit() const { return split_; }
 
 private:
   struct Item {
@@ -126,7 +130,8 @@ private:
            ~before;
   }
 
-  bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
+  [[nodiscard]] bool allocate(const nnv12_bundle &bundle,
+                              artifact::Fault &fault);
   void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
                void **&operands);
   void computePiece(Item &item, uint32_t piece, Preparer &preparer);
@@ -134,15 +139,15 @@ private:
   void finish(Item &item, uint64_t pieces, bool good);
   void forgetSource(const Item &item) const;
 
-  uint32_t executes = 0; ///< of the program: operations before the first item
-  artifact::Array<Item> items;
-  artifact::Array<void *> operandTable;
-  bool zstd = false;
-  uint64_t split = 0;
-  Events *events = nullptr;
-  std::atomic<uint32_t> doneCount{0};
-  std::atomic<bool> failed{false};
-  std::atomic<const bundle::Operation *> culprit{nullptr};
+  uint32_t executes_ = 0; ///< of the program: operations before the first item
+  artifact::Array<Item> items_;
+  artifact::Array<void *> operandTable_;
+  bool zstd_ = false;
+  uint64_t split_ = 0;
+  Events *events_ = nullptr;
+  std::atomic<uint32_t> doneCount_{0};
+  std::atomic<bool> failed_{false};
+  std::atomic<const bundle::Operation *> culprit_{nullptr};
 };
 
 } // namespace nnv12::runtime

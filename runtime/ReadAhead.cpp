@@ -1,4 +1,4 @@
-//===- ReadAhead.cpp - What opening asks storage for ----------------------===//
+//===- ReadAhead.cpp - Asks storage for a bundle's beginning --------------===//
 #include "runtime/ReadAhead.h"
 
 #include "runtime/Policy.h"

@@ -1,4 +1,4 @@
-//===- ReadAhead.h - What opening asks storage for --------------*- C++ -*-===//
+//===- ReadAhead.h - Asks storage for a bundle's beginning ------*- C++ -*-===//
 #ifndef NNV12_RUNTIME_READAHEAD_H
 #define NNV12_RUNTIME_READAHEAD_H
 
@@ -6,9 +6,9 @@
 
 namespace nnv12::runtime {
 
-/// Of a file that was opened with its head asked for (Policy.h): waits for the
-/// first `needed` bytes, and asks for what follows them and would be read in
-/// small pieces otherwise.
+/// Waits for the first `needed` bytes of a file whose head opening has asked
+/// for (Policy.h). Then asks for the bytes that follow, which the system would
+/// read in small pieces otherwise.
 void readAhead(const artifact::MappedFile &file, size_t needed);
 
 } // namespace nnv12::runtime

@@ -13,8 +13,8 @@ namespace nnv12::runtime {
 constexpr uint64_t readPiece = 1u << 20;
 
 /// Makes sure that [data, data + size), a part of a mapping, is in memory and
-/// in this process's page tables, by touching it: the system reads ahead of
-/// whoever touches in order, and nothing that we could ask it for is faster.
+/// in this process's page tables. It touches the pages: the system reads ahead
+/// of a thread that touches in order, and no call to the system is faster.
 void readPages(const uint8_t *data, size_t size);
 
 } // namespace nnv12::runtime

@@ -23,8 +23,8 @@ nnv12_session::~nnv12_session() {
 #if NNV12_GPU
   closeGpu();
 #endif
-  if (bundle)
-    bundle->release();
+  if (bundle_)
+    bundle_->release();
 }
 
 Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
@@ -63,9 +63,9 @@ bool nnv12_session::mayUseGpu(
 #endif
 }
 
-bool nnv12_session::createRecorder(const nnv12_session_options &of,
+bool nnv12_session::createRecorder(const nnv12_session_options &options,
                                    Team::Size size, Fault &fault) {
-  const nnv12_recorder *wanted = of.recorder;
+  const nnv12_recorder *wanted = options.recorder;
   if (!wanted)
     return true;
   nnv12_recorder known = NNV12_RECORDER_INIT(nullptr, 0);
@@ -73,22 +73,23 @@ bool nnv12_session::createRecorder(const nnv12_session_options &of,
     return fault.set(Fault::InvalidArgument,
                      "recorder: struct_size: found 0, expected what "
                      "NNV12_RECORDER_INIT sets");
-  Recorder::Options options;
-  options.memory = known.memory;
-  options.size = known.size;
-  options.level = static_cast<RecordLevel>(known.level);
-  options.sampleEvery = known.sample_every;
-  options.countersPerMille = known.counters_per_mille;
-  options.gpuPerMille = known.gpu_per_mille;
-  if (known.counters && (!readStruct(known.counters, options.counters) ||
-                         !options.counters.attach || !options.counters.read))
+  Recorder::Options recording;
+  recording.memory = known.memory;
+  recording.size = known.size;
+  recording.level = static_cast<RecordLevel>(known.level);
+  recording.sampleEvery = known.sample_every;
+  recording.countersPerMille = known.counters_per_mille;
+  recording.gpuPerMille = known.gpu_per_mille;
+  if (known.counters &&
+      (!readStruct(known.counters, recording.counters) ||
+       !recording.counters.attach || !recording.counters.read))
     return fault.set(Fault::InvalidArgument,
                      "recorder: counters: found no functions, expected those "
                      "of nnv12_counter_source");
-  Recorder::Subject subject = {bundle->digest(), bundle->programNumber(),
+  Recorder::Subject subject = {bundle_->digest(), bundle_->programNumber(),
                                size.computing + size.preparing, size.preparing,
-                               mayUseGpu(*bundle, of)};
-  return recorder.create(options, subject, fault);
+                               mayUseGpu(*bundle_, options)};
+  return recorder_.create(recording, subject, fault);
 }
 
 size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
@@ -97,25 +98,25 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   const bundle::Program *program = bundle.chosenProgram();
   uint32_t executes = artifact::numExecutes(program);
   Team::Size size = teamFor(bundle, options);
-  // Of the leader's ring, which has most.
+  // Counts records of the leader's ring, which has most.
   uint64_t each = 1, once = 0;
   if (level >= RecordLevel::Operation) {
     each += executes;
-    // Of reads pieces of a megabyte, sixteenths of transforms, and a wait
-    // before each at worst.
+    // A read has a record for each megabyte, a transform for each sixteenth,
+    // and each has a wait before it at worst.
     once = 2 * executes + 2;
     for (uint32_t i = executes; i < program->operations()->size(); ++i)
       once +=
           2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
                      readPiece));
   }
-  // What a GPU takes over: the submission, and its kernels.
+  // A GPU's part: the submission, and its kernels.
   if (const bundle::OverlayHead *overlay = program->overlay();
       overlay && level >= RecordLevel::Operation) {
     uint64_t cold = overlay->cold_commands(), warm = overlay->warm_commands();
     once += cold;
     each += warm;
-    // What is prepared is in a ring of its own: a pipeline and weights for a
+    // Preparations have a ring of their own: a pipeline and weights for a
     // dispatch at most, the commands of a stretch, and the device.
     once = std::max(once, 2 * (cold + warm) + 1);
   }
@@ -131,7 +132,7 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   return Recorder::sizeFor(rings, static_cast<uint32_t>(records));
 }
 
-bool nnv12_session::create(nnv12_bundle &source,
+bool nnv12_session::create(nnv12_bundle &bundle,
                            const nnv12_session_options &options, Fault &fault) {
   uint32_t threads = options.threads;
   if (threads > maxThreads)
@@ -149,47 +150,47 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "gpu: found %d, expected at most %d", gpuMode,
                      int(NNV12_GPU_WAIT));
-  bundle = &source;
-  bundle->retain();
-  continuous = options.mode != NNV12_MODE_COLD;
-  const bundle::Program *program = bundle->chosenProgram();
-  Team::Size size = teamFor(source, options);
+  bundle_ = &bundle;
+  bundle_->retain();
+  continuous_ = options.mode != NNV12_MODE_COLD;
+  const bundle::Program *program = bundle_->chosenProgram();
+  Team::Size size = teamFor(bundle, options);
   threads = size.computing;
   Lanes::Options laneOptions;
   if (options.preparation_threads != NNV12_NO_PREPARATION_THREADS)
     laneOptions.helping = threads - 1;
   laneOptions.preparing = size.preparing;
   laneOptions.onlyReads = size.onlyReads;
-  laneOptions.continuous = continuous;
-  laneOptions.holdsLater = mayUseGpu(source, options);
+  laneOptions.continuous = continuous_;
+  laneOptions.holdsLater = mayUseGpu(bundle, options);
   laneOptions.steal = options.no_stealing == 0;
   if (!createRecorder(options, size, fault) ||
       !allocateMemory(threads + size.preparing, fault))
     return false;
-  workers.create(threads, scratch, scratchStride, size.preparing, events,
-                 recorder);
+  workers_.create(threads, scratch_, scratchStride_, size.preparing, events_,
+                  recorder_);
   // Threads begin first of all: reading takes longest.
   bool hasPlan = artifact::numLanes(program) != 0;
-  planDone = !hasPlan;
+  planDone_ = !hasPlan;
   bool good =
-      (!hasPlan || lanes.create(*bundle, laneOptions, memory, scratch,
-                                scratchStride, events, recorder, fault)) &&
-      team.start(program, size, options.pin_threads != 0, workers, lanes,
-                 events, firstTouch, recorder, fault) &&
+      (!hasPlan || lanes_.create(*bundle_, laneOptions, memory_, scratch_,
+                                 scratchStride_, events_, recorder_, fault)) &&
+      team_.start(program, size, options.pin_threads != 0, workers_, lanes_,
+                  events_, firstTouch_, recorder_, fault) &&
       resolve(fault)
 #if NNV12_GPU
       && openGpu(options, size, fault)
 #endif
       ;
   // Nothing will change.
-  isSteady = changes.size() == 0 && !laneOptions.holdsLater;
-  if (isSteady)
-    steadyRun.store(0, std::memory_order_relaxed);
+  isSteady_ = changes_.size() == 0 && !laneOptions.holdsLater;
+  if (isSteady_)
+    steadyRun_.store(0, std::memory_order_relaxed);
   return good;
 }
 
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
-  const bundle::Program *program = bundle->chosenProgram();
+  const bundle::Program *program = bundle_->chosenProgram();
   const bundle::Memory *arena = artifact::memoryOf(program,
                                                    bundle::MemoryKind_Arena),
                        *prepared = artifact::memoryOf(
@@ -198,8 +199,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
            preparedSize = prepared ? prepared->size() : 0;
   // One behind the other, so that they share huge pages: each first use of a
   // small page takes one or two microseconds, that of a huge one a hundred.
-  // Prepared weights come last: what only later runs need is at their end, and
-  // leaves all else where it would be without.
+  // Prepared weights come last: those of later runs are at their end, and leave
+  // all else where it would be without them.
   static constexpr uint64_t page = 4096;
   auto after = [](uint64_t end, const bundle::Memory *memory) {
     uint64_t alignment = page;
@@ -209,26 +210,27 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   };
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride = after(bundle->scratchSize(), nullptr);
+  scratchStride_ = after(bundle_->scratchSize(), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
-           preparedAt = after(scratchAt + scratchStride * threads, prepared),
+           preparedAt = after(scratchAt + scratchStride_ * threads, prepared),
            size = preparedAt + preparedSize, huge = inHugePages(size);
-  if (!pages.allocate(std::max(size, huge),
-                      std::max(huge ? hugePageSize : page, after(1, arena))))
+  if (!pages_.allocate(std::max(size, huge),
+                       std::max(huge ? hugePageSize : page, after(1, arena))))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
-                     arenaSize, preparedSize, scratchStride * threads);
+                     arenaSize, preparedSize, scratchStride_ * threads);
   if (huge)
-    pages.adviseHuge(huge);
-  memory = {pages.data(), pages.data() + preparedAt};
-  scratch = pages.data() + scratchAt;
-  uint64_t supplied = huge && bundle->giveEarlyMemory(pages) ? hugePageSize : 0;
-  if (!firstTouch.create(1 + bundle->outputs().size()))
+    pages_.adviseHuge(huge);
+  memory_ = {pages_.data(), pages_.data() + preparedAt};
+  scratch_ = pages_.data() + scratchAt;
+  uint64_t supplied =
+      huge && bundle_->giveEarlyMemory(pages_) ? hugePageSize : 0;
+  if (!firstTouch_.create(1 + bundle_->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
-    firstTouch.add(memory.arena + supplied, arenaSize - supplied,
-                   /*ours=*/true);
+    firstTouch_.add(memory_.arena + supplied, arenaSize - supplied,
+                    /*ours=*/true);
   return true;
 }
 
@@ -240,23 +242,23 @@ static bool isCallersBuffer(const bundle::Operand *operand) {
 /// Turns an operation into addresses, all but those of the caller's buffers.
 nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
                                            void **&place, Patch *&patch) {
-  Step step = {kernelOf(*bundle, operation), place, operation->tile_begin(),
+  Step step = {kernelOf(*bundle_, operation), place, operation->tile_begin(),
                operation->tile_end(), false};
   for (const bundle::Operand *operand : *operation->operands()) {
     if (isCallersBuffer(operand))
       *patch++ = {place, operand->index(),
                   operand->space() == bundle::Space_Output, operand->offset()};
     else
-      *place = addressOf(*bundle, operand, memory);
+      *place = addressOf(*bundle_, operand, memory_);
     ++place;
   }
   return step;
 }
 
 bool nnv12_session::resolve(Fault &fault) {
-  const bundle::Program *program = bundle->chosenProgram();
+  const bundle::Program *program = bundle_->chosenProgram();
   uint32_t numSteps = artifact::numExecutes(program);
-  uint32_t numChanges = continuous ? artifact::numSwitches(program) : 0;
+  uint32_t numChanges = continuous_ ? artifact::numSwitches(program) : 0;
   size_t numOperands = 0, numPatches = 0;
   auto count = [&](const bundle::Operation *operation) {
     for (const bundle::Operand *operand : *operation->operands()) {
@@ -268,44 +270,44 @@ bool nnv12_session::resolve(Fault &fault) {
     count(program->operations()->Get(i));
   for (uint32_t i = 0; i < numChanges; ++i)
     count(program->switches()->Get(i)->replacement());
-  if (!operandTable.allocate(numOperands) || !patches.allocate(numPatches) ||
-      !steps.allocate(numSteps) || !changes.allocate(numChanges))
+  if (!operandTable_.allocate(numOperands) || !patches_.allocate(numPatches) ||
+      !steps_.allocate(numSteps) || !changes_.allocate(numChanges))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
 
-  void **place = operandTable.data();
-  Patch *patch = patches.data();
+  void **place = operandTable_.data();
+  Patch *patch = patches_.data();
   for (uint32_t i = 0; i < numSteps; ++i)
-    steps[i] = resolve(program->operations()->Get(i), place, patch);
+    steps_[i] = resolve(program->operations()->Get(i), place, patch);
   for (uint32_t i = 0; i < numChanges; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
-    changes[i] = {resolve(change->replacement(), place, patch),
-                  change->operation(), change->replacement()->after()};
-    changes[i].step.switched = true;
+    changes_[i] = {resolve(change->replacement(), place, patch),
+                   change->operation(), change->replacement()->after()};
+    changes_[i].step.switched = true;
   }
-  assert(place == operandTable.end() && patch == patches.end() &&
+  assert(place == operandTable_.end() && patch == patches_.end() &&
          "all were counted");
   return true;
 }
 
 nnv12_session_info nnv12_session::info() const {
   nnv12_session_info result = {};
-  result.threads = workers.threads();
-  result.preparation_threads = team.preparing();
-  result.num_preparations = lanes.numWanted();
-  result.preparations_done = lanes.preparations().numDone();
-  result.switches_done = changesDone.load(std::memory_order_relaxed);
-  for (const Change &change : changes)
-    if (!lanes.areHeld(change.after)) {
+  result.threads = workers_.threads();
+  result.preparation_threads = team_.preparing();
+  result.num_preparations = lanes_.numWanted();
+  result.preparations_done = lanes_.preparations().numDone();
+  result.switches_done = changesDone_.load(std::memory_order_relaxed);
+  for (const Change &change : changes_)
+    if (!lanes_.areHeld(change.after)) {
       ++result.num_switches;
-      result.switches_ready += lanes.preparations().areDone(change.after);
+      result.switches_ready += lanes_.preparations().areDone(change.after);
     }
-  result.steady_run = steadyRun.load(std::memory_order_relaxed);
+  result.steady_run = steadyRun_.load(std::memory_order_relaxed);
   result.gpu_reason = result.gpu_device_name = "";
 #if NNV12_GPU
-  if (gpu)
-    gpu->tell(result);
+  if (gpu_)
+    gpu_->tell(result);
   else
-    result.gpu_reason = whyNoGpu;
+    result.gpu_reason = whyNoGpu_;
 #else
   result.gpu_reason = "this library was built without GPUs";
 #endif
@@ -346,21 +348,21 @@ static bool checkBuffer(const nnv12_tensor_info &tensor, const void *data,
 bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
                                  const nnv12_output *outputs,
                                  uint32_t numOutputs, Fault &fault) const {
-  if (numInputs != bundle->inputs().size() || (numInputs && !inputs))
+  if (numInputs != bundle_->inputs().size() || (numInputs && !inputs))
     return fault.set(Fault::InvalidArgument, "inputs: found %u, expected %zu",
-                     inputs ? numInputs : 0, bundle->inputs().size());
-  if (numOutputs != bundle->outputs().size() || (numOutputs && !outputs))
+                     inputs ? numInputs : 0, bundle_->inputs().size());
+  if (numOutputs != bundle_->outputs().size() || (numOutputs && !outputs))
     return fault.set(Fault::InvalidArgument, "outputs: found %u, expected %zu",
-                     outputs ? numOutputs : 0, bundle->outputs().size());
+                     outputs ? numOutputs : 0, bundle_->outputs().size());
   if (!checkStride(inputs, numInputs, "inputs", fault) ||
       !checkStride(outputs, numOutputs, "outputs", fault))
     return false;
   for (uint32_t i = 0; i < numInputs; ++i)
-    if (!checkBuffer(bundle->inputs()[i], elementOf(inputs, i).data,
+    if (!checkBuffer(bundle_->inputs()[i], elementOf(inputs, i).data,
                      elementOf(inputs, i).size, "input", fault))
       return false;
   for (uint32_t i = 0; i < numOutputs; ++i)
-    if (!checkBuffer(bundle->outputs()[i], elementOf(outputs, i).data,
+    if (!checkBuffer(bundle_->outputs()[i], elementOf(outputs, i).data,
                      elementOf(outputs, i).size, "output", fault))
       return false;
   return true;
@@ -368,192 +370,192 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
 
 /// One step, recorded as far as somebody wants it.
 void nnv12_session::runRecorded(uint32_t index) {
-  const Step &step = steps[index];
-  uint64_t start = recorder.startTime();
-  if (recorder.records(RecordLevel::Piece))
-    workers.runRecorded(index, start, step.kernel, step.operands, step.begin,
-                        step.end);
+  const Step &step = steps_[index];
+  uint64_t start = recorder_.startTime();
+  if (recorder_.records(RecordLevel::Piece))
+    workers_.runRecorded(index, start, step.kernel, step.operands, step.begin,
+                         step.end);
   else
-    workers.run(step.kernel, step.operands, step.begin, step.end);
+    workers_.run(step.kernel, step.operands, step.begin, step.end);
   Record record = {};
   record.start = start;
   record.index = index;
   record.kind = RecordKind::Execute;
   record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
-  recorder.end(record);
+  recorder_.end(record);
 }
 
 /// Why a run ends before step `index`: weights cannot be had, or it is late.
 bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
-  if (lanes.preparations().hasFailed())
-    return lanes.preparations().reportFailure(fault);
+  if (lanes_.preparations().hasFailed())
+    return lanes_.preparations().reportFailure(fault);
   return fault.set(
       Fault::TimedOut,
       "deadline: over before layer '%.200s', after %u of %zu operations",
-      bundle->chosenProgram()->operations()->Get(index)->layer()->c_str(),
-      index, steps.size());
+      bundle_->chosenProgram()->operations()->Get(index)->layer()->c_str(),
+      index, steps_.size());
 }
 
-/// The execute lane's queue, as far as the last execute: what may follow is for
-/// later runs.
+/// Follows the execute lane's queue to the last execute: entries behind that
+/// are for later runs.
 bool nnv12_session::runPlan(Fault &fault) {
-  const bundle::Program *program = bundle->chosenProgram();
+  const bundle::Program *program = bundle_->chosenProgram();
   uint32_t numDone = 0;
   for (uint32_t index : *program->lanes()->Get(0)->queue()) {
-    if (numDone == steps.size())
+    if (numDone == steps_.size())
       break;
     if (isLate())
       return reportStop(numDone, fault);
-    if (index >= steps.size()) {
-      lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
+    if (index >= steps_.size()) {
+      lanes_.prepare(index - static_cast<uint32_t>(steps_.size()), workers_);
       continue;
     }
-    if (!lanes.waitFor(index, program->operations()->Get(index)->after(),
-                       workers))
+    if (!lanes_.waitFor(index, program->operations()->Get(index)->after(),
+                        workers_))
       return reportStop(index, fault);
     runRecorded(index);
     ++numDone;
   }
-  planDone = true;
+  planDone_ = true;
   return true;
 }
 
 /// All steps, each of which ends where the next one begins.
 template <RecordLevel Level> bool nnv12_session::runSteps(Fault &fault) {
   if constexpr (Level < RecordLevel::Operation) {
-    for (const Step &step : steps) {
+    for (const Step &step : steps_) {
       if (isLate())
-        return reportStop(uint32_t(&step - steps.data()), fault);
-      workers.run(step.kernel, step.operands, step.begin, step.end);
+        return reportStop(uint32_t(&step - steps_.data()), fault);
+      workers_.run(step.kernel, step.operands, step.begin, step.end);
     }
     return true;
   }
   Record record = {};
   record.kind = RecordKind::Execute;
-  record.run = recorder.run();
-  record.start = recorder.ticks();
-  for (const Step &step : steps) {
+  record.run = recorder_.run();
+  record.start = recorder_.ticks();
+  for (const Step &step : steps_) {
     if (isLate())
       return reportStop(record.index, fault);
     uint64_t end;
     if constexpr (Level == RecordLevel::Piece) {
-      end = workers.runRecorded(record.index, record.start, step.kernel,
-                                step.operands, step.begin, step.end);
+      end = workers_.runRecorded(record.index, record.start, step.kernel,
+                                 step.operands, step.begin, step.end);
     } else {
-      workers.run(step.kernel, step.operands, step.begin, step.end);
-      end = recorder.ticks();
+      workers_.run(step.kernel, step.operands, step.begin, step.end);
+      end = recorder_.ticks();
     }
     record.ticks = end - record.start;
     record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
-    recorder.ring(0).write(record);
+    recorder_.ring(0).write(record);
     record.start = end;
     ++record.index;
   }
   return true;
 }
 
-/// Before a run: changes to what later runs do once all of it is ready, so that
-/// no run is half and half. False when a preparation has failed: better said
-/// than to stay slow for ever. Waits for nothing.
+/// Before a run: changes to the steps of later runs once all of them are ready,
+/// so that no run is half and half. False when a preparation has failed: an
+/// error is better than to stay slow for ever. Waits for nothing.
 bool nnv12_session::takeLater(Fault &fault) {
-  if (isSteady)
+  if (isSteady_)
     return true;
-  if (lanes.preparations().hasFailed())
-    return lanes.preparations().reportFailure(fault);
+  if (lanes_.preparations().hasFailed())
+    return lanes_.preparations().reportFailure(fault);
 #if NNV12_GPU
-  if (gpu && !gpu->isReadyForLater())
+  if (gpu_ && !gpu_->isReadyForLater())
     return true;
 #endif
   uint32_t count = 0;
-  for (const Change &change : changes) {
-    bool isHeld = lanes.areHeld(change.after);
-    if (!isHeld && !lanes.preparations().areDone(change.after))
+  for (const Change &change : changes_) {
+    bool isHeld = lanes_.areHeld(change.after);
+    if (!isHeld && !lanes_.preparations().areDone(change.after))
       return true;
     count += !isHeld;
   }
-  for (const Change &change : changes)
-    if (!lanes.areHeld(change.after))
-      steps[change.operation] = change.step;
-  changesDone.store(count, std::memory_order_relaxed);
-  steadyRun.store(numRuns, std::memory_order_relaxed);
-  isSteady = true;
+  for (const Change &change : changes_)
+    if (!lanes_.areHeld(change.after))
+      steps_[change.operation] = change.step;
+  changesDone_.store(count, std::memory_order_relaxed);
+  steadyRun_.store(numRuns_, std::memory_order_relaxed);
+  isSteady_ = true;
   return true;
 }
 
 /// The first run is over: the outputs are the caller's again.
 void nnv12_session::endFirst() {
-  firstTouch.close();
-  team.release();
+  firstTouch_.close();
+  team_.release();
 }
 
 /// Until there is nothing left that any run would wait for or change to. The
 /// calling thread prepares as well, a piece at a time. False where a
 /// preparation has failed or the deadline is over.
 bool nnv12_session::prepareAll(Fault &fault) {
-  lanes.beginLater();
+  lanes_.beginLater();
   for (;;) {
-    uint32_t seen = events.seen();
-    bool isSettled = lanes.areAllDone();
+    uint32_t seen = events_.seen();
+    bool isSettled = lanes_.areAllDone();
 #if NNV12_GPU
-    if (gpu) {
-      // What it knows first: that may leave more to prepare.
-      bool isGpuSettled = gpu->isSettled();
+    if (gpu_) {
+      // Asks this first: the answer may leave more to prepare.
+      bool isGpuSettled = gpu_->isSettled();
       releaseLater();
-      isSettled = isGpuSettled && lanes.areAllDone();
+      isSettled = isGpuSettled && lanes_.areAllDone();
     }
 #endif
-    if (lanes.preparations().hasFailed())
-      return lanes.preparations().reportFailure(fault);
+    if (lanes_.preparations().hasFailed())
+      return lanes_.preparations().reportFailure(fault);
     if (isSettled)
       return true;
     if (isLate())
       return fault.set(Fault::TimedOut,
                        "time is over: found %u of %u preparations done%s",
-                       lanes.preparations().numDone(), lanes.numWanted(),
-                       lanes.areAllDone() ? ", and a GPU being prepared" : "");
-    // What others prepare they tell of.
-    if (!lanes.prepareInBackground(0))
-      events.sleepUntil(deadline, seen, Events::Preparation);
+                       lanes_.preparations().numDone(), lanes_.numWanted(),
+                       lanes_.areAllDone() ? ", and a GPU being prepared" : "");
+    // Other threads signal the end of their preparations.
+    if (!lanes_.prepareInBackground(0))
+      events_.sleepUntil(deadline_, seen, Events::Preparation);
   }
 }
 
 bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
-  if (running.exchange(true, std::memory_order_acquire))
+  if (running_.exchange(true, std::memory_order_acquire))
     return fault.set(Fault::Busy, "the session runs already");
   FloatMode mode;
-  deadline = now() + milliseconds * uint64_t(1000000);
+  deadline_ = now() + milliseconds * uint64_t(1000000);
 #if NNV12_GPU
-  if (gpu)
-    gpu->start();
+  if (gpu_)
+    gpu_->start();
 #endif
   bool good = prepareAll(fault);
   if (good) {
-    while (firstTouch.touchNext()) {
+    while (firstTouch_.touchNext()) {
     }
-    planDone = true;
-    team.release();
+    planDone_ = true;
+    team_.release();
     good = takeLater(fault);
   }
-  running.store(false, std::memory_order_release);
+  running_.store(false, std::memory_order_release);
   return good;
 }
 
 bool nnv12_session::runOnce(Fault &fault) {
   FloatMode mode;
 #if NNV12_GPU
-  if (gpu)
+  if (gpu_)
     return runBeside(fault);
 #endif
-  if (!planDone) {
+  if (!planDone_) {
     bool good = runPlan(fault);
     endFirst();
     return good;
   }
   if (!takeLater(fault))
     return false;
-  if (!recorder.records(RecordLevel::Operation))
+  if (!recorder_.records(RecordLevel::Operation))
     return runSteps<RecordLevel::Off>(fault);
-  if (!recorder.records(RecordLevel::Piece))
+  if (!recorder_.records(RecordLevel::Piece))
     return runSteps<RecordLevel::Operation>(fault);
   return runSteps<RecordLevel::Piece>(fault);
 }
@@ -566,11 +568,11 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   if (isOver(until))
     return fault.set(Fault::TimedOut,
                      "deadline: found one that was over before the run");
-  if (running.exchange(true, std::memory_order_acquire))
+  if (running_.exchange(true, std::memory_order_acquire))
     return fault.set(Fault::Busy, "the session runs already");
-  deadline = until;
-  lanes.setDeadline(until);
-  for (const Patch &patch : patches) {
+  deadline_ = until;
+  lanes_.setDeadline(until);
+  for (const Patch &patch : patches_) {
     auto *base = static_cast<uint8_t *>(
         patch.isOutput
             ? elementOf(outputs, patch.index).data
@@ -578,26 +580,26 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
     *patch.place = base ? base + patch.offset : nullptr;
   }
 #if NNV12_GPU
-  callers = {inputs, outputs};
+  callers_ = {inputs, outputs};
 #endif
-  if (!planDone)
+  if (!planDone_)
     for (uint32_t i = 0; i < numOutputs; ++i)
-      firstTouch.add(elementOf(outputs, i).data, elementOf(outputs, i).size,
-                     /*ours=*/false);
-  recorder.beginRun();
-  bool mayPrepare = lanes.isLater() && lanes.mayPrepareInBackground();
+      firstTouch_.add(elementOf(outputs, i).data, elementOf(outputs, i).size,
+                      /*ours=*/false);
+  recorder_.beginRun();
+  bool mayPrepare = lanes_.isLater() && lanes_.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);
-  if (uint64_t end = mayPrepare ? now() : never; good && end < deadline)
-    lanes.prepareInBackground(std::min((end - start) / 16, deadline - end));
-  if (good && !lanes.isLater())
-    lanes.beginLater();
-  recorder.endRun(good ? Fault::None : fault.code);
+  if (uint64_t end = mayPrepare ? now() : never; good && end < deadline_)
+    lanes_.prepareInBackground(std::min((end - start) / 16, deadline_ - end));
+  if (good && !lanes_.isLater())
+    lanes_.beginLater();
+  recorder_.endRun(good ? Fault::None : fault.code);
 #if NNV12_GPU
-  if (gpu && good)
-    gpu->runEnds();
+  if (gpu_ && good)
+    gpu_->runEnds();
 #endif
-  ++numRuns;
-  running.store(false, std::memory_order_release);
+  ++numRuns_;
+  running_.store(false, std::memory_order_release);
   return good;
 }

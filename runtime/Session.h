@@ -20,21 +20,23 @@ public:
   ~nnv12_session();
 
   /// Keeps `bundle` alive from here on.
-  bool create(nnv12_bundle &bundle, const nnv12_session_options &options,
-              nnv12::artifact::Fault &fault);
-  bool run(const nnv12_input *inputs, uint32_t numInputs,
-           const nnv12_output *outputs, uint32_t numOutputs, uint64_t until,
-           nnv12::artifact::Fault &fault);
-  bool prepare(uint32_t milliseconds, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool create(nnv12_bundle &bundle,
+                            const nnv12_session_options &options,
+                            nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool run(const nnv12_input *inputs, uint32_t numInputs,
+                         const nnv12_output *outputs, uint32_t numOutputs,
+                         uint64_t until, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool prepare(uint32_t milliseconds,
+                             nnv12::artifact::Fault &fault);
 
-  uint32_t threads() const { return workers.threads(); }
+  uint32_t threads() const { return workers_.threads(); }
   nnv12_session_info info() const;
 
   /// How many threads such a session has.
   static nnv12::runtime::Team::Size
   teamFor(const nnv12_bundle &bundle, const nnv12_session_options &options);
-  /// Bytes in which the last `runs` runs of one find room, and what it prepares
-  /// before.
+  /// The bytes that hold the records of a session's last `runs` runs, and of
+  /// its preparations before.
   static size_t recorderSize(const nnv12_bundle &bundle,
                              const nnv12_session_options &options,
                              nnv12::runtime::RecordLevel level, uint32_t runs);
@@ -48,7 +50,7 @@ private:
     bool switched;
   };
 
-  /// What takes the place of a step.
+  /// A step that replaces another one in later runs.
   struct Change {
     Step step;
     uint32_t operation;
@@ -63,76 +65,80 @@ private:
     uint64_t offset;
   };
 
-  /// Whether a GPU may take over a part of what the session computes: then
-  /// threads of its own prepare that.
+  /// Whether a GPU may take over a part of the session's operations: then
+  /// threads of its own prepare for it.
   static bool mayUseGpu(const nnv12_bundle &bundle,
                         const nnv12_session_options &options);
-  bool createRecorder(const nnv12_session_options &of,
-                      nnv12::runtime::Team::Size size,
-                      nnv12::artifact::Fault &fault);
-  bool allocateMemory(uint32_t threads, nnv12::artifact::Fault &fault);
-  bool resolve(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool createRecorder(const nnv12_session_options &options,
+                                    nnv12::runtime::Team::Size size,
+                                    nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool allocateMemory(uint32_t threads,
+                                    nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool resolve(nnv12::artifact::Fault &fault);
   Step resolve(const nnv12::bundle::Operation *operation, void **&place,
                Patch *&patch);
-  bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
-                    const nnv12_output *outputs, uint32_t numOutputs,
-                    nnv12::artifact::Fault &fault) const;
-  bool runOnce(nnv12::artifact::Fault &fault);
-  bool runPlan(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
+                                  const nnv12_output *outputs,
+                                  uint32_t numOutputs,
+                                  nnv12::artifact::Fault &fault) const;
+  [[nodiscard]] bool runOnce(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runPlan(nnv12::artifact::Fault &fault);
   template <nnv12::runtime::RecordLevel Level>
-  bool runSteps(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runSteps(nnv12::artifact::Fault &fault);
   void runRecorded(uint32_t index);
-  bool isLate() const { return nnv12::runtime::isOver(deadline); }
+  bool isLate() const { return nnv12::runtime::isOver(deadline_); }
   bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
-  bool prepareAll(nnv12::artifact::Fault &fault);
-  bool takeLater(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool prepareAll(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool takeLater(nnv12::artifact::Fault &fault);
   void endFirst();
 
 #if NNV12_GPU
   // In runtime/SessionGpu.cpp.
-  bool openGpu(const nnv12_session_options &options,
-               nnv12::runtime::Team::Size size, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool openGpu(const nnv12_session_options &options,
+                             nnv12::runtime::Team::Size size,
+                             nnv12::artifact::Fault &fault);
   void closeGpu();
-  bool runBeside(nnv12::artifact::Fault &fault);
-  bool runPlanBeside(nnv12::artifact::Fault &fault);
-  bool runStepsBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runPlanBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runStepsBeside(nnv12::artifact::Fault &fault);
   enum class Taken { None, Some, Hung };
   Taken take(uint32_t &index, nnv12::artifact::Fault &fault);
   void releaseLater();
 #endif
 
-  nnv12_bundle *bundle = nullptr;
-  nnv12::runtime::Pages pages; ///< all that follows
-  nnv12::runtime::Memory memory = {};
-  uint8_t *scratch = nullptr; ///< of each thread, one after another
-  size_t scratchStride = 0;
-  nnv12::runtime::Array<void *> operandTable;
-  nnv12::runtime::Array<Step> steps;
-  nnv12::runtime::Array<Change> changes;
-  nnv12::runtime::Array<Patch> patches;
-  nnv12::runtime::Recorder recorder;
-  std::atomic<bool> running{false};
+  nnv12_bundle *bundle_ = nullptr;
+  nnv12::runtime::Pages pages_; ///< all that follows
+  nnv12::runtime::Memory memory_ = {};
+  uint8_t *scratch_ = nullptr; ///< of each thread, one after another
+  size_t scratchStride_ = 0;
+  nnv12::runtime::Array<void *> operandTable_;
+  nnv12::runtime::Array<Step> steps_;
+  nnv12::runtime::Array<Change> changes_;
+  nnv12::runtime::Array<Patch> patches_;
+  nnv12::runtime::Recorder recorder_;
+  std::atomic<bool> running_{false};
   /// A run has been through the plan: all that executes wait for is done.
-  bool planDone = false;
-  bool continuous = false;
-  /// What later runs do is done from now on, as far as it is known by now.
-  bool isSteady = false;
-  std::atomic<uint32_t> changesDone{0}, steadyRun{NNV12_NO_RUN};
-  uint32_t numRuns = 0;                      ///< that have ended
-  uint64_t deadline = nnv12::runtime::never; ///< of the call that goes on
-  nnv12::runtime::FirstTouch firstTouch;
-  nnv12::runtime::Events events;
-  nnv12::runtime::Lanes lanes;
-  nnv12::runtime::Workers workers;
+  bool planDone_ = false;
+  bool continuous_ = false;
+  /// Whether runs do the steps of later runs from now on, as far as they are
+  /// known.
+  bool isSteady_ = false;
+  std::atomic<uint32_t> changesDone_{0}, steadyRun_{NNV12_NO_RUN};
+  uint32_t numRuns_ = 0;                      ///< that have ended
+  uint64_t deadline_ = nnv12::runtime::never; ///< of the call that goes on
+  nnv12::runtime::FirstTouch firstTouch_;
+  nnv12::runtime::Events events_;
+  nnv12::runtime::Lanes lanes_;
+  nnv12::runtime::Workers workers_;
 #if NNV12_GPU
-  /// What goes on beside the rest: null where nothing does. Ends first of all.
-  nnv12::runtime::Gpu *gpu = nullptr;
-  uint32_t gpuKnowledge = 0; ///< for which releaseLater() was done
-  const char *whyNoGpu = "";
-  nnv12::runtime::CallersBuffers callers = {}; ///< of the run that goes on
+  /// The GPU's part; null where there is none. Ends before all other members.
+  nnv12::runtime::Gpu *gpu_ = nullptr;
+  uint32_t gpuKnowledge_ = 0; ///< for which releaseLater() was done
+  const char *whyNoGpu_ = "";
+  nnv12::runtime::CallersBuffers callers_ = {}; ///< of the run that goes on
 #endif
   // Last: its threads end before anything else is freed.
-  nnv12::runtime::Team team;
+  nnv12::runtime::Team team_;
 };
 
 #endif // NNV12_RUNTIME_SESSION_H

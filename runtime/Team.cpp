@@ -17,30 +17,30 @@ void (*betweenLooks)() = nullptr;
 #endif
 
 bool Team::start(const bundle::Program *program, Size size, bool pin,
-                 Workers &theWorkers, Lanes &theLanes, Events &theEvents,
-                 FirstTouch &touched, Recorder &recording,
+                 Workers &workers, Lanes &lanes, Events &events,
+                 FirstTouch &firstTouch, Recorder &recorder,
                  artifact::Fault &fault) {
   assert(size.computing >= 1 && size.computing <= maxThreads);
-  workers = &theWorkers;
-  lanes = &theLanes;
-  events = &theEvents;
-  firstTouch = &touched;
-  recorder = &recording;
+  workers_ = &workers;
+  lanes_ = &lanes;
+  events_ = &events;
+  firstTouch_ = &firstTouch;
+  recorder_ = &recorder;
   uint32_t count = size.preparing + size.computing - 1;
   if (count == 0)
     return true;
-  if (!members.allocate(count))
+  if (!members_.allocate(count))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for threads");
   choosePlaces(program, size, pin);
   auto start = [&](ThreadStarter &starter, uint32_t i) {
-    Member &member = members[i];
+    Member &member = members_[i];
     member.team = this;
     member.number = i + 1;
     member.worker = i < size.preparing ? 0 : i - size.preparing + 1;
     member.role = member.worker    ? Lanes::Role::Compute
                   : size.onlyReads ? Lanes::Role::Read
                                    : Lanes::Role::Prepare;
-    member.startTime = recorder->startTime();
+    member.startTime = recorder_->startTime();
     member.isStarted =
         starter.start(member.thread, threadMain, &member, member.place) == 0;
     return member.isStarted;
@@ -48,17 +48,17 @@ bool Team::start(const bundle::Program *program, Size size, bool pin,
   if (size.preparing) {
     // Storage idles until a lane that has got its bytes asks for the next ones.
     ThreadStarter starter(ThreadStarter::Slices::Short);
-    while (numPreparing < size.preparing && start(starter, numPreparing))
-      ++numPreparing;
+    while (numPreparing_ < size.preparing && start(starter, numPreparing_))
+      ++numPreparing_;
   }
   ThreadStarter starter;
   uint32_t computing = 1;
   while (computing < size.computing &&
          start(starter, size.preparing + computing - 1))
     ++computing;
-  workers->setThreads(computing);
-  lanes->setThreads(numPreparing,
-                    /*areAll=*/numPreparing + computing - 1 == count);
+  workers_->setThreads(computing);
+  lanes_->setThreads(numPreparing_,
+                     /*areAll=*/numPreparing_ + computing - 1 == count);
   return true;
 }
 
@@ -67,8 +67,8 @@ bool Team::start(const bundle::Program *program, Size size, bool pin,
 void Team::choosePlaces(const bundle::Program *program, Size size, bool pin) {
   Cpus cpus;
   cpus.find();
-  allowed = cpus.allowed();
-  uint32_t count = static_cast<uint32_t>(members.size()),
+  allowed_ = cpus.allowed();
+  uint32_t count = static_cast<uint32_t>(members_.size()),
            lanesEnd = artifact::numLanes(program);
   auto isSlow = [&](uint32_t i) {
     return cpus.differ() && i < size.preparing && i + 1 < lanesEnd &&
@@ -81,7 +81,7 @@ void Team::choosePlaces(const bundle::Program *program, Size size, bool pin) {
   for (uint32_t i = 0; i < count; ++i)
     isSlow(i) ? ++numSlow : numFast += !shares(i);
   for (uint32_t i = 0; i < count; ++i) {
-    Member &member = members[i];
+    Member &member = members_[i];
     Cpus::Kind kind = isSlow(i) ? Cpus::Slow : Cpus::Fast;
     member.cpu = -1;
     if (pin) {
@@ -99,10 +99,10 @@ void Team::choosePlaces(const bundle::Program *program, Size size, bool pin) {
 }
 
 Team::~Team() {
-  stop.store(true);
-  if (events)
-    events->wakeAll();
-  for (Member &member : members)
+  stop_.store(true);
+  if (events_)
+    events_->wakeAll();
+  for (Member &member : members_)
     if (member.isStarted)
       pthread_join(member.thread, nullptr);
 }
@@ -116,8 +116,8 @@ void *Team::threadMain(void *argument) {
   record.start = member->startTime;
   record.kind = RecordKind::ThreadStart;
   record.thread = record.lane = static_cast<uint8_t>(member->number);
-  member->team->recorder->end(record);
-  member->team->recorder->attach(member->number);
+  member->team->recorder_->end(record);
+  member->team->recorder_->attach(member->number);
   FloatMode mode;
   member->team->work(*member);
   return nullptr;
@@ -126,35 +126,35 @@ void *Team::threadMain(void *argument) {
 /// Threads that only prepare end when there is nothing left for them: no pieces
 /// that nobody has begun, and no memory that nobody has touched.
 ///
-/// A thread may wait for what the caller does in a run, for as long as there is
-/// none: nobody waits for it then but ~Team, which ends the wait.
+/// A thread may wait for the caller's next run, however long that takes.
+/// Meanwhile nobody waits for the thread but ~Team, which ends the wait.
 void Team::work(Member &member) {
   bool computes = member.role == Lanes::Role::Compute,
        isPinned = member.cpu >= 0, isIdle = false;
-  bool touches = computes || lanes->hasLane(member.number);
+  bool touches = computes || lanes_->hasLane(member.number);
   uint32_t seenOperation = 0;
   auto help = Lanes::Help::Nothing;
   // The first layers want it, and the storage has not answered yet.
   if (!computes && touches)
-    firstTouch->touchNext();
+    firstTouch_->touchNext();
   for (;;) {
     // First the count, then all that an event may tell of: the end as well.
-    // What happens in between makes the wait below return at once.
-    uint32_t seen = events->seen();
+    // An event in between makes the wait below return at once.
+    uint32_t seen = events_->seen();
     BETWEEN_LOOKS();
-    if (stop.load(std::memory_order_relaxed))
+    if (stop_.load(std::memory_order_relaxed))
       return;
-    if (!isPinned && !isPlaced.load(std::memory_order_relaxed)) {
-      allowed.apply();
+    if (!isPinned && !isPlaced_.load(std::memory_order_relaxed)) {
+      allowed_.apply();
       isPinned = true; // where the system likes
     }
-    if (computes && workers->help(member.worker, seenOperation)) {
+    if (computes && workers_->help(member.worker, seenOperation)) {
       isIdle = false;
       continue;
     }
     if (help != Lanes::Help::Over)
-      help = lanes->help(member.number, member.role, isIdle);
-    if (help == Lanes::Help::Did || (touches && firstTouch->touchNext()))
+      help = lanes_->help(member.number, member.role, isIdle);
+    if (help == Lanes::Help::Did || (touches && firstTouch_->touchNext()))
       continue;
     if (help == Lanes::Help::Over && !computes)
       return;
@@ -163,13 +163,13 @@ void Team::work(Member &member) {
       kinds |= Events::Operation;
     if (help != Lanes::Help::Over)
       kinds |= Events::Preparation;
-    if (events->spin(seen))
+    if (events_->spin(seen))
       continue;
-    // Only now there is time for what later runs want.
+    // Only now is there time to prepare for later runs.
     if (computes && !isIdle && help != Lanes::Help::Over)
       isIdle = true;
     else
-      events->sleep(seen, kinds);
+      events_->sleep(seen, kinds);
   }
 }
 

@@ -5,9 +5,9 @@
 // are CPUs left for them. Each looks for the tiles of an operation that is
 // under way, if it computes; else for a piece of its lane; else for one of
 // another's; else for memory that is about to be used; and then waits for an
-// event. Where all CPUs compute there is one thread more that only waits for
-// the storage: it needs a CPU for a fiftieth of that time, and what it brings
-// the others prepare.
+// event. Where all CPUs compute, one thread more only waits for the storage. It
+// needs a CPU for a fiftieth of that time, and the others prepare the weights
+// that it reads.
 //
 // Until the session has its first result each thread stays on CPUs of its own:
 // left to itself the system often puts one that starts or wakes up on the CPU
@@ -31,7 +31,7 @@ public:
   /// Ends and joins the threads, in the middle of the plan if need be.
   ~Team();
 
-  /// How many threads there are, by what they do.
+  /// The number of threads, by their task.
   struct Size {
     uint32_t computing; ///< the caller of run included
     uint32_t preparing; ///< that do nothing else
@@ -41,16 +41,16 @@ public:
   /// Starts them. All of the others must stay until this is gone, and be
   /// created before. Threads that the system refuses are done without: workers
   /// and lanes are told how many there are.
-  bool start(const bundle::Program *program, Size size, bool pin,
-             Workers &workers, Lanes &lanes, Events &events,
-             FirstTouch &firstTouch, Recorder &recorder,
-             artifact::Fault &fault);
+  [[nodiscard]] bool start(const bundle::Program *program, Size size, bool pin,
+                           Workers &workers, Lanes &lanes, Events &events,
+                           FirstTouch &firstTouch, Recorder &recorder,
+                           artifact::Fault &fault);
 
   /// How many of the threads that only prepare were started.
-  uint32_t preparing() const { return numPreparing; }
+  uint32_t preparing() const { return numPreparing_; }
 
   /// There is a first result: threads may run on any CPU from now on.
-  void release() { isPlaced.store(false, std::memory_order_relaxed); }
+  void release() { isPlaced_.store(false, std::memory_order_relaxed); }
 
 private:
   struct Member {
@@ -66,19 +66,19 @@ private:
   };
 
   void choosePlaces(const bundle::Program *program, Size size, bool pin);
-  static void *threadMain(void *member);
+  static void *threadMain(void *argument);
   void work(Member &member);
 
-  Workers *workers = nullptr;
-  Lanes *lanes = nullptr;
-  Events *events = nullptr;
-  FirstTouch *firstTouch = nullptr;
-  Recorder *recorder = nullptr;
-  CpuMask allowed; ///< to whom started the threads
-  Array<Member> members;
-  uint32_t numPreparing = 0;
-  std::atomic<bool> stop{false};
-  std::atomic<bool> isPlaced{true};
+  Workers *workers_ = nullptr;
+  Lanes *lanes_ = nullptr;
+  Events *events_ = nullptr;
+  FirstTouch *firstTouch_ = nullptr;
+  Recorder *recorder_ = nullptr;
+  CpuMask allowed_; ///< to whom started the threads
+  Array<Member> members_;
+  uint32_t numPreparing_ = 0;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> isPlaced_{true};
 };
 
 } // namespace nnv12::runtime

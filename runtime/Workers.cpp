@@ -23,24 +23,25 @@ static constexpr uint64_t piecesPerRange = 8;
 
 static constexpr uint32_t anyone = ~0u;
 
-void Workers::create(uint32_t threads, uint8_t *scratchMemory, size_t stride,
-                     uint32_t numOthers, Events &told, Recorder &recording) {
+void Workers::create(uint32_t threads, uint8_t *scratch, size_t stride,
+                     uint32_t others, Events &events, Recorder &recorder) {
   assert(threads >= 1 && threads <= maxThreads);
-  count = threads;
-  others = numOthers;
-  scratch = scratchMemory;
-  scratchStride = stride;
-  events = &told;
-  recorder = &recording;
+  count_ = threads;
+  others_ = others;
+  scratch_ = scratch;
+  scratchStride_ = stride;
+  events_ = &events;
+  recorder_ = &recorder;
 }
 
 bool Workers::help(uint32_t worker, uint32_t &seen) {
-  uint32_t value = state.load(std::memory_order_acquire);
+  uint32_t value = state_.load(std::memory_order_acquire);
   while ((value & openBit) && value >> numberShift != seen)
-    if (state.compare_exchange_weak(value, value + 1, std::memory_order_acq_rel,
-                                    std::memory_order_acquire)) {
+    if (state_.compare_exchange_weak(value, value + 1,
+                                     std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
       seen = value >> numberShift;
-      if (isRecorded)
+      if (isRecorded_)
         helpRecorded(worker);
       else
         takePieces(worker);
@@ -50,20 +51,20 @@ bool Workers::help(uint32_t worker, uint32_t &seen) {
   return false;
 }
 
-/// Who sees that it has left sees its records.
+/// A thread that sees that the worker has left sees its records.
 void Workers::helpRecorded(uint32_t worker) {
   Record last = {};
-  last.start = recorder->ticks();
+  last.start = recorder_->ticks();
   takeRecorded(worker, last);
   if (last.count)
-    recorder->write(last);
+    recorder_->write(last);
 }
 
 void Workers::leave() {
-  uint32_t before = state.fetch_sub(1, std::memory_order_acq_rel);
+  uint32_t before = state_.fetch_sub(1, std::memory_order_acq_rel);
   assert((before & joinedMask) != 0 && "who leaves has joined");
   if ((before & joinedMask) == 1 && (before & leaderSleepsBit))
-    futexWake(state, anyone);
+    futexWake(state_, anyone);
 }
 
 /// `taken(begin, tiles)` is told of each range of which this thread took some,
@@ -75,19 +76,19 @@ template <typename Taken>
 __attribute__((no_sanitize("function")))
 #endif
 inline void Workers::takePieces(uint32_t index, Taken taken) {
-  void *mine = scratch + threadOf(index) * scratchStride;
-  for (uint32_t i = 0; i < count; ++i) {
-    Range &range = ranges[(index + i) % count];
+  void *mine = scratch_ + threadOf(index) * scratchStride_;
+  for (uint32_t i = 0; i < count_; ++i) {
+    Range &range = ranges_[(index + i) % count_];
     // Looking before adding keeps the counter from overflowing, and an empty
     // range's cache line shared.
     while (range.next.load(std::memory_order_relaxed) < range.end) {
-      uint64_t begin = range.next.fetch_add(piece, std::memory_order_relaxed);
+      uint64_t begin = range.next.fetch_add(piece_, std::memory_order_relaxed);
       if (begin >= range.end)
         break;
-      uint64_t end = begin + piece < range.end ? begin + piece : range.end;
+      uint64_t end = begin + piece_ < range.end ? begin + piece_ : range.end;
       BEFORE_TILES();
-      kernel(operands, static_cast<int64_t>(begin), static_cast<int64_t>(end),
-             mine);
+      kernel_(operands_, static_cast<int64_t>(begin), static_cast<int64_t>(end),
+              mine);
       taken(begin, end);
     }
     taken(0, 0);
@@ -103,7 +104,7 @@ void Workers::takePieces(uint32_t index) {
 void Workers::takeRecorded(uint32_t index, Record &last) {
   Record next = {};
   next.kind = RecordKind::Tiles;
-  next.index = operation;
+  next.index = operation_;
   next.thread = static_cast<uint8_t>(threadOf(index));
   next.start = last.start;
   uint64_t first = 0, tiles = 0;
@@ -114,10 +115,10 @@ void Workers::takeRecorded(uint32_t index, Record &last) {
     if (begin != end || tiles == 0)
       return;
     if (last.count)
-      recorder->write(last);
-    uint64_t time = recorder->ticks();
+      recorder_->write(last);
+    uint64_t time = recorder_->ticks();
     next.ticks = time - next.start;
-    next.first = partOf(first - firstTile);
+    next.first = partOf(first - firstTile_);
     next.count = partOf(tiles);
     last = next;
     next.start = time;
@@ -129,73 +130,74 @@ void Workers::takeRecorded(uint32_t index, Record &last) {
 /// nobody: nobody joins any more, and no kernel waits.
 void Workers::waitForWorkers() {
   auto nobody = [&] {
-    return (state.load(std::memory_order_acquire) & joinedMask) == 0;
+    return (state_.load(std::memory_order_acquire) & joinedMask) == 0;
   };
   if (spinUntil(nobody))
     return;
-  uint32_t value = state.fetch_or(leaderSleepsBit) | leaderSleepsBit;
+  uint32_t value = state_.fetch_or(leaderSleepsBit) | leaderSleepsBit;
   while (value & joinedMask) {
-    futexWait(state, value, anyone);
-    value = state.load(std::memory_order_acquire);
+    futexWait(state_, value, anyone);
+    value = state_.load(std::memory_order_acquire);
   }
 }
 
-void Workers::publish(artifact::KernelFn fn, void *const *addresses,
+void Workers::publish(artifact::KernelFn kernel, void *const *operands,
                       uint64_t first, uint64_t end) {
-  assert((state.load() & (openBit | joinedMask)) == 0 &&
+  assert((state_.load() & (openBit | joinedMask)) == 0 &&
          "one operation at a time");
-  kernel = fn;
-  operands = addresses;
+  kernel_ = kernel;
+  operands_ = operands;
   uint64_t tiles = end - first;
-  for (uint32_t i = 0; i < count; ++i) {
-    ranges[i].next.store(first + tiles * i / count, std::memory_order_relaxed);
-    ranges[i].end = first + tiles * (i + 1) / count;
+  for (uint32_t i = 0; i < count_; ++i) {
+    ranges_[i].next.store(first + tiles * i / count_,
+                          std::memory_order_relaxed);
+    ranges_[i].end = first + tiles * (i + 1) / count_;
   }
-  piece = tiles / (count * piecesPerRange);
-  if (piece == 0)
-    piece = 1;
+  piece_ = tiles / (count_ * piecesPerRange);
+  if (piece_ == 0)
+    piece_ = 1;
 
-  uint32_t number = (state.load(std::memory_order_relaxed) >> numberShift) + 1;
-  state.store(number << numberShift | openBit, std::memory_order_release);
-  events->happen(Events::Operation);
+  uint32_t number = (state_.load(std::memory_order_relaxed) >> numberShift) + 1;
+  state_.store(number << numberShift | openBit, std::memory_order_release);
+  events_->happen(Events::Operation);
 }
 
 void Workers::close() {
-  state.fetch_and(~openBit, std::memory_order_acq_rel);
+  state_.fetch_and(~openBit, std::memory_order_acq_rel);
   waitForWorkers();
 }
 
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
-void Workers::run(artifact::KernelFn fn, void *const *addresses, uint64_t first,
-                  uint64_t end) {
+void Workers::run(artifact::KernelFn kernel, void *const *operands,
+                  uint64_t first, uint64_t end) {
   assert(first <= end);
   uint64_t tiles = end - first;
-  if (count == 1 || tiles <= 1) {
+  if (count_ == 1 || tiles <= 1) {
     if (tiles)
-      fn(addresses, static_cast<int64_t>(first), static_cast<int64_t>(end),
-         scratch);
+      kernel(operands, static_cast<int64_t>(first), static_cast<int64_t>(end),
+             scratch_);
     return;
   }
-  publish(fn, addresses, first, end);
+  publish(kernel, operands, first, end);
   takePieces(0);
   close();
 }
 
 uint64_t Workers::runRecorded(uint32_t index, uint64_t start,
-                              artifact::KernelFn fn, void *const *addresses,
+                              artifact::KernelFn kernel, void *const *operands,
                               uint64_t first, uint64_t end) {
-  if (count == 1 || end - first <= 1) {
-    run(fn, addresses, first, end);
-    return recorder->ticks();
+  if (count_ == 1 || end - first <= 1) {
+    run(kernel, operands, first, end);
+    return recorder_->ticks();
   }
   // Nobody looks at these before the operation is published.
-  isRecorded = true;
-  operation = index;
-  firstTile = first;
-  numTiles = end - first;
-  publish(fn, addresses, first, end);
+  isRecorded_ = true;
+  operation_ = index;
+  firstTile_ = first;
+  numTiles_ = end - first;
+  publish(kernel, operands, first, end);
   Record last = {}, join = {};
   last.start = start;
   takeRecorded(0, last);
@@ -203,13 +205,13 @@ uint64_t Workers::runRecorded(uint32_t index, uint64_t start,
   join.index = index;
   join.start = last.start + last.ticks;
   close();
-  isRecorded = false;
-  // Nobody waits for what is written now.
-  uint64_t time = recorder->ticks();
+  isRecorded_ = false;
+  // Nobody waits for these records.
+  uint64_t time = recorder_->ticks();
   join.ticks = time - join.start;
   if (last.count)
-    recorder->write(last);
-  recorder->write(join);
+    recorder_->write(last);
+  recorder_->write(join);
   return time;
 }
 

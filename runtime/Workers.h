@@ -1,10 +1,11 @@
 //===- Workers.h - Threads that share the tiles of an operation -*- C++ -*-===//
 //
 // One thread, the caller, leads. For each operation it publishes the grid,
-// works on its own part, takes what others have not begun, and waits only for
-// threads that are in the middle of a piece: a worker that the system has not
-// scheduled in time, or that does something else, costs nothing. Whose threads
-// they are and what they do between operations is told in runtime/Team.h.
+// works on its own part, takes tiles that others have not begun, and waits only
+// for threads that are in the middle of a piece. A worker that the system has
+// not scheduled in time, or that does something else, costs nothing.
+// runtime/Team.h says which threads these are, and what they do between
+// operations.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_WORKERS_H
@@ -26,32 +27,32 @@ public:
   Workers(const Workers &) = delete;
   Workers &operator=(const Workers &) = delete;
 
-  /// For `threads` threads, the leader included. `scratch` is where the
-  /// threads' private memory begins, `stride` bytes for each: the leader's,
-  /// those of `others` that are no workers, and then the workers'. `events` are
-  /// told of each operation.
+  /// Makes room for `threads` threads, the leader included. `scratch` is where
+  /// the threads' private memory begins, `stride` bytes for each: the leader's,
+  /// those of `others` that are no workers, and then the workers'. `events` has
+  /// an event for each operation.
   void create(uint32_t threads, uint8_t *scratch, size_t stride,
               uint32_t others, Events &events, Recorder &recorder);
 
-  uint32_t threads() const { return count; }
-  /// Before the first operation: so many there are, no more than create() was
-  /// told.
-  void setThreads(uint32_t threads) { count = threads; }
+  uint32_t threads() const { return count_; }
+  /// Sets the number of threads that were started, before the first operation:
+  /// no more than create() got.
+  void setThreads(uint32_t threads) { count_ = threads; }
 
   /// Runs `kernel` on tiles [first, end). For the leader alone.
   void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
            uint64_t end);
-  /// The same of operation `index`, which begins at the tick `start`, with a
-  /// record of what each thread did of it, and of how long the leader waited
-  /// for the others then. Where the leader does it all that is the operation's
-  /// own record. Returns the tick at which it ended.
+  /// Computes operation `index`, which begins at the tick `start`, and records
+  /// each thread's part of it. Also records how long the leader waited for the
+  /// others at the end. If the leader does the whole operation, the operation's
+  /// own record says so. Returns the tick at which it ended.
   uint64_t runRecorded(uint32_t index, uint64_t start,
                        artifact::KernelFn kernel, void *const *operands,
                        uint64_t first, uint64_t end);
 
-  /// A worker's part, if there is an operation that is not over and that `seen`
-  /// does not name: it is that one's number then. Whether there was. Workers
-  /// are numbered from 1.
+  /// Does a worker's part of the operation that is under way, if `seen` is not
+  /// its number, and sets `seen` to it. Whether there was one. Workers are
+  /// numbered from 1.
   bool help(uint32_t worker, uint32_t &seen);
 
 private:
@@ -66,11 +67,13 @@ private:
                uint64_t end);
   void close();
   void leave();
-  /// That of the session whose worker is `index`, 0 for the leader.
-  uint32_t threadOf(uint32_t index) const { return index ? index + others : 0; }
-  /// Of the operation's tiles, as records have it.
+  /// The number in the session of worker `index`; 0 is the leader.
+  uint32_t threadOf(uint32_t index) const {
+    return index ? index + others_ : 0;
+  }
+  /// The share of the operation's tiles, as records hold it.
   uint16_t partOf(uint64_t tiles) const {
-    return static_cast<uint16_t>(tiles * 65535 / numTiles);
+    return static_cast<uint16_t>(tiles * 65535 / numTiles_);
   }
   void takePieces(uint32_t index);
   void takeRecorded(uint32_t index, Record &last);
@@ -78,25 +81,25 @@ private:
   template <typename Taken> void takePieces(uint32_t index, Taken taken);
   void waitForWorkers();
 
-  uint32_t count = 1;
-  uint8_t *scratch = nullptr;
-  size_t scratchStride = 0;
-  uint32_t others = 0;
-  Events *events = nullptr;
-  Recorder *recorder = nullptr;
+  uint32_t count_ = 1;
+  uint8_t *scratch_ = nullptr;
+  size_t scratchStride_ = 0;
+  uint32_t others_ = 0;
+  Events *events_ = nullptr;
+  Recorder *recorder_ = nullptr;
 
   // The current operation. Written by the leader while no worker has joined.
-  artifact::KernelFn kernel = nullptr;
-  void *const *operands = nullptr;
-  uint64_t piece = 1;
-  uint64_t firstTile = 0, numTiles = 1;
-  bool isRecorded = false;
-  uint32_t operation = 0; ///< where that is so
-  Range ranges[maxThreads];
+  artifact::KernelFn kernel_ = nullptr;
+  void *const *operands_ = nullptr;
+  uint64_t piece_ = 1;
+  uint64_t firstTile_ = 0, numTiles_ = 1;
+  bool isRecorded_ = false;
+  uint32_t operation_ = 0; ///< where that is so
+  Range ranges_[maxThreads];
 
   /// Bits 0..7: workers that have joined. Bit 8: open for joining. Bit 9: the
   /// leader sleeps. Bits 10..31: number of the operation, modulo 2^22.
-  alignas(64) std::atomic<uint32_t> state{0};
+  alignas(64) std::atomic<uint32_t> state_{0};
 };
 
 } // namespace nnv12::runtime

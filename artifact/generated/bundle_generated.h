@@ -105,9 +105,9 @@ struct PropertyBuilder;
 struct Bundle;
 struct BundleBuilder;
 
-/// Of a tensor. From Bool on an element is one byte: a Bool 0 or 1, a small
-/// float its code, of an integer of 4 or 2 bits the lowest ones count (the
-/// compiler's code writes it as an int8 or uint8).
+/// The type of a tensor's elements. From Bool on an element is one byte: a Bool
+/// is 0 or 1, a small float is its code, and the lowest bits of an integer of 4
+/// or 2 bits count (the compiler's code writes it as an int8 or uint8).
 enum ElementType : uint8_t {
   ElementType_F32 = 0,
   ElementType_F64 = 1,
@@ -295,7 +295,7 @@ inline const char *EnumNameMemoryKind(MemoryKind e) {
   return EnumNamesMemoryKind()[index];
 }
 
-/// What an operand is an offset into.
+/// The memory that an operand's offset counts in.
 enum Space : uint8_t {
   Space_Memory = 0,
   Space_Weights = 1,
@@ -464,7 +464,7 @@ inline const char *EnumNameCoreKind(CoreKind e) {
   return EnumNamesCoreKind()[index];
 }
 
-/// What a device must have beyond Vulkan 1.1, a bit each.
+/// Features that a device must have beyond Vulkan 1.1, a bit each.
 enum GpuFeature : uint64_t {
   GpuFeature_Int64 = 1ULL,
   GpuFeature_Float64 = 2ULL,
@@ -509,7 +509,7 @@ inline const char *EnumNameGpuFeature(GpuFeature e) {
   }
 }
 
-/// What a dispatch's operand is an offset into.
+/// The memory that a dispatch's operand's offset counts in.
 enum GpuSpace : uint8_t {
   GpuSpace_Arena = 0,
   GpuSpace_Prepared = 1,
@@ -691,7 +691,7 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) TileAxis FLATBUFFERS_FINAL_CLASS {
 };
 FLATBUFFERS_STRUCT_END(TileAxis, 16);
 
-/// Along an axis tiles take `size` positions each, the last one what is left.
+/// Along an axis tiles take `size` positions each, the last one the rest.
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) TileCut FLATBUFFERS_FINAL_CLASS {
  private:
   uint32_t axis_;
@@ -970,7 +970,7 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       shape__);
 }
 
-/// What runs operations of a program.
+/// A processor that runs operations of a program.
 struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProcessorBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -983,11 +983,11 @@ struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::ProcessorKind kind() const {
     return static_cast<nnv12::bundle::ProcessorKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// Of a CPU: "x86-64" or "aarch64".
+  /// A CPU's is "x86-64" or "aarch64".
   const flatbuffers::String *architecture() const {
     return GetPointer<const flatbuffers::String *>(VT_ARCHITECTURE);
   }
-  /// What it must have. Of a CPU: LLVM's names (e.g. "avx512f").
+  /// The features that it must have: a CPU's by LLVM's names (e.g. "avx512f").
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *features() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_FEATURES);
   }
@@ -995,8 +995,8 @@ struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t code() const {
     return GetField<uint32_t>(VT_CODE, 0);
   }
-  /// What the code's instructions are scheduled for, LLVM's name of a
-  /// processor; it runs on others as well. For device profiles.
+  /// The processor that the code's instructions are scheduled for, by LLVM's
+  /// name; it runs on others as well. For device profiles.
   const flatbuffers::String *tune() const {
     return GetPointer<const flatbuffers::String *>(VT_TUNE);
   }
@@ -1101,7 +1101,7 @@ struct Memory FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t size() const {
     return GetField<uint64_t>(VT_SIZE, 0);
   }
-  /// Of its first byte: a power of two.
+  /// The alignment of its first byte: a power of two.
   uint64_t alignment() const {
     return GetField<uint64_t>(VT_ALIGNMENT, 64ULL);
   }
@@ -1251,7 +1251,7 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::OperationKind kind() const {
     return static_cast<nnv12::bundle::OperationKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// What the layer is called in the model (ONNX node name), for people.
+  /// The layer's name in the model (ONNX node name), for people.
   const flatbuffers::String *layer() const {
     return GetPointer<const flatbuffers::String *>(VT_LAYER);
   }
@@ -1299,8 +1299,8 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted_end() const {
     return GetField<uint64_t>(VT_PREDICTED_END, 0);
   }
-  /// Bytes of the arena that hold a value while this runs: what it reads,
-  /// writes, or what a later one still reads. For people and tools.
+  /// Bytes of the arena that hold a value while this runs, which it reads or
+  /// writes or a later operation still reads. For people and tools.
   uint64_t live_arena() const {
     return GetField<uint64_t>(VT_LIVE_ARENA, 0);
   }
@@ -1568,7 +1568,8 @@ struct Switch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t operation() const {
     return GetField<uint32_t>(VT_OPERATION, 0);
   }
-  /// What takes its place. `after` names the preparations that it waits for.
+  /// The operation in its place. `after` names the preparations that it waits
+  /// for.
   const nnv12::bundle::Operation *replacement() const {
     return GetPointer<const nnv12::bundle::Operation *>(VT_REPLACEMENT);
   }
@@ -1790,7 +1791,7 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  /// Index into Program.processors: what runs it.
+  /// Index into Program.processors: the one that runs it.
   uint32_t processor() const {
     return GetField<uint32_t>(VT_PROCESSOR, 0);
   }
@@ -1814,11 +1815,11 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t tiles() const {
     return GetField<uint64_t>(VT_TILES, 0);
   }
-  /// What computes its layers (docs/routines.md): the routine's name.
+  /// The name of the routine that computes its layers (docs/routines.md).
   const flatbuffers::String *routine() const {
     return GetPointer<const flatbuffers::String *>(VT_ROUTINE);
   }
-  /// Of the whole grid: multiply-adds, and bytes that it reads and writes at
+  /// The whole grid's multiply-adds, and the bytes that it reads and writes at
   /// least.
   uint64_t multiply_adds() const {
     return GetField<uint64_t>(VT_MULTIPLY_ADDS, 0);
@@ -2111,7 +2112,7 @@ struct GpuPipeline FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint8_t push_words() const {
     return GetField<uint8_t>(VT_PUSH_WORDS, 0);
   }
-  /// Of specialization constants 0 and up.
+  /// The values of specialization constants 0 and up.
   const flatbuffers::Vector<uint32_t> *constants() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_CONSTANTS);
   }
@@ -2225,7 +2226,7 @@ inline flatbuffers::Offset<GpuPipeline> CreateGpuPipelineDirect(
       features);
 }
 
-/// What GPUs run: shared by all programs.
+/// The modules and pipelines of GPUs, which all programs share.
 struct Gpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef GpuBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2440,7 +2441,7 @@ inline flatbuffers::Offset<Rows> CreateRows(
   return builder_.Finish();
 }
 
-/// What the time of a dispatch depends on beside its groups, for device
+/// The facts that a dispatch's time depends on beside its groups, for device
 /// profiles.
 struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef DispatchWorkBuilder Builder;
@@ -2454,14 +2455,14 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FROM_MEMORY = 16,
     VT_STEPS_IN_TURN = 18
   };
-  /// The routine, and what names its times.
+  /// The routine, and the name of its times.
   const flatbuffers::String *routine() const {
     return GetPointer<const flatbuffers::String *>(VT_ROUTINE);
   }
   const flatbuffers::String *key() const {
     return GetPointer<const flatbuffers::String *>(VT_KEY);
   }
-  /// Of the inner loop of an invocation.
+  /// Steps of the inner loop of an invocation.
   double steps() const {
     return GetField<double>(VT_STEPS, 0.0);
   }
@@ -2480,7 +2481,7 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool from_memory() const {
     return GetField<uint8_t>(VT_FROM_MEMORY, 0) != 0;
   }
-  /// Of all groups, where a CPU computes them; 0: groups * steps.
+  /// Steps of all groups, where a CPU computes them; 0: groups * steps.
   double steps_in_turn() const {
     return GetField<double>(VT_STEPS_IN_TURN, 0.0);
   }
@@ -2626,7 +2627,7 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted() const {
     return GetField<uint64_t>(VT_PREDICTED, 0);
   }
-  /// In tuning bundles, where the time of this one is asked for.
+  /// In tuning bundles, for dispatches whose time is measured.
   const nnv12::bundle::DispatchWork *work() const {
     return GetPointer<const nnv12::bundle::DispatchWork *>(VT_WORK);
   }
@@ -2761,7 +2762,7 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>> *dispatches() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>> *>(VT_DISPATCHES);
   }
-  /// What the CPU hands over before, and gets back after.
+  /// The rows that the CPU hands over before, and gets back after.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *in() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *>(VT_IN);
   }
@@ -2769,8 +2770,8 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *>(VT_OUT);
   }
   /// The preparations that must have finished before it is ready, of the
-  /// program or of the GPU. Its Record and the Uploads of what it reads are
-  /// named here themselves.
+  /// program or of the GPU. It names its Record and the Uploads of all weights
+  /// that it reads.
   const flatbuffers::Vector<uint32_t> *after() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
   }
@@ -2922,7 +2923,7 @@ struct Upload FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t size() const {
     return GetField<uint64_t>(VT_SIZE, 0);
   }
-  /// As of a Decode.
+  /// As in a Decode.
   nnv12::bundle::Codec codec() const {
     return static_cast<nnv12::bundle::Codec>(GetField<uint8_t>(VT_CODEC, 0));
   }
@@ -2988,9 +2989,9 @@ inline flatbuffers::Offset<Upload> CreateUpload(
   return builder_.Finish();
 }
 
-/// What is done before the GPU can take over. All but the Device name it in
-/// `after`; a Record also names the preparations of the pipelines that its
-/// stretch dispatches.
+/// A preparation of the GPU, before it can take over. All others name the
+/// Device in `after`; a Record also names the preparations of the pipelines
+/// that its stretch dispatches.
 struct GpuPreparation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef GpuPreparationBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3143,21 +3144,21 @@ struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>> *preparations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>> *>(VT_PREPARATIONS);
   }
-  /// Of GPU preparations alone, which threads of the CPU do. Each is in one
-  /// queue.
+  /// Lanes of GPU preparations alone, which threads of the CPU do. Each
+  /// preparation is in one queue.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *>(VT_LANES);
   }
-  /// By `first`, then longest first. Those that overlap are alternatives.
+  /// By `first`, then longest first. Stretches that overlap are alternatives.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *stretches() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *>(VT_STRETCHES);
   }
-  /// Those that later runs take once all are ready, in order.
+  /// The stretches that later runs take once all are ready, in order.
   const flatbuffers::Vector<uint32_t> *warm() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_WARM);
   }
-  /// The device profile that the predictions are by; with them in nanoseconds,
-  /// 0: unknown, what the compiler expects of a first and of a later inference.
+  /// The device profile of the predictions, and with the GPU the predicted time
+  /// of a first and of a later inference, in nanoseconds; 0: unknown.
   const flatbuffers::String *profile() const {
     return GetPointer<const flatbuffers::String *>(VT_PROFILE);
   }
@@ -3364,7 +3365,7 @@ inline flatbuffers::Offset<Overlays> CreateOverlaysDirect(
       programs__);
 }
 
-/// What is to be known of a program's overlay before it is read.
+/// The facts about a program's overlay that are needed before it is read.
 struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OverlayHeadBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3381,8 +3382,8 @@ struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     return static_cast<nnv12::bundle::GpuStart>(GetField<uint8_t>(VT_START, 0));
   }
   /// Submissions and dispatches, all together: of the stretches that first runs
-  /// may take, and of those that each later one takes. So much a recorder has
-  /// to have room for.
+  /// may take, and of those that each later one takes. A recorder has room for
+  /// so many.
   uint32_t cold_commands() const {
     return GetField<uint32_t>(VT_COLD_COMMANDS, 0);
   }
@@ -3462,8 +3463,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *target() const {
     return GetPointer<const flatbuffers::String *>(VT_TARGET);
   }
-  /// Of the code generator: programs of equal ones, tuned for the same, have
-  /// the same code where kernels' keys are the same. For device profiles.
+  /// The code generator's revision: programs of equal ones, tuned for the same,
+  /// have the same code where kernels' keys are the same. For device profiles.
   const flatbuffers::String *revision() const {
     return GetPointer<const flatbuffers::String *>(VT_REVISION);
   }
@@ -3477,8 +3478,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
   }
-  /// An operation's number here is what `after`, lanes and switches name it
-  /// by. Executes come first, in the order in which they run.
+  /// `after`, lanes and switches name operations by their numbers here.
+  /// Executes come first, in the order in which they run.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_OPERATIONS);
   }
@@ -3491,20 +3492,20 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *>(VT_SWITCHES);
   }
-  /// What the compiler expects of a first and of a later inference, in
-  /// nanoseconds; 0: unknown.
+  /// The predicted time of a first and of a later inference, in nanoseconds; 0:
+  /// unknown.
   uint64_t predicted_cold() const {
     return GetField<uint64_t>(VT_PREDICTED_COLD, 0);
   }
   uint64_t predicted_warm() const {
     return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
   }
-  /// What a GPU may take over.
+  /// The part for a GPU.
   const nnv12::bundle::OverlayHead *overlay() const {
     return GetPointer<const nnv12::bundle::OverlayHead *>(VT_OVERLAY);
   }
-  /// What is in the backgrounds begins when there is a first result; else it
-  /// begins beside the first run.
+  /// The backgrounds begin when there is a first result; else they begin beside
+  /// the first run.
   bool later_waits() const {
     return GetField<uint8_t>(VT_LATER_WAITS, 0) != 0;
   }
@@ -3665,9 +3666,9 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       later_waits);
 }
 
-/// What the model says of itself, as ONNX's metadata_props has it. For people
-/// and applications: nothing is decided by it. docs/tools.md lists keys
-/// that mean the same in every bundle.
+/// A property of the model, as in ONNX's metadata_props. For people and
+/// applications: it decides nothing. docs/tools.md lists keys that mean the
+/// same in every bundle.
 struct Property FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef PropertyBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3752,7 +3753,7 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// Name of the model and of what wrote the file, for people.
+  /// Names of the model and of the tool that wrote the file, for people.
   const flatbuffers::String *model() const {
     return GetPointer<const flatbuffers::String *>(VT_MODEL);
   }

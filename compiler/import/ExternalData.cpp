@@ -28,18 +28,18 @@ static std::string canonical(const Twine &path) {
 ExternalData::ExternalData(StringRef model,
                            const std::vector<std::string> &allowed,
                            artifact::InputFiles *inputs)
-    : directory(llvm::sys::path::parent_path(model)), inputs(inputs) {
+    : directory_(llvm::sys::path::parent_path(model)), inputs_(inputs) {
   std::vector<std::string> folders = allowed;
-  folders.push_back(directory.empty() ? "." : directory);
+  folders.push_back(directory_.empty() ? "." : directory_);
   if (std::string real = canonical(model); !real.empty())
     folders.push_back(llvm::sys::path::parent_path(real).str());
   for (const std::string &folder : folders)
     if (std::string real = canonical(folder); !real.empty())
-      roots.push_back(real);
+      roots_.push_back(real);
 }
 
 bool ExternalData::isAllowed(StringRef path) const {
-  return llvm::any_of(roots, [&](StringRef root) {
+  return llvm::any_of(roots_, [&](StringRef root) {
     StringRef rest = path;
     return rest.consume_front(root) &&
            (root.ends_with("/") || rest.starts_with("/"));
@@ -55,7 +55,7 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
   if (location.empty() || location.find('\0') != std::string::npos)
     return refuse("external data at '" + location + "'",
                   "the path of a file beside the model");
-  SmallString<128> path(directory);
+  SmallString<128> path(directory_);
   if (llvm::sys::path::is_absolute(location))
     path = location;
   else
@@ -65,8 +65,8 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
                       "', which lies outside of the model's folder",
                   "it below that, or --external-data FOLDER");
   };
-  // Nothing outside is opened, which can do something where it is no plain
-  // file, nor is there a hint of what exists there.
+  // Opens no file outside: opening may have effects where the file is not a
+  // plain one, and shows what exists there.
   bool leaves =
       llvm::sys::path::is_absolute(location) ||
       llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location),
@@ -85,8 +85,8 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
   real = canonical("/proc/self/fd/" + Twine(file->descriptor()));
   if (!isAllowed(real))
     return outside();
-  if (inputs)
-    inputs->add(path.str().str());
+  if (inputs_)
+    inputs_->add(path.str().str());
   return file;
 }
 
@@ -126,7 +126,7 @@ ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
   if (offset > size || bytes > size - offset)
     return refuse("", Twine(bytes) + " bytes at offset " + Twine(offset));
   // Each slice lies inside of the file: no sum overflows before it is refused.
-  uint64_t &sum = used[location];
+  uint64_t &sum = used_[location];
   sum += bytes;
   uint64_t limit = std::max(sharedBytes, usesOfAByte * size);
   if (sum > limit)

@@ -19,9 +19,10 @@ class InputFiles;
 namespace nnv12::importer {
 
 /// The files that hold elements of a model's tensors. A model comes from
-/// anywhere, and what it names goes into the bundle: so the files lie below its
-/// folder, that of the file to which its own name is a link, or a folder that
-/// the user allows. Links are followed as long as they end there.
+/// anywhere, and the files that it names go into the bundle. So they must lie
+/// below its folder, below that of the file to which its own name is a link, or
+/// below a folder that the user allows. Links are followed as long as they end
+/// there.
 class ExternalData {
 public:
   /// Elements of one tensor, which stay as long as this lives: weights must not
@@ -44,10 +45,10 @@ private:
   /// Whether a canonical path lies below a folder that may be read.
   bool isAllowed(llvm::StringRef path) const;
 
-  std::string directory;          ///< the model's, as its path says it
-  std::vector<std::string> roots; ///< canonical paths of the folders
-  artifact::InputFiles *inputs;
-  llvm::StringMap<uint64_t> used; ///< sum of the slices of a file
+  std::string directory_;          ///< the model's, as its path says it
+  std::vector<std::string> roots_; ///< canonical paths of the folders
+  artifact::InputFiles *inputs_;
+  llvm::StringMap<uint64_t> used_; ///< sum of the slices of a file
 };
 
 } // namespace nnv12::importer

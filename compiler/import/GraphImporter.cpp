@@ -19,12 +19,12 @@ static constexpr unsigned maxDepth = 64;
 
 GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
-    : model(model), path(path.str()),
+    : model_(model), path_(path.str()),
       external_(path, options.externalData, options.inputs), options_(options),
-      builder_(&context), fileLoc(FileLineColLoc::get(&context, path, 0, 0)) {
+      builder_(&context), fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {
   if (model.has_graph())
     for (onnx::TensorProto &t : *model.mutable_graph()->mutable_initializer())
-      weights[&t] = &t;
+      weights_[&t] = &t;
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,16 +41,16 @@ static std::string nodeName(const onnx::NodeProto &proto, int index) {
 }
 
 LayerBuilder GraphImporter::report(const Twine &what) {
-  return LayerBuilder(builder_, fileLoc, (path + ": " + what).str(),
+  return LayerBuilder(builder_, fileLoc_, (path_ + ": " + what).str(),
                       options_.maxTensorBytes);
 }
 
 Location GraphImporter::nodeLoc(const onnx::NodeProto &proto, int index) {
-  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc);
+  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc_);
 }
 
 std::string GraphImporter::nodePrefix(const onnx::NodeProto &proto, int index) {
-  return path + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
+  return path_ + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
          "): ";
 }
 
@@ -106,16 +106,16 @@ static StringRef canonicalDomain(StringRef domain) {
 bool GraphImporter::checkModel() {
   // Newer versions add types and fields; a model that uses one that matters is
   // refused where it does.
-  if (model.ir_version() < 3)
-    return report().fail("IR version " + Twine(model.ir_version()),
+  if (model_.ir_version() < 3)
+    return report().fail("IR version " + Twine(model_.ir_version()),
                          "3 or later"),
            false;
-  if (!model.has_graph())
+  if (!model_.has_graph())
     return report().fail("no graph", "a model with one"), false;
-  for (const onnx::OperatorSetIdProto &set : model.opset_import())
-    modelFrame.opsets[canonicalDomain(set.domain())] = set.version();
-  auto it = modelFrame.opsets.find("");
-  if (it != modelFrame.opsets.end() &&
+  for (const onnx::OperatorSetIdProto &set : model_.opset_import())
+    modelFrame_.opsets[canonicalDomain(set.domain())] = set.version();
+  auto it = modelFrame_.opsets.find("");
+  if (it != modelFrame_.opsets.end() &&
       (it->second < 1 || it->second > latestOpset))
     return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
                          "1 to " + Twine(latestOpset)),
@@ -124,34 +124,34 @@ bool GraphImporter::checkModel() {
 }
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
-  assert(!mainFunc && "a model is imported once");
+  assert(!mainFunc_ && "a model is imported once");
   if (!checkModel() || !importFunctions())
     return {};
-  const onnx::GraphProto &graph = model.graph();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc);
+  const onnx::GraphProto &graph = model_.graph();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc_);
   (*module)->setAttr("nn.model", builder_.getStringAttr(graph.name()));
   NamedAttrList properties;
-  for (const onnx::StringStringEntryProto &property : model.metadata_props())
+  for (const onnx::StringStringEntryProto &property : model_.metadata_props())
     if (!property.key().empty())
       properties.set(property.key(), builder_.getStringAttr(property.value()));
   if (!properties.empty())
     (*module)->setAttr("nn.properties",
                        properties.getDictionary(builder_.getContext()));
   builder_.setInsertionPointToEnd(module->getBody());
-  mainFunc = func::FuncOp::create(builder_, fileLoc, "main",
-                                  builder_.getFunctionType({}, {}));
-  block = mainFunc.addEntryBlock();
-  builder_.setInsertionPointToEnd(block);
+  mainFunc_ = func::FuncOp::create(builder_, fileLoc_, "main",
+                                   builder_.getFunctionType({}, {}));
+  block_ = mainFunc_.addEntryBlock();
+  builder_.setInsertionPointToEnd(block_);
 
   Scope scope;
   if (!addInitializers(graph, scope) || !importInputs(scope))
     return {};
-  current = &scope;
-  if (!importNodes(graph.node(), scope, modelFrame) || !bindOutputs())
+  current_ = &scope;
+  if (!importNodes(graph.node(), scope, modelFrame_) || !bindOutputs())
     return {};
 
-  // Drop what folding left behind.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+  // Drop layers that folding left behind.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_)))
     if (isa<nn::NNDialect>(op.getDialect()) && op.use_empty())
       op.erase();
   return module;
@@ -178,13 +178,13 @@ static int32_t declaredElement(const onnx::TypeProto &type) {
 }
 
 bool GraphImporter::bindOutputs() {
-  const onnx::GraphProto &graph = model.graph();
+  const onnx::GraphProto &graph = model_.graph();
   if (graph.output_size() == 0)
     return report().fail("a graph without outputs", "at least one"), false;
   SmallVector<std::pair<std::string, Value>> tensors;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     LayerBuilder b = report("output '" + output.name() + "': ");
-    std::optional<ImportValue> value = lookup(*current, output.name());
+    std::optional<ImportValue> value = lookup(*current_, output.name());
     if (!value)
       return b.fail("a name that is not defined", "the output of a node"),
              false;
@@ -194,7 +194,7 @@ bool GraphImporter::bindOutputs() {
     Type element = elementType(declared, builder_.getContext());
     for (auto &[name, tensor] : llvm::drop_begin(tensors, first)) {
       if (!tensor) {
-        if (!undecoded)
+        if (!undecoded_)
           b.fail("an absent optional", "a tensor");
         return false;
       }
@@ -209,15 +209,16 @@ bool GraphImporter::bindOutputs() {
   SmallVector<Value> results;
   for (auto &[name, tensor] : tensors)
     results.push_back(tensor);
-  func::ReturnOp::create(builder_, fileLoc, results);
+  func::ReturnOp::create(builder_, fileLoc_, results);
   SmallVector<Type> types(ValueRange(results).getTypes());
-  mainFunc.setType(builder_.getFunctionType(block->getArgumentTypes(), types));
-  assert(argumentNames.size() == block->getNumArguments() &&
+  mainFunc_.setType(
+      builder_.getFunctionType(block_->getArgumentTypes(), types));
+  assert(argumentNames_.size() == block_->getNumArguments() &&
          "each argument has a name");
-  for (auto [i, name] : llvm::enumerate(argumentNames))
-    mainFunc.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
+  for (auto [i, name] : llvm::enumerate(argumentNames_))
+    mainFunc_.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
   for (auto [i, named] : llvm::enumerate(tensors))
-    mainFunc.setResultAttr(i, "nn.name", builder_.getStringAttr(named.first));
+    mainFunc_.setResultAttr(i, "nn.name", builder_.getStringAttr(named.first));
   return true;
 }
 
@@ -247,14 +248,14 @@ bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
 
 Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
                                     LayerBuilder &b) {
-  auto [it, isNew] = decoded.try_emplace(&tensor);
+  auto [it, isNew] = decoded_.try_emplace(&tensor);
   if (!isNew)
     return it->second;
   Value value = b.constant(decodeTensor(tensor, external_, b));
-  decoded[&tensor] = value;
+  decoded_[&tensor] = value;
   // The elements are copied; weights must not take memory twice. Nothing reads
   // a tensor again that `decoded` holds.
-  if (onnx::TensorProto *owner = weights.lookup(&tensor))
+  if (onnx::TensorProto *owner = weights_.lookup(&tensor))
     delete owner->release_raw_data();
   return value;
 }
@@ -267,19 +268,19 @@ std::optional<ImportValue> GraphImporter::lookup(const Scope &inner,
       return value->second;
     if (const onnx::TensorProto *t = scope->initializers.lookup(name)) {
       LayerBuilder b(builder_,
-                     NameLoc::get(builder_.getStringAttr(name), fileLoc),
-                     path + ": initialiser '" + name.str() + "': ",
+                     NameLoc::get(builder_.getStringAttr(name), fileLoc_),
+                     path_ + ": initialiser '" + name.str() + "': ",
                      options_.maxTensorBytes);
       Value value = tensorConstant(*t, b);
-      undecoded |= b.failed();
+      undecoded_ |= b.failed();
       return ImportValue(value);
     }
     if (const onnx::SparseTensorProto *t = scope->sparse.lookup(name)) {
-      Value &value = decoded[t];
+      Value &value = decoded_[t];
       LayerBuilder b = report("initialiser '" + name + "': ");
       if (!value)
         value = b.constant(decodeSparse(*t, external_, b));
-      undecoded |= b.failed();
+      undecoded_ |= b.failed();
       return ImportValue(value);
     }
   }
@@ -303,7 +304,7 @@ bool GraphImporter::importNodes(const Nodes &nodes, Scope &scope,
 
 bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                                Scope &scope, const Frame &frame) {
-  if (++nodeCount > options_.maxNodes)
+  if (++nodeCount_ > options_.maxNodes)
     return reportNode(proto, index)
                .fail("more than " + Twine(options_.maxNodes) +
                          " nodes after inlining and unrolling",
@@ -335,7 +336,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                  .fail("input '" + name + "', which nothing defines",
                        "a graph input, an initialiser or a node's output"),
              false;
-    if (undecoded)
+    if (undecoded_)
       return false;
     // An absent optional input of a function, passed on.
     if (value->kind == ImportValue::Tensor && !value->tensor)
@@ -353,12 +354,12 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
 
   Node node(*this, proto, attributes, std::move(inputs), std::move(present),
             opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
-  llvm::SaveAndRestore scopeHere(current, const_cast<const Scope *>(&scope));
-  llvm::SaveAndRestore frameHere(currentFrame, &frame);
+  llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
+  llvm::SaveAndRestore frameHere(currentFrame_, &frame);
   std::string key =
       functionKey(domain, proto.op_type(), textField(proto, nodeOverloadField));
-  bool ok = functions.count(key)
-                ? importCall(node, *functions.lookup(key), attributes)
+  bool ok = functions_.count(key)
+                ? importCall(node, *functions_.lookup(key), attributes)
                 : importOperator(node, domain);
   if (!ok || node.failed())
     return false;
@@ -367,7 +368,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     if (proto.output(i).empty())
       continue;
     if (result.kind == ImportValue::Tensor && !result.tensor) {
-      if (functions.count(key)) // an optional output that the body left out
+      if (functions_.count(key)) // an optional output that the body left out
         continue;
       node.fail("output '" + proto.output(i) + "'", "only its other outputs");
       return false;
@@ -416,9 +417,9 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
 SmallVector<ImportValue>
 GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                               ArrayRef<ImportValue> inputs) {
-  assert(current && currentFrame && "a node is being imported");
-  llvm::SaveAndRestore deeper(depth, depth + 1);
-  if (depth > maxDepth) {
+  assert(current_ && currentFrame_ && "a node is being imported");
+  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
+  if (depth_ > maxDepth) {
     node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return {};
   }
@@ -428,12 +429,12 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
     return {};
   }
   Scope scope;
-  scope.parent = current;
+  scope.parent = current_;
   bool ok = addInitializers(graph, scope);
   for (auto [info, value] : llvm::zip(graph.input(), inputs))
     scope.values[info.name()] = value;
   SmallVector<ImportValue> results;
-  ok = ok && importNodes(graph.node(), scope, *currentFrame);
+  ok = ok && importNodes(graph.node(), scope, *currentFrame_);
   for (int i = 0; ok && i < graph.output_size(); ++i) {
     std::optional<ImportValue> value = lookup(scope, graph.output(i).name());
     if (!value) {
@@ -442,7 +443,7 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                 "a name in the body");
       return {};
     }
-    ok = !undecoded;
+    ok = !undecoded_;
     results.push_back(std::move(*value));
   }
   if (ok)
@@ -456,10 +457,10 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
 //===----------------------------------------------------------------------===//
 
 bool GraphImporter::importFunctions() {
-  for (const onnx::FunctionProto &f : model.functions()) {
+  for (const onnx::FunctionProto &f : model_.functions()) {
     std::string key = functionKey(canonicalDomain(f.domain()), f.name(),
                                   textField(f, functionOverloadField));
-    if (!functions.try_emplace(key, &f).second)
+    if (!functions_.try_emplace(key, &f).second)
       return report("function '" + f.name() + "': ")
                  .fail("it twice", "each function once"),
              false;
@@ -469,8 +470,8 @@ bool GraphImporter::importFunctions() {
 
 bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
                                const Attributes &attributes) {
-  llvm::SaveAndRestore deeper(depth, depth + 1);
-  if (depth > maxDepth) {
+  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
+  if (depth_ > maxDepth) {
     node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return false;
   }
@@ -487,12 +488,12 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
   for (const onnx::OperatorSetIdProto &set : function.opset_import())
     frame.opsets[canonicalDomain(set.domain())] = set.version();
   if (frame.opsets.empty())
-    frame.opsets = modelFrame.opsets;
+    frame.opsets = modelFrame_.opsets;
   for (StringRef bytes : fieldsOf(function, attributeProtoField)) {
     auto attribute = std::make_unique<onnx::AttributeProto>();
     if (attribute->ParseFromArray(bytes.data(), int(bytes.size())) &&
         frame.attributes.try_emplace(attribute->name(), attribute.get()).second)
-      defaults.push_back(std::move(attribute));
+      defaults_.push_back(std::move(attribute));
   }
 
   Scope scope;

@@ -37,7 +37,7 @@ struct Scope {
   }
 };
 
-/// What nodes see of the model or function that they stand in.
+/// The nodes' view of the model or function that they stand in.
 struct Frame {
   /// Operator set versions by domain ("" for ai.onnx).
   llvm::StringMap<int64_t> opsets;
@@ -59,7 +59,7 @@ public:
   mlir::OpBuilder &builder() override { return builder_; }
   const ImportOptions &options() const override { return options_; }
   const std::string &argumentName(unsigned i) const override {
-    return argumentNames[i];
+    return argumentNames_[i];
   }
   ExternalData &external() override { return external_; }
   llvm::SmallVector<ImportValue>
@@ -92,27 +92,27 @@ private:
   mlir::Location nodeLoc(const onnx::NodeProto &proto, int index);
   std::string nodePrefix(const onnx::NodeProto &proto, int index);
 
-  const onnx::ModelProto &model;
-  std::string path;
+  const onnx::ModelProto &model_;
+  std::string path_;
   ExternalData external_;
   const ImportOptions &options_;
   mlir::OpBuilder builder_;
-  mlir::Location fileLoc;
+  mlir::Location fileLoc_;
 
-  mlir::func::FuncOp mainFunc;
-  mlir::Block *block = nullptr;
-  llvm::SmallVector<std::string> argumentNames;
-  Frame modelFrame;
-  const Scope *current = nullptr;
-  const Frame *currentFrame = nullptr;
-  llvm::StringMap<const onnx::FunctionProto *> functions;
-  std::vector<std::unique_ptr<onnx::AttributeProto>> defaults;
+  mlir::func::FuncOp mainFunc_;
+  mlir::Block *block_ = nullptr;
+  llvm::SmallVector<std::string> argumentNames_;
+  Frame modelFrame_;
+  const Scope *current_ = nullptr;
+  const Frame *currentFrame_ = nullptr;
+  llvm::StringMap<const onnx::FunctionProto *> functions_;
+  std::vector<std::unique_ptr<onnx::AttributeProto>> defaults_;
   /// The initialisers of the main graph, whose bytes may go.
-  llvm::DenseMap<const void *, onnx::TensorProto *> weights;
-  llvm::DenseMap<const void *, Value> decoded;
-  uint64_t nodeCount = 0;
-  unsigned depth = 0;
-  bool undecoded = false; ///< an initialiser could not be decoded
+  llvm::DenseMap<const void *, onnx::TensorProto *> weights_;
+  llvm::DenseMap<const void *, Value> decoded_;
+  uint64_t nodeCount_ = 0;
+  unsigned depth_ = 0;
+  bool undecoded_ = false; ///< an initialiser could not be decoded
 };
 
 } // namespace nnv12::importer

@@ -99,7 +99,7 @@ resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
 }
 
 bool GraphImporter::importInputs(Scope &scope) {
-  const onnx::GraphProto &graph = model.graph();
+  const onnx::GraphProto &graph = model_.graph();
   llvm::StringMap<const Info *> inputs;
   llvm::StringSet<> parameterNames;
   std::string names;
@@ -185,9 +185,9 @@ bool GraphImporter::importInputs(Scope &scope) {
     RankedTensorType type = b.type(*shape, element);
     if (!type)
       return false;
-    Location loc = NameLoc::get(builder_.getStringAttr(info.name()), fileLoc);
-    scope.values[info.name()] = Value(block->addArgument(type, loc));
-    argumentNames.push_back(info.name());
+    Location loc = NameLoc::get(builder_.getStringAttr(info.name()), fileLoc_);
+    scope.values[info.name()] = Value(block_->addArgument(type, loc));
+    argumentNames_.push_back(info.name());
   }
   return true;
 }

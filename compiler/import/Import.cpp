@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-/// What protobuf, which parses by recursion, is sure to have the stack for.
+/// The nesting for which protobuf, which parses by recursion, surely has the
+/// stack.
 static constexpr int maxNesting = 2000;
 
 static OwningOpRef<ModuleOp> refuse(StringRef path, MLIRContext &context,

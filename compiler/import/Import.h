@@ -18,7 +18,7 @@ namespace nnv12 {
 /// Imports the ONNX model at `path`. The result has one `func.func @main` whose
 /// arguments and results are named by the attribute `nn.name`; the module's
 /// `nn.model` is the graph's name, `nn.properties` the model's metadata_props.
-/// Shapes are static and what depends on shapes alone is folded.
+/// Shapes are static, and values that depend on shapes alone are folded.
 ///
 /// On a fault it returns null after exactly one error diagnostic
 ///   FILE: node 'NAME' (OpType): found X, expected Y

@@ -1,4 +1,4 @@
-//===- ImportOptions.h - What the user says of a model ----------*- C++ -*-===//
+//===- ImportOptions.h - The user's options for a model ---------*- C++ -*-===//
 #ifndef NNV12_COMPILER_IMPORT_IMPORTOPTIONS_H
 #define NNV12_COMPILER_IMPORT_IMPORTOPTIONS_H
 

@@ -1,4 +1,4 @@
-//===- ImportValue.h - What a name of an ONNX graph stands for --*- C++ -*-===//
+//===- ImportValue.h - The value of a name in an ONNX graph -----*- C++ -*-===//
 #ifndef NNV12_COMPILER_IMPORT_IMPORTVALUE_H
 #define NNV12_COMPILER_IMPORT_IMPORTVALUE_H
 
@@ -8,7 +8,7 @@
 
 namespace nnv12::importer {
 
-/// What a name of an ONNX graph stands for while importing. Sequences and
+/// The value of a name in an ONNX graph during the import. Sequences and
 /// optionals exist only at compile time: as lists of tensors.
 struct ImportValue {
   enum Kind { Tensor, Sequence, Optional };

@@ -1,4 +1,4 @@
-//===- KnownProperties.cpp - What is known of a model's pictures ----------===//
+//===- KnownProperties.cpp - Known properties of pictures -----------------===//
 
 #include "compiler/import/KnownProperties.h"
 
@@ -47,7 +47,7 @@ static std::string joined(llvm::ArrayRef<StringRef> parts) {
   return llvm::join(parts, ",");
 }
 
-/// `expected` is what is said of one that is refused.
+/// A refusal says `expected`.
 static std::string normalizeNumbers(std::string &value, bool isOne,
                                     bool isDivisor) {
   llvm::SmallVector<StringRef> parts = numbersIn(value);
@@ -76,7 +76,7 @@ static std::string normalizeWord(std::string &value,
   return "";
 }
 
-/// Lines, or what parseNames() reads, or words with commas between them.
+/// Reads lines, or the text of parseNames(), or words with commas between them.
 static std::string normalizeLabels(std::string &value) {
   StringRef text = StringRef(value).trim();
   std::vector<std::string> names;
@@ -185,7 +185,7 @@ void importer::checkProperties(const Properties &properties,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What one key of an exporter says. `read` returns what is wrong.
+/// A key of an exporter. `read` returns a fault, or an empty text.
 struct Source {
   StringRef key;
   std::string (*read)(StringRef value, Properties &result);
@@ -268,7 +268,7 @@ static std::string readModelInfoScale(StringRef value, Properties &result) {
   return fault;
 }
 
-/// Of pictures that are blue, green, red.
+/// Reads whether pictures are blue, green, red.
 static std::string readReversed(StringRef value, Properties &result) {
   bool isReversed = value.equals_insensitive("true") ||
                     value.equals_insensitive("yes") || value == "1";
@@ -290,7 +290,7 @@ static std::string readResizeType(StringRef value, Properties &result) {
   return "";
 }
 
-/// Of several that say the same the first counts.
+/// If several say the same, the first one counts.
 static const Source sources[] = {
     // Ours.
     {"labels", readAs<labels>},

@@ -22,7 +22,8 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-/// Far beyond any model, and small enough for what is quadratic in it.
+/// Far beyond any model, and small enough for algorithms that are quadratic in
+/// it.
 static constexpr size_t maxRank = 64;
 
 //===----------------------------------------------------------------------===//
@@ -80,7 +81,7 @@ void LayerBuilder::fail(const Twine &message) {
   if (failed_)
     return;
   failed_ = true;
-  emitError(loc_) << prefix << message;
+  emitError(loc_) << prefix_ << message;
 }
 
 void LayerBuilder::fail(const Twine &found, const Twine &expected) {
@@ -138,9 +139,9 @@ RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
     bytes = llvm::SaturatingMultiply(bytes, uint64_t(d == 0 ? 1 : d), &here);
     overflow |= here;
   }
-  if (overflow || bytes > maxTensorBytes) {
+  if (overflow || bytes > maxTensorBytes_) {
     fail("a tensor of shape " + str(shape) + " (" + typeName(element) + ")",
-         "at most " + Twine(maxTensorBytes) + " bytes");
+         "at most " + Twine(maxTensorBytes_) + " bytes");
     return {};
   }
   return RankedTensorType::get(shape, element);

@@ -26,8 +26,8 @@ public:
   /// `prefix` starts every message, e.g. "model.onnx: node 'x' (Add): ".
   LayerBuilder(mlir::OpBuilder &builder, mlir::Location loc, std::string prefix,
                uint64_t maxTensorBytes)
-      : b(builder), loc_(loc), prefix(std::move(prefix)),
-        maxTensorBytes(maxTensorBytes) {}
+      : b(builder), loc_(loc), prefix_(std::move(prefix)),
+        maxTensorBytes_(maxTensorBytes) {}
 
   //===--- Errors ---------------------------------------------------------===//
 
@@ -102,7 +102,7 @@ public:
   /// To bool means: is not zero. `saturate` and `rounding` as in nn.cast.
   Value cast(Value x, Type element, bool saturate = true,
              nn::Rounding rounding = nn::Rounding::nearest);
-  /// One size may be -1: what is left.
+  /// One size may be -1: the rest of the elements.
   Value reshape(Value x, llvm::ArrayRef<int64_t> shape);
   /// Inserts dimensions of size one; `axes` count in the result.
   Value unsqueeze(Value x, llvm::ArrayRef<int64_t> axes);
@@ -127,7 +127,7 @@ public:
   Value matmul(Value lhs, Value rhs, Value bias = Value(),
                bool transposeLhs = false, bool transposeRhs = false);
 
-  /// Any layer by its name, for what has no helper above. Results are null
+  /// Any layer by its name, for layers without a helper above. Results are null
   /// after a fault; there are as many as `count`.
   Values create(llvm::StringRef name, llvm::ArrayRef<Value> operands,
                 llvm::ArrayRef<mlir::NamedAttribute> attributes,
@@ -171,8 +171,8 @@ protected:
 
 private:
   mlir::Location loc_;
-  std::string prefix;
-  uint64_t maxTensorBytes;
+  std::string prefix_;
+  uint64_t maxTensorBytes_;
   bool failed_ = false;
 };
 

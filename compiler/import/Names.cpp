@@ -9,8 +9,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-/// Other text is what it is: labels of classes have line ends, and strings that
-/// a model computes with are fields of bytes.
+/// Other text stays as it is: labels of classes have line ends, and strings
+/// that a model computes with are fields of bytes.
 static bool isName(const FieldDescriptor &field) {
   return field.type() == FieldDescriptor::TYPE_STRING &&
          field.name() != "doc_string" && field.name() != "value";

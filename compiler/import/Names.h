@@ -9,7 +9,7 @@ class ModelProto;
 namespace nnv12::importer {
 
 /// Escapes control characters in all names of the model (artifact/Escape.h):
-/// diagnostics, bundles, and what is printed of bundles, hold none of them.
+/// diagnostics, bundles, and tools' output hold none of them.
 void escapeNames(onnx::ModelProto &model);
 
 } // namespace nnv12::importer

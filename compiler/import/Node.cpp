@@ -20,11 +20,11 @@ Node::Node(NodeContext &graph, const onnx::NodeProto &proto,
            std::string prefix)
     : LayerBuilder(graph.builder(), loc, std::move(prefix),
                    graph.options().maxTensorBytes),
-      graph_(graph), proto_(proto), attributes(std::move(attributes)),
-      inputs_(std::move(inputs)), present(std::move(present)),
+      graph_(graph), proto_(proto), attributes_(std::move(attributes)),
+      inputs_(std::move(inputs)), present_(std::move(present)),
       results_(proto.output_size()), opset_(opset) {
   assert(int(inputs_.size()) == proto.input_size() &&
-         this->present.size() == inputs_.size() &&
+         this->present_.size() == inputs_.size() &&
          "a value, or that there is none, for each input");
 }
 
@@ -49,7 +49,7 @@ Value Node::in(unsigned i) {
     fail("a sequence or optional as input '" + inputName(i) + "'", "a tensor");
     return {};
   }
-  assert(inputs_[i].tensor && "what is given has a value");
+  assert(inputs_[i].tensor && "a given input has a value");
   return inputs_[i].tensor;
 }
 
@@ -137,11 +137,10 @@ double Node::floatInput(unsigned i, const char *what) {
 //===----------------------------------------------------------------------===//
 
 const AttributeProto *Node::find(StringRef name) {
-  return attributes.lookup(name);
+  return attributes_.lookup(name);
 }
 
-// Old models leave the attribute's type out, so what counts is which field is
-// set.
+// Old models leave the attribute's type out, so the field that is set tells it.
 int64_t Node::intAttr(StringRef name, int64_t absent) {
   const AttributeProto *a = find(name);
   if (a && !a->has_i())

@@ -36,7 +36,7 @@ public:
 
   unsigned inputs() const { return inputs_.size(); }
   /// Whether optional input i is given.
-  bool has(unsigned i) const { return i < present.size() && present[i]; }
+  bool has(unsigned i) const { return i < present_.size() && present_[i]; }
   /// A tensor; a fault if it is not given, or no tensor.
   Value in(unsigned i);
   /// Null if it is not given.
@@ -92,9 +92,9 @@ public:
 private:
   NodeContext &graph_;
   const onnx::NodeProto &proto_;
-  Attributes attributes;
+  Attributes attributes_;
   llvm::SmallVector<ImportValue> inputs_;
-  llvm::SmallVector<bool> present;
+  llvm::SmallVector<bool> present_;
   llvm::SmallVector<ImportValue> results_;
   int64_t opset_;
 };

@@ -1,4 +1,4 @@
-//===- NodeContext.h - What handlers ask the importer for -------*- C++ -*-===//
+//===- NodeContext.h - The importer's services for handlers -----*- C++ -*-===//
 #ifndef NNV12_COMPILER_IMPORT_NODECONTEXT_H
 #define NNV12_COMPILER_IMPORT_NODECONTEXT_H
 

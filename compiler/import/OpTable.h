@@ -25,9 +25,10 @@ struct OpRow {
   /// has no such input or checks by itself.
   TypeSet types;
   void (*handler)(Node &);
-  /// What is refused or limited, for the table.
+  /// The refusals and limits, for the table.
   const char *note = "";
-  /// Whose operator set versions `since` and `until` count; "" is ai.onnx.
+  /// The domain whose operator set versions `since` and `until` count; "" is
+  /// ai.onnx.
   const char *domain = "";
 };
 

@@ -16,25 +16,25 @@ namespace {
 class NamesParser {
 public:
   NamesParser(StringRef text, std::vector<std::string> &names)
-      : text(text), names(names) {}
+      : text_(text), names_(names) {}
 
   std::string parse() {
-    names.clear();
+    names_.clear();
     if (!(takes('{') ? items('}', /*hasKeys=*/true)
                      : takes('[') && items(']', /*hasKeys=*/false)) ||
-        (skipSpaces(), at != text.size()))
-      return fault.empty() ? "found " + here() +
-                                 ", expected a list or dictionary of names, "
-                                 "as ['cat', 'dog'] or {0: 'cat', 1: 'dog'}"
-                           : fault;
-    for (const std::optional<std::string> &name : found) {
+        (skipSpaces(), at_ != text_.size()))
+      return fault_.empty() ? "found " + here() +
+                                  ", expected a list or dictionary of names, "
+                                  "as ['cat', 'dog'] or {0: 'cat', 1: 'dog'}"
+                            : fault_;
+    for (const std::optional<std::string> &name : found_) {
       if (!name)
-        return "found no name for number " + std::to_string(names.size()) +
+        return "found no name for number " + std::to_string(names_.size()) +
                ", expected one for each from 0 to " +
-               std::to_string(found.size() - 1);
-      names.push_back(*name);
+               std::to_string(found_.size() - 1);
+      names_.push_back(*name);
     }
-    return names.empty() ? "found no name, expected one at least" : "";
+    return names_.empty() ? "found no name, expected one at least" : "";
   }
 
 private:
@@ -52,12 +52,12 @@ private:
       if (index >= mostNames)
         return say("found the number " + std::to_string(index) +
                    ", expected less than " + std::to_string(mostNames));
-      if (found.size() <= index)
-        found.resize(index + 1);
-      if (found[index])
+      if (found_.size() <= index)
+        found_.resize(index + 1);
+      if (found_[index])
         return say("found two names for number " + std::to_string(index) +
                    ", expected one");
-      found[index] = std::move(name);
+      found_[index] = std::move(name);
       ++index;
       if (!takes(','))
         return takes(end);
@@ -69,24 +69,24 @@ private:
   bool number(uint64_t &value) {
     skipSpaces();
     std::string quoted;
-    if (at < text.size() && (text[at] == '\'' || text[at] == '"'))
+    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"'))
       return string(quoted) && !StringRef(quoted).getAsInteger(10, value);
-    StringRef digits = text.substr(at).take_while(llvm::isDigit);
-    at += digits.size();
+    StringRef digits = text_.substr(at_).take_while(llvm::isDigit);
+    at_ += digits.size();
     return !digits.getAsInteger(10, value);
   }
 
   bool string(std::string &value) {
     skipSpaces();
-    if (at == text.size() || (text[at] != '\'' && text[at] != '"'))
+    if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"'))
       return false;
-    char quote = text[at++];
-    for (; at < text.size(); ++at) {
-      if (text[at] == quote)
-        return ++at, true;
-      if (text[at] != '\\')
-        value += text[at];
-      else if (++at == text.size() || !escape(value))
+    char quote = text_[at_++];
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == quote)
+        return ++at_, true;
+      if (text_[at_] != '\\')
+        value += text_[at_];
+      else if (++at_ == text_.size() || !escape(value))
         return false;
     }
     return false;
@@ -95,18 +95,18 @@ private:
   /// Behind the backslash; stays at the last letter of it.
   bool escape(std::string &value) {
     static constexpr StringRef letters = "ntr'\"\\/", meant = "\n\t\r'\"\\/";
-    size_t letter = letters.find(text[at]);
+    size_t letter = letters.find(text_[at_]);
     if (letter != StringRef::npos)
       return value += meant[letter], true;
-    unsigned digits = text[at] == 'x'   ? 2
-                      : text[at] == 'u' ? 4
-                      : text[at] == 'U' ? 8
-                                        : 0;
+    unsigned digits = text_[at_] == 'x'   ? 2
+                      : text_[at_] == 'u' ? 4
+                      : text_[at_] == 'U' ? 8
+                                          : 0;
     uint32_t code;
-    if (!digits || text.substr(at + 1, digits).size() != digits ||
-        text.substr(at + 1, digits).getAsInteger(16, code))
+    if (!digits || text_.substr(at_ + 1, digits).size() != digits ||
+        text_.substr(at_ + 1, digits).getAsInteger(16, code))
       return false;
-    at += digits;
+    at_ += digits;
     char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT], *end = bytes;
     if (!llvm::ConvertCodePointToUTF8(code, end))
       return false;
@@ -116,34 +116,34 @@ private:
 
   bool takes(char c) {
     skipSpaces();
-    if (at == text.size() || text[at] != c)
+    if (at_ == text_.size() || text_[at_] != c)
       return false;
-    return ++at, true;
+    return ++at_, true;
   }
 
   void skipSpaces() {
-    while (at < text.size() && llvm::isSpace(text[at]))
-      ++at;
+    while (at_ < text_.size() && llvm::isSpace(text_[at_]))
+      ++at_;
   }
 
   bool say(std::string what) {
-    fault = std::move(what);
+    fault_ = std::move(what);
     return false;
   }
 
   std::string here() const {
-    if (at >= text.size())
-      return text.empty() ? "nothing" : "the end of the text";
+    if (at_ >= text_.size())
+      return text_.empty() ? "nothing" : "the end of the text";
     static constexpr size_t enough = 20;
-    return ("'" + text.substr(at, enough) + "' at byte " + llvm::Twine(at))
+    return ("'" + text_.substr(at_, enough) + "' at byte " + llvm::Twine(at_))
         .str();
   }
 
-  StringRef text;
-  std::vector<std::string> &names;
-  std::vector<std::optional<std::string>> found;
-  std::string fault;
-  size_t at = 0;
+  StringRef text_;
+  std::vector<std::string> &names_;
+  std::vector<std::optional<std::string>> found_;
+  std::string fault_;
+  size_t at_ = 0;
 };
 } // namespace
 

@@ -141,7 +141,7 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
       unpack({raw.data(), raw.size()}, element, target);
     });
   }
-  // Of packed types an entry is a byte.
+  // An entry of a packed type is a byte.
   int64_t entries = nn::isSmall(element) ? bytes : count;
   if (typedCount(tensor, element) != entries) {
     b.fail("data of " + Twine(typedCount(tensor, element)) + " elements",
@@ -164,7 +164,7 @@ ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
     return {};
   auto values = nn::ConstantData::get(valuesAttr);
   auto indices = nn::ConstantData::get(indicesAttr);
-  assert(values && indices && "what was decoded can be read");
+  assert(values && indices && "decoded tensors can be read");
   Ints dims(sparse.dims().begin(), sparse.dims().end());
   RankedTensorType type = b.type(dims, values->type().getElementType());
   if (!type)

@@ -44,7 +44,7 @@ enum : TypeSet {
   kNumbers = kFloats | kInts,
   kAll = kNumbers | kBool,
 
-  // What is moved and cast, but not computed with.
+  // Types that are moved and cast, but not computed with.
   kFloat8s = kFloat8E4M3FN | kFloat8E4M3FNUZ | kFloat8E5M2 | kFloat8E5M2FNUZ,
   kSmallInts = kInt4 | kUInt4 | kInt2 | kUInt2,
   kSmall = kFloat8s | kFloat8E8M0 | kFloat4E2M1 | kSmallInts,

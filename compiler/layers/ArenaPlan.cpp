@@ -53,8 +53,8 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
 
 std::vector<uint64_t> nnv12::sumLiveBytes(const std::vector<Lifetime> &buffers,
                                           size_t operations) {
-  // What comes and goes with each, summed up. Differences may wrap around: the
-  // sums do not.
+  // Sums up the bytes that come and go with each operation. Differences may
+  // wrap around: the sums do not.
   std::vector<uint64_t> bytes(operations + 1);
   for (const Lifetime &buffer : buffers) {
     assert(buffer.first >= 0 && size_t(buffer.last) < operations);

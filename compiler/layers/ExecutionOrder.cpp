@@ -1,4 +1,4 @@
-//===- ExecutionOrder.cpp - What executes when, in which memory -----------===//
+//===- ExecutionOrder.cpp - The order of layers and their memory ----------===//
 
 #include "compiler/layers/ExecutionOrder.h"
 

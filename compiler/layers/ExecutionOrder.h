@@ -1,4 +1,4 @@
-//===- ExecutionOrder.h - What executes when, in which memory ---*- C++ -*-===//
+//===- ExecutionOrder.h - The order of layers and their memory --*- C++ -*-===//
 #ifndef NNV12_COMPILER_LAYERS_EXECUTIONORDER_H
 #define NNV12_COMPILER_LAYERS_EXECUTIONORDER_H
 
@@ -16,8 +16,8 @@ class ExecutionOrder {
 public:
   explicit ExecutionOrder(mlir::func::FuncOp main);
 
-  /// What is written between two layers into memory of the session's own: no
-  /// input, output or constant. Numbers are those of layers(), both included.
+  /// A tensor between two layers in the session's own memory: no input, output
+  /// or constant. Numbers are those of layers(), both included.
   struct Tensor {
     mlir::Value value;
     size_t first, last;

@@ -1,4 +1,4 @@
-//===- LayerName.cpp - What people call a layer ---------------------------===//
+//===- LayerName.cpp - A layer's name for people --------------------------===//
 
 #include "compiler/layers/LayerName.h"
 

@@ -1,4 +1,4 @@
-//===- LayerName.h - What people call a layer -------------------*- C++ -*-===//
+//===- LayerName.h - A layer's name for people ------------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_LAYERS_LAYERNAME_H
 #define NNV12_COMPILER_LAYERS_LAYERNAME_H
 

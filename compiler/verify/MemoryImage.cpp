@@ -1,4 +1,4 @@
-//===- MemoryImage.cpp - What the bytes of a memory hold ------------------===//
+//===- MemoryImage.cpp - The contents of a memory's bytes -----------------===//
 
 #include "compiler/verify/MemoryImage.h"
 

@@ -1,4 +1,4 @@
-//===- MemoryImage.h - What the bytes of a memory hold ----------*- C++ -*-===//
+//===- MemoryImage.h - The contents of a memory's bytes ---------*- C++ -*-===//
 //
 // Pure: knows nothing of MLIR.
 //
@@ -28,7 +28,7 @@ struct Run {
   uint64_t end;
   Content content;
 
-  /// What byte `at` of the memory holds.
+  /// The content of byte `at` of the memory.
   Content contentAt(uint64_t at) const {
     return {content.id, content.offset + (at - begin)};
   }
@@ -41,8 +41,8 @@ using Runs = std::vector<Run>;
 /// where it goes on.
 void append(Runs &runs, const Run &run);
 
-/// What the bytes [begin, end) of `runs` hold, as a memory of their own that
-/// begins at 0. Bytes that no run has are in no run of the result.
+/// The contents of the bytes [begin, end) of `runs`, as a memory of their own
+/// that begins at 0. Bytes that no run has are in no run of the result.
 Runs cut(const Runs &runs, uint64_t begin, uint64_t end);
 
 /// The first bytes in which two memories of `size` bytes differ: as long as
@@ -50,19 +50,19 @@ Runs cut(const Runs &runs, uint64_t begin, uint64_t end);
 struct Difference {
   uint64_t begin = 0, end = 0;
   bool isFirst = false;  ///< whether the first memory holds anything there
-  bool isSecond = false; ///< the same of the second
+  bool isSecond = false; ///< whether the second does
   Content first = {}, second = {};
 };
 Difference firstDifference(const Runs &first, const Runs &second,
                            uint64_t size);
 
-/// What each byte of a memory holds, as runs. Writing and reading take time in
-/// proportion to the runs that they meet, not to bytes.
+/// The contents of each byte of a memory, as runs. Writing and reading take
+/// time in proportion to the runs that they meet, not to bytes.
 class MemoryImage {
 public:
-  /// From now on bytes [begin, end) hold `content` and what follows it.
+  /// Writes `content` and the bytes that follow it to the bytes [begin, end).
   void write(uint64_t begin, uint64_t end, Content content);
-  /// What the bytes [begin, end) hold, as a memory that begins at 0.
+  /// The contents of the bytes [begin, end), as a memory that begins at 0.
   Runs read(uint64_t begin, uint64_t end) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- PlanProof.cpp - A program computes what its layers say -------------===//
+//===- PlanProof.cpp - Proves that a program computes its layers ----------===//
 
 #include "compiler/verify/PlanProof.h"
 
@@ -139,7 +139,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What is there before anything runs
+  // Contents before the first operation
   //===--------------------------------------------------------------------===//
 
   LogicalResult placeWeights() {
@@ -233,9 +233,10 @@ private:
     return success();
   }
 
-  /// Whether all who write the prepared bytes that the operand reads have
-  /// finished before: by `after` and, for executes, because earlier ones have
-  /// waited. Preparations that nobody has waited for may run at any time.
+  /// Whether all operations that write the prepared bytes which the operand
+  /// reads have finished before: by `after` and, for executes, because earlier
+  /// ones have waited. Preparations that nobody has waited for may run at any
+  /// time.
   LogicalResult checkWaited(const Subject &subject, unsigned number) {
     const Operand &operand = subject.operation.operands[number];
     for (const Run &run :
@@ -312,7 +313,8 @@ private:
     return success();
   }
 
-  /// What a preparation reads: one piece of one thing, from its first byte.
+  /// The content that a preparation reads: one piece of one thing, from its
+  /// first byte.
   FailureOr<Content> source(const Subject &subject) {
     const Operand &operand = subject.operation.operands[1];
     Runs found =
@@ -409,7 +411,7 @@ private:
     return writePrepared(subject, values.weights(result->first));
   }
 
-  /// What a kernel makes of weights, and how many bytes that is.
+  /// The form that a kernel makes of weights, and its number of bytes.
   std::optional<std::pair<WeightsKey, uint64_t>>
   transformed(const WeightsKey &from, unsigned kernel) {
     for (const Use &use : uses[from.elements]) {
@@ -431,7 +433,7 @@ private:
     return std::nullopt;
   }
 
-  /// What a kernel makes of narrow weights.
+  /// The form that a kernel makes of narrow weights.
   std::optional<std::pair<WeightsKey, uint64_t>>
   widened(const WeightsKey &from, plan::Narrowing narrowing, unsigned kernel) {
     auto type = cast<RankedTensorType>(from.type);
@@ -497,7 +499,7 @@ private:
     return success();
   }
 
-  /// An execute of `layer`, but for what it waits for.
+  /// Checks an execute of `layer`, but not its waits.
   LogicalResult check(const Subject &subject, Operation *layer) {
     if (subject.operation.kind != OperationKind::Execute)
       return fault(subject) << "expected an execute";
@@ -586,10 +588,10 @@ private:
   // Switches
   //===--------------------------------------------------------------------===//
 
-  /// What takes the place of an operation reads the same values, and leaves the
-  /// same behind: so any of the others may have been replaced or not.
-  /// `afterRun`: the preparations that have finished after a whole run, the
-  /// earliest time for it.
+  /// The replacement of an operation reads the same values, and leaves the same
+  /// behind: so any of the others may have been replaced or not. `afterRun`:
+  /// the preparations that have finished after a whole run, the earliest time
+  /// for a replacement.
   LogicalResult checkReplacement(const Subject &original, size_t number,
                                  Operation *layer,
                                  const llvm::BitVector &afterRun) {
@@ -617,7 +619,7 @@ private:
   const artifact::Program &program;
   Values values;
   std::map<std::pair<Space, uint32_t>, MemoryImage> images;
-  /// Who writes which bytes of prepared memory: contents are preparations.
+  /// The writers of prepared memory: contents are preparations.
   MemoryImage writers;
   /// Where the weights of a frame are, by content.
   llvm::DenseMap<uint32_t, const WeightTable::Place *> frames;

@@ -1,11 +1,11 @@
-//===- PlanProof.h - A program computes what its layers say -----*- C++ -*-===//
+//===- PlanProof.h - Proves that a program computes its layers --*- C++ -*-===//
 //
-// A check of the finished program that trusts nothing of what planned it. Each
-// byte of arena, prepared memory, inputs and outputs is followed, as runs of
-// bytes, from the operation that writes it to those that read it, and must be
-// the byte of the value that the layer reads. What a value is, and where layers
-// without an operation (reshapes, slices, concatenations) have their bytes
-// from, is read off the layers and their layouts alone.
+// A check of the finished program that trusts nothing of the code that planned
+// it. It follows each byte of arena, prepared memory, inputs and outputs, as
+// runs of bytes, from the operation that writes it to those that read it. It
+// must be the byte of the value that the layer reads. The check reads values
+// off the layers and their layouts alone, also those of layers without an
+// operation (reshapes, slices, concatenations).
 //
 // Taken for granted: that a kernel computes its layer and touches its operands
 // only, that KernelInfo::inPlaceOperands is true, and that a weight form's
@@ -22,7 +22,7 @@
 
 namespace nnv12 {
 
-/// What a program is said to be made of.
+/// The claim about a program's parts.
 struct PlanClaim {
   mlir::func::FuncOp main;
   /// By operation of the program: the layer that it computes.
@@ -33,19 +33,19 @@ struct PlanClaim {
   uint32_t weightsSegment;
 };
 
-/// Shows of `program` that, whatever order its preparations run in as far as
-/// `after` leaves it open, in the first run and in later ones, and whichever
-/// switches have been taken,
+/// Shows of `program` that, for any order of its preparations that `after`
+/// leaves open, in the first run and in later ones, and for any choice of
+/// switches that have been taken,
 ///   - each operation's kernel is one for its layer, and reads, byte by byte,
 ///     the values that the layer reads, in the form that the kernel reads, all
 ///     of it written before;
-///   - no preparation writes what another one writes, and who reads prepared
-///     bytes waits for who writes them;
+///   - no two preparations write the same bytes, and each reader of prepared
+///     bytes waits for their writer;
 ///   - a result lies on top of an operand only where the kernel allows it, and
 ///     nothing else is read there;
 ///   - at the end each output holds the value that the model returns.
-/// Fails with one diagnostic at the layer, with the bytes, what was found there
-/// and what was expected: a fault of the compiler.
+/// Fails with one diagnostic at the layer that says which bytes, what was found
+/// there and what was expected: a fault of the compiler.
 mlir::LogicalResult provePlan(const PlanClaim &claim,
                               const artifact::Program &program);
 

@@ -1,4 +1,4 @@
-//===- Values.cpp - What the bytes of a model's values are ----------------===//
+//===- Values.cpp - The contents of a model's values ----------------------===//
 
 #include "compiler/verify/Values.h"
 

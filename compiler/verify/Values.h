@@ -1,4 +1,4 @@
-//===- Values.h - What the bytes of a model's values are --------*- C++ -*-===//
+//===- Values.h - The contents of a model's values --------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_VERIFY_VALUES_H
 #define NNV12_COMPILER_VERIFY_VALUES_H
 
@@ -38,10 +38,10 @@ public:
   Values(mlir::func::FuncOp main,
          const llvm::DenseSet<mlir::Operation *> &computed);
 
-  /// What the memory of `value` must hold.
+  /// The contents that the memory of `value` must have.
   const Runs &of(mlir::Value value) const { return runs.find(value)->second; }
-  /// What is written by who computes `value`, result of an operation or input
-  /// of the model.
+  /// The content that the operation of `value` writes, or an input of the
+  /// model.
   Content computed(mlir::Value value);
   /// Weights in a form, and the compressed bytes of frame `number` of it.
   Content weights(const WeightsKey &key);

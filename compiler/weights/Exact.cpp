@@ -74,7 +74,7 @@ std::optional<uint16_t> nnv12::exactHalf(float value) {
     return sign;
   if (exponent == -bias || exponent > halfBias)
     return std::nullopt; // a denormal; too large or not finite
-  // What halves below 2^-14 lack of the leading bit.
+  // The number of bits by which halves below 2^-14 lack the leading bit.
   int missing = std::max(0, 1 - halfBias - exponent);
   int dropped = mantissa - halfMantissa + missing;
   if (missing > halfMantissa || (fraction & ((1u << dropped) - 1)) != 0)

@@ -106,7 +106,7 @@ public:
     for (int64_t o = 0; o < outer; ++o)
       body((o * count + channel) * inner, inner);
   }
-  /// Of one channel, if it has such.
+  /// The scale of one channel, if it has one.
   std::optional<float> scale(int64_t channel) {
     gathered.clear();
     pieces(channel, [&](int64_t first, int64_t size) {
@@ -114,8 +114,8 @@ public:
     });
     return exactScale(gathered.data(), gathered.size());
   }
-  /// Of all channels, if all have such. Some that lie apart come first: most
-  /// weights have none.
+  /// The scales of all channels, if all have one. Looks at some that lie apart
+  /// first: most weights have none.
   std::optional<SmallVector<float>> scales() {
     constexpr int64_t samples = 4;
     for (int64_t i = 0; i < samples; ++i)

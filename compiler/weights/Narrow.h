@@ -42,7 +42,7 @@ struct NarrowGrid {
 std::optional<NarrowGrid> narrowGrid(mlir::RankedTensorType packed,
                                      plan::Narrowing narrowing);
 
-/// What an element is, as kernels read it.
+/// The type of an element, as kernels read it.
 mlir::Type narrowElementType(mlir::MLIRContext *context,
                              plan::Narrowing narrowing);
 /// Bytes of one element, and of all with their scales.

@@ -1,4 +1,4 @@
-//===- SystemCounters.cpp - What the system counts of threads -------------===//
+//===- SystemCounters.cpp - The system's counters of threads --------------===//
 #include "runtime/counters/SystemCounters.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ int SystemCounters::openEvent(perf_event_attr &event, int group) {
 }
 
 void SystemCounters::Group::close() {
-  // Members first: a group's leader is what they are read by.
+  // Closes members first: their values are read by the group's leader.
   while (size)
     ::close(files[--size]);
 }
@@ -75,7 +75,8 @@ uint32_t SystemCounters::Group::read(uint64_t *values) const {
   if (!size || ::read(files[0], &found, sizeof found) < 0 ||
       found.count != size || found.running == 0)
     return 0;
-  // Of events that had to share the processor's counters with others.
+  // Scales counts of events that had to share the processor's counters with
+  // others.
   double scale = found.running < found.enabled
                      ? double(found.enabled) / double(found.running)
                      : 1;
@@ -99,16 +100,16 @@ int SystemCounters::add(Group &group, uint32_t type, uint64_t config,
   event.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                       PERF_FORMAT_TOTAL_TIME_RUNNING;
   event.exclude_hv = 1;
-  // What the processor counts is compared with kernels' work.
+  // Users compare the processor's counts with kernels' work.
   event.exclude_kernel = type == PERF_TYPE_HARDWARE;
   int leader = group.size ? group.files[0] : -1;
-  int file = open(event, leader);
+  int file = open_(event, leader);
   // Many systems let programs look at themselves alone. Migrations happen in
   // the kernel: that event would count nothing.
   if (file < 0 && !event.exclude_kernel &&
       counter != NNV12_COUNTER_MIGRATIONS) {
     event.exclude_kernel = 1;
-    file = open(event, leader);
+    file = open_(event, leader);
   }
   if (file < 0)
     return errno;
@@ -123,7 +124,7 @@ SystemCounters::Refusals SystemCounters::openGroups(Thread &thread) {
     if (int error = add(thread.software, PERF_TYPE_SOFTWARE, event.config,
                         event.counter))
       refusals.software = error;
-  if (!(wanted & NNV12_COUNT_HARDWARE))
+  if (!(wanted_ & NNV12_COUNT_HARDWARE))
     return refusals;
   for (const Event &event : hardwareEvents) {
     if (thread.hardware.size == std::size(thread.hardware.files))
@@ -136,23 +137,23 @@ SystemCounters::Refusals SystemCounters::openGroups(Thread &thread) {
 }
 
 SystemCounters::SystemCounters(unsigned wanted, Open open)
-    : wanted(wanted), open(open) {
-  functions.struct_size = sizeof functions;
-  functions.context = this;
-  functions.attach = [](void *context, uint32_t thread) {
+    : wanted_(wanted), open_(open) {
+  functions_.struct_size = sizeof functions_;
+  functions_.context = this;
+  functions_.attach = [](void *context, uint32_t thread) {
     return int(static_cast<SystemCounters *>(context)->attach(thread));
   };
-  functions.read = [](void *context, uint32_t thread, uint64_t *values) {
+  functions_.read = [](void *context, uint32_t thread, uint64_t *values) {
     return static_cast<SystemCounters *>(context)->read(thread, values);
   };
-  // What one thread is granted, all are.
+  // The system treats all threads alike, so one probe suffices.
   Thread probe;
   describe(probe, openGroups(probe));
   probe.close();
 }
 
 SystemCounters::~SystemCounters() {
-  for (Thread &thread : threads)
+  for (Thread &thread : threads_)
     thread.close();
 }
 
@@ -176,7 +177,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
   int length = 0;
   if (refusals.software) {
     explain(refusals.software, why, sizeof why);
-    length = snprintf(stateText, sizeof stateText,
+    length = snprintf(stateText_, sizeof stateText_,
                       thread.software.size
                           ? "migrations are not counted: %s"
                           : "page faults are counted of the thread that calls "
@@ -185,7 +186,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
   }
   if (refusals.hardware && thread.hardware.size == 0) {
     explain(refusals.hardware, why, sizeof why);
-    snprintf(stateText + length, sizeof stateText - size_t(length),
+    snprintf(stateText_ + length, sizeof stateText_ - size_t(length),
              "%sthe processor's counters are not read: %s", length ? "; " : "",
              why);
   }
@@ -194,7 +195,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
 bool SystemCounters::attach(uint32_t number) {
   if (number >= maxThreads)
     return false;
-  Thread &thread = threads[number];
+  Thread &thread = threads_[number];
   uint64_t serial = serialOfThread();
   if (thread.isAttached.load(std::memory_order_relaxed)) {
     if (thread.serial == serial)
@@ -231,9 +232,9 @@ static bool parseSchedule(const char *text, uint64_t &wait, uint64_t &slices) {
 
 uint32_t SystemCounters::read(uint32_t number, uint64_t *values) {
   if (number >= maxThreads ||
-      !threads[number].isAttached.load(std::memory_order_acquire))
+      !threads_[number].isAttached.load(std::memory_order_acquire))
     return 0;
-  Thread &thread = threads[number];
+  Thread &thread = threads_[number];
   uint32_t known = 0;
   timespec time;
   if (clock_gettime(thread.clock, &time) == 0) {

@@ -1,13 +1,13 @@
-//===- SystemCounters.h - What the system counts of threads -----*- C++ -*-===//
+//===- SystemCounters.h - The system's counters of threads ------*- C++ -*-===//
 //
-// Time on CPUs by the thread's clock; time without one, and how often it got
-// one, by what Linux says of its scheduling, exact where it is needed: after a
-// switch. For faults and migrations a group of performance events for each
-// thread, which one system call reads; a second group where the processor
-// counts as well, since that one may have to share the processor's counters
-// with others. Where the system refuses events, getrusage tells a part of it.
-// (There is an event for time on CPUs; as the first of a group it keeps the
-// others from counting with some kernels.)
+// The thread's clock counts time on CPUs. Linux's statistics of its scheduling
+// count the time without one, and how often a thread got one; they are exact
+// after a switch, where that matters. A group of performance events for each
+// thread counts faults and migrations, and one system call reads it. A second
+// group holds the processor's counters, since it may have to share those with
+// others. Where the system refuses events, getrusage gives a part of the
+// numbers. (There is an event for time on CPUs; as the first of a group it
+// keeps the others from counting with some kernels.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_COUNTERS_SYSTEMCOUNTERS_H
@@ -35,11 +35,11 @@ public:
   ~SystemCounters();
 
   /// False where the calling thread has that number already.
-  bool attach(uint32_t thread);
-  uint32_t read(uint32_t thread, uint64_t *values);
+  bool attach(uint32_t number);
+  uint32_t read(uint32_t number, uint64_t *values);
 
-  const nnv12_counter_source &source() const { return functions; }
-  const char *state() const { return stateText; }
+  const nnv12_counter_source &source() const { return functions_; }
+  const char *state() const { return stateText_; }
 
 private:
   static constexpr uint32_t maxThreads = 256;
@@ -75,15 +75,16 @@ private:
 
   static int openEvent(perf_event_attr &event, int group);
   int add(Group &group, uint32_t type, uint64_t config, nnv12_counter counter);
-  /// Of the calling thread; threads of a session do so at once.
+  /// Opens the groups of the calling thread; threads of a session do so at
+  /// once.
   Refusals openGroups(Thread &thread);
   void describe(const Thread &thread, Refusals refusals);
 
-  unsigned wanted;
-  Open open;
-  nnv12_counter_source functions = {};
-  char stateText[256] = "";
-  Thread threads[maxThreads];
+  unsigned wanted_;
+  Open open_;
+  nnv12_counter_source functions_ = {};
+  char stateText_[256] = "";
+  Thread threads_[maxThreads];
 };
 
 } // namespace nnv12::runtime

@@ -6,7 +6,7 @@
 
 namespace nnv12::runtime {
 
-/// What of the memory, all of it, is done before and after.
+/// Uses of all memory before and after the barrier.
 struct Barrier {
   VkPipelineStageFlags from;
   VkAccessFlags written;

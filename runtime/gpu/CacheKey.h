@@ -1,4 +1,4 @@
-//===- CacheKey.h - What names a device with its driver ---------*- C++ -*-===//
+//===- CacheKey.h - Names a device and its driver ---------------*- C++ -*-===//
 #ifndef NNV12_RUNTIME_GPU_CACHEKEY_H
 #define NNV12_RUNTIME_GPU_CACHEKEY_H
 
@@ -8,7 +8,7 @@
 
 namespace nnv12::runtime {
 
-/// What the driver's compiled pipelines depend on, field by field.
+/// All that the driver's compiled pipelines depend on, field by field.
 struct CacheKey {
   uint32_t vendor, device, api, driver, driverId, isRobust;
   uint8_t deviceUuid[VK_UUID_SIZE], driverUuid[VK_UUID_SIZE],

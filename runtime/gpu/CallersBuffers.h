@@ -1,4 +1,4 @@
-//===- CallersBuffers.h - What the caller has given for a run ---*- C++ -*-===//
+//===- CallersBuffers.h - A caller's buffers for one run --------*- C++ -*-===//
 #ifndef NNV12_RUNTIME_GPU_CALLERSBUFFERS_H
 #define NNV12_RUNTIME_GPU_CALLERSBUFFERS_H
 

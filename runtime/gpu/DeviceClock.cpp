@@ -7,84 +7,85 @@
 
 namespace nnv12::runtime {
 
-DeviceClock::DeviceClock(unsigned bits) : mask(~uint64_t(0) >> (64 - bits)) {
+DeviceClock::DeviceClock(unsigned bits) : mask_(~uint64_t(0) >> (64 - bits)) {
   assert(bits >= 1 && bits <= 64 && "see Vulkan's timestampValidBits");
 }
 
 /// Ticks since the origin, or before it.
 double DeviceClock::relative(uint64_t device) const {
-  uint64_t ahead = (device - deviceOrigin) & mask;
-  return ahead <= mask / 2 ? double(ahead)
-                           : -double((deviceOrigin - device) & mask);
+  uint64_t ahead = (device - deviceOrigin_) & mask_;
+  return ahead <= mask_ / 2 ? double(ahead)
+                            : -double((deviceOrigin_ - device) & mask_);
 }
 
 void DeviceClock::begin(uint64_t before, uint64_t first) {
-  hostOrigin = before;
-  deviceOrigin = first;
-  count = drawn = 0;
+  hostOrigin_ = before;
+  deviceOrigin_ = first;
+  count_ = drawn_ = 0;
 }
 
-bool DeviceClock::agrees(const Bounds &of) const {
-  return slope * of.first + offset >= of.before &&
-         slope * of.last + offset <= of.after;
+bool DeviceClock::agrees(const Bounds &bounds) const {
+  return slope_ * bounds.first + offset_ >= bounds.before &&
+         slope_ * bounds.last + offset_ <= bounds.after;
 }
 
 void DeviceClock::observe(uint64_t before, uint64_t first, uint64_t last,
                           uint64_t after) {
-  if (count == 0)
+  if (count_ == 0)
     begin(before, first);
   double from = relative(first), to = relative(last);
-  // What the ring holds stays small, so that a double has all digits of it.
+  // The numbers in the ring stay small, so that a double has all their digits.
   if (from > double(uint64_t(1) << 40)) {
-    uint64_t hostStep = before - hostOrigin;
-    for (unsigned i = 0; i < std::min(count, mostBounds); ++i) {
-      bounds[i].first -= from, bounds[i].last -= from;
-      bounds[i].before -= double(hostStep), bounds[i].after -= double(hostStep);
+    uint64_t hostStep = before - hostOrigin_;
+    for (unsigned i = 0; i < std::min(count_, mostBounds); ++i) {
+      bounds_[i].first -= from, bounds_[i].last -= from;
+      bounds_[i].before -= double(hostStep),
+          bounds_[i].after -= double(hostStep);
     }
-    offset += slope * from - double(hostStep);
-    hostOrigin = before;
-    deviceOrigin = first;
+    offset_ += slope_ * from - double(hostStep);
+    hostOrigin_ = before;
+    deviceOrigin_ = first;
     to -= from, from = 0;
   }
-  Bounds &newest = bounds[count++ % mostBounds];
-  newest = {from, double(int64_t(before - hostOrigin)), to,
-            double(int64_t(after - hostOrigin))};
-  if (count > period && count - drawn < period && agrees(newest))
+  Bounds &newest = bounds_[count_++ % mostBounds];
+  newest = {from, double(int64_t(before - hostOrigin_)), to,
+            double(int64_t(after - hostOrigin_))};
+  if (count_ > period && count_ - drawn_ < period && agrees(newest))
     return;
   draw();
-  if (count > 1 && distance < 0) {
+  if (count_ > 1 && distance_ < 0) {
     begin(before, first);
     observe(before, first, last, after);
   }
 }
 
-/// Of the best line of that slope.
-double DeviceClock::marginOf(double of, double &best) const {
+/// The margin of the best line of that slope.
+double DeviceClock::marginOf(double slope, double &offset) const {
   double least = -std::numeric_limits<double>::infinity(), most = -least;
-  for (unsigned i = 0; i < std::min(count, mostBounds); ++i) {
-    least = std::max(least, bounds[i].before - of * bounds[i].first);
-    most = std::min(most, bounds[i].after - of * bounds[i].last);
+  for (unsigned i = 0; i < std::min(count_, mostBounds); ++i) {
+    least = std::max(least, bounds_[i].before - slope * bounds_[i].first);
+    most = std::min(most, bounds_[i].after - slope * bounds_[i].last);
   }
-  best = (least + most) / 2;
+  offset = (least + most) / 2;
   return (most - least) / 2;
 }
 
 void DeviceClock::draw() {
-  drawn = count;
-  unsigned oldest = count > mostBounds ? count % mostBounds : 0;
-  const Bounds &a = bounds[oldest], &b = bounds[(count - 1) % mostBounds];
+  drawn_ = count_;
+  unsigned oldest = count_ > mostBounds ? count_ % mostBounds : 0;
+  const Bounds &a = bounds_[oldest], &b = bounds_[(count_ - 1) % mostBounds];
   // No line between these bounds is steeper, or flatter.
   double steepest =
              b.last > a.first ? (b.after - a.before) / (b.last - a.first) : 0,
          flattest =
              b.first > a.last ? (b.before - a.after) / (b.first - a.last) : 0;
-  if (count == 1 || flattest <= 0) {
-    // They are too near one another to tell: what was between them is what
-    // passed on both clocks.
-    slope = steepest;
-    distance = marginOf(slope, offset);
-    if (count == 1)
-      offset = a.before - slope * a.first;
+  if (count_ == 1 || flattest <= 0) {
+    // They are too near one another to tell a slope: as much time passed on
+    // both clocks between them.
+    slope_ = steepest;
+    distance_ = marginOf(slope_, offset_);
+    if (count_ == 1)
+      offset_ = a.before - slope_ * a.first;
     return;
   }
   // The margin is concave in the slope: the least of planes.
@@ -95,12 +96,12 @@ void DeviceClock::draw() {
     else
       steepest -= third;
   }
-  slope = (flattest + steepest) / 2;
-  distance = marginOf(slope, offset);
+  slope_ = (flattest + steepest) / 2;
+  distance_ = marginOf(slope_, offset_);
 }
 
 uint64_t DeviceClock::hostTicks(uint64_t device) const {
-  return hostOrigin + uint64_t(int64_t(slope * relative(device) + offset));
+  return hostOrigin_ + uint64_t(int64_t(slope_ * relative(device) + offset_));
 }
 
 } // namespace nnv12::runtime

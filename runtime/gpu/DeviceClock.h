@@ -1,11 +1,11 @@
 //===- DeviceClock.h - A device's time stamps in the host's time *- C++ -*-===//
 //
-// Commands start after they were handed over, and have ended before that is
-// seen. So each submission says of two moments of the device's clock, of the
-// first one after which and of the second one before which moment of the host's
-// they lie. A moment that the driver tells itself lies between the call and its
-// return, which is both. The line that keeps farthest from all of these bounds
-// is the clock; nnPerf (section 4.2) fits one to the first kind alone.
+// Commands start after they were handed over, and have ended before the host
+// sees that. So each submission bounds two moments of the device's clock: the
+// first lies after a moment of the host's clock, the second before one. A
+// moment that the driver itself reports has both bounds, the call and its
+// return. The line that keeps farthest from all bounds is the clock; nnPerf
+// (section 4.2) fits a line to bounds of the first kind alone.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_DEVICECLOCK_H
@@ -22,19 +22,19 @@ public:
 
   /// The device's clock went from `first` to `last` between `before` and
   /// `after` of the host's. Observations come in the order of time, the next
-  /// before the device's clock has gone halfway around. Those that contradict
-  /// themselves, or the ones before, are the beginning of a new clock: a device
-  /// that slept may have lost count.
+  /// before the device's clock has gone halfway around. An observation that
+  /// contradicts itself, or the ones before, begins a new clock: a device that
+  /// slept may have lost count.
   void observe(uint64_t before, uint64_t first, uint64_t last, uint64_t after);
 
-  /// There has been an observation.
-  bool isKnown() const { return count != 0; }
-  /// In the host's ticks. Of a time stamp near the last observations.
+  /// Whether there has been an observation.
+  bool isKnown() const { return count_ != 0; }
+  /// Converts a time stamp near the last observations to the host's ticks.
   uint64_t hostTicks(uint64_t device) const;
-  /// How far from every bound the line is, in the host's ticks: it may be wrong
-  /// by that much near the last observations. Negative while there is one
-  /// observation alone, which the line is stretched to.
-  double margin() const { return distance; }
+  /// The distance of the line from every bound, in the host's ticks: times near
+  /// the last observations may be wrong by that much. Negative while there is
+  /// one observation alone, which the line is stretched to.
+  double margin() const { return distance_; }
 
 private:
   /// Relative to the origins, so that doubles hold them.
@@ -53,12 +53,12 @@ private:
   double relative(uint64_t device) const;
   void begin(uint64_t before, uint64_t first);
 
-  uint64_t mask;
-  Bounds bounds[mostBounds]; ///< a ring
-  unsigned count = 0;        ///< of all so far
-  unsigned drawn = 0;        ///< of them when the line was drawn
-  uint64_t hostOrigin = 0, deviceOrigin = 0;
-  double slope = 0, offset = 0, distance = 0;
+  uint64_t mask_;
+  Bounds bounds_[mostBounds]; ///< a ring
+  unsigned count_ = 0;        ///< of all so far
+  unsigned drawn_ = 0;        ///< of them when the line was drawn
+  uint64_t hostOrigin_ = 0, deviceOrigin_ = 0;
+  double slope_ = 0, offset_ = 0, distance_ = 0;
 };
 
 } // namespace nnv12::runtime

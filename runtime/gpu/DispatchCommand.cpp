@@ -25,7 +25,7 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
 }
 
 bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
-                    VkDescriptorPool pool, VkCommandBuffer to,
+                    VkDescriptorPool pool, VkCommandBuffer commands,
                     artifact::Fault &fault) {
   const Vulkan &vk = device.vulkan();
   const MadePipeline &made = *dispatch.pipeline;
@@ -49,13 +49,13 @@ bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
   write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   write.pBufferInfo = dispatch.places;
   vk.UpdateDescriptorSets(device.device(), 1, &write, 0, nullptr);
-  vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
-  vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
-                           1, &set, 0, nullptr);
+  vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
+  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                           made.layout, 0, 1, &set, 0, nullptr);
   if (made.key.pushWords)
-    vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    vk.CmdPushConstants(commands, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         made.key.pushWords * sizeof(uint32_t), dispatch.push);
-  vk.CmdDispatch(to, dispatch.groups[0], dispatch.groups[1],
+  vk.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1],
                  dispatch.groups[2]);
   return true;
 }

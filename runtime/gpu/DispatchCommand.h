@@ -21,9 +21,10 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
                                       artifact::Fault &fault);
 
 /// Records it, with a descriptor set of its own from `pool`.
-bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
-                    VkDescriptorPool pool, VkCommandBuffer to,
-                    artifact::Fault &fault);
+[[nodiscard]] bool recordDispatch(const DispatchCommand &dispatch,
+                                  GpuDevice &device, VkDescriptorPool pool,
+                                  VkCommandBuffer commands,
+                                  artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

@@ -23,34 +23,34 @@ uint64_t gpuPatience(const GpuDevice &device, uint64_t predicted) {
   return patience < most ? patience : most;
 }
 
-bool GpuCommands::create(GpuDevice &of, Fault &fault) {
-  device = &of;
-  const Vulkan &vk = device->vulkan();
+bool GpuCommands::create(GpuDevice &device, Fault &fault) {
+  device_ = &device;
+  const Vulkan &vk = device_->vulkan();
   for (uint32_t i = 0; i < 2; ++i) {
     auto pool = makeStruct<VkCommandPoolCreateInfo>(
         VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT |
                  VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-    pool.queueFamilyIndex = device->family();
+    pool.queueFamilyIndex = device_->family();
     if (!check(
-            vk.CreateCommandPool(device->device(), &pool, nullptr, &pools[i]),
+            vk.CreateCommandPool(device_->device(), &pool, nullptr, &pools_[i]),
             "vkCreateCommandPool", fault)) {
-      pools[i] = nullptr;
+      pools_[i] = nullptr;
       return false;
     }
     auto buffer = makeStruct<VkCommandBufferAllocateInfo>(
         VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
-    buffer.commandPool = pools[i];
+    buffer.commandPool = pools_[i];
     buffer.commandBufferCount = 1;
     if (!check(
-            vk.AllocateCommandBuffers(device->device(), &buffer, &buffers[i]),
+            vk.AllocateCommandBuffers(device_->device(), &buffer, &buffers_[i]),
             "vkAllocateCommandBuffers", fault))
       return false;
     auto fence =
         makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-    if (!check(vk.CreateFence(device->device(), &fence, nullptr, &fences[i]),
+    if (!check(vk.CreateFence(device_->device(), &fence, nullptr, &fences_[i]),
                "vkCreateFence", fault)) {
-      fences[i] = nullptr;
+      fences_[i] = nullptr;
       return false;
     }
   }
@@ -58,61 +58,62 @@ bool GpuCommands::create(GpuDevice &of, Fault &fault) {
 }
 
 void GpuCommands::destroy() {
-  for (uint32_t i = 0; device && i < 2; ++i) {
-    if (fences[i])
-      device->vulkan().DestroyFence(device->device(), fences[i], nullptr);
-    if (pools[i])
-      device->vulkan().DestroyCommandPool(device->device(), pools[i], nullptr);
+  for (uint32_t i = 0; device_ && i < 2; ++i) {
+    if (fences_[i])
+      device_->vulkan().DestroyFence(device_->device(), fences_[i], nullptr);
+    if (pools_[i])
+      device_->vulkan().DestroyCommandPool(device_->device(), pools_[i],
+                                           nullptr);
   }
 }
 
 /// Where the driver fails to wait for one, maybe it can wait for all.
 bool GpuCommands::wait(uint32_t turn, Fault &fault) {
-  if (!running[turn])
+  if (!running_[turn])
     return true;
-  const Vulkan &vk = device->vulkan();
-  VkResult result = vk.WaitForFences(device->device(), 1, &fences[turn],
-                                     VK_TRUE, gpuPatience(*device));
+  const Vulkan &vk = device_->vulkan();
+  VkResult result = vk.WaitForFences(device_->device(), 1, &fences_[turn],
+                                     VK_TRUE, gpuPatience(*device_));
   if (result < 0 && result != VK_ERROR_DEVICE_LOST)
-    result = device->waitIdle();
+    result = device_->waitIdle();
   // After a loss nothing runs any more.
-  hung |= result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST;
-  running[turn] = false;
+  hung_ |= result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST;
+  running_[turn] = false;
   return check(result, "waiting for the GPU", fault) &&
-         check(vk.ResetFences(device->device(), 1, &fences[turn]),
+         check(vk.ResetFences(device_->device(), 1, &fences_[turn]),
                "vkResetFences", fault);
 }
 
 bool GpuCommands::begin(uint32_t &turn, VkCommandBuffer &commands,
                         Fault &fault) {
-  turn = next;
-  commands = buffers[next];
-  if (!wait(next, fault))
+  turn = next_;
+  commands = buffers_[next_];
+  if (!wait(next_, fault))
     return false;
   auto info = makeStruct<VkCommandBufferBeginInfo>(
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  return check(device->vulkan().BeginCommandBuffer(commands, &info),
+  return check(device_->vulkan().BeginCommandBuffer(commands, &info),
                "vkBeginCommandBuffer", fault);
 }
 
 bool GpuCommands::submit(Fault &fault) {
-  if (!check(device->vulkan().EndCommandBuffer(buffers[next]),
+  if (!check(device_->vulkan().EndCommandBuffer(buffers_[next_]),
              "vkEndCommandBuffer", fault))
     return false;
   auto info = makeStruct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
-  info.pCommandBuffers = &buffers[next];
-  if (!check(device->submit(info, fences[next]), "vkQueueSubmit", fault))
+  info.pCommandBuffers = &buffers_[next_];
+  if (!check(device_->submit(info, fences_[next_]), "vkQueueSubmit", fault))
     return false;
-  running[next] = true;
-  next ^= 1;
+  running_[next_] = true;
+  next_ ^= 1;
   return true;
 }
 
 bool GpuCommands::finish(Fault &fault) {
-  bool first = wait(next, fault);
-  return wait(next ^ 1, fault) && first;
+  bool first = wait(next_, fault);
+  return wait(next_ ^ 1, fault) && first;
 }
 
 } // namespace nnv12::runtime

@@ -20,28 +20,30 @@ public:
   GpuCommands(const GpuCommands &) = delete;
   GpuCommands &operator=(const GpuCommands &) = delete;
 
-  bool create(GpuDevice &device, artifact::Fault &fault);
+  [[nodiscard]] bool create(GpuDevice &device, artifact::Fault &fault);
   void destroy();
 
-  /// Which of both is next. Waits until what it has had before is finished.
-  bool begin(uint32_t &turn, VkCommandBuffer &commands, artifact::Fault &fault);
-  /// Hands over what was recorded since begin().
-  bool submit(artifact::Fault &fault);
+  /// Gives the command buffer whose turn is next. Waits until its last
+  /// submission is finished.
+  [[nodiscard]] bool begin(uint32_t &turn, VkCommandBuffer &commands,
+                           artifact::Fault &fault);
+  /// Submits the commands that were recorded since begin().
+  [[nodiscard]] bool submit(artifact::Fault &fault);
   /// Until nothing runs any more.
-  bool finish(artifact::Fault &fault);
-  /// The device gave no answer: what it works on must stay.
-  bool isHung() const { return hung; }
+  [[nodiscard]] bool finish(artifact::Fault &fault);
+  /// The device gave no answer: the memory that it uses must stay.
+  bool isHung() const { return hung_; }
 
 private:
-  bool wait(uint32_t turn, artifact::Fault &fault);
+  [[nodiscard]] bool wait(uint32_t turn, artifact::Fault &fault);
 
-  GpuDevice *device = nullptr;
-  VkCommandPool pools[2] = {};
-  VkCommandBuffer buffers[2] = {};
-  VkFence fences[2] = {};
-  bool running[2] = {};
-  uint32_t next = 0;
-  bool hung = false;
+  GpuDevice *device_ = nullptr;
+  VkCommandPool pools_[2] = {};
+  VkCommandBuffer buffers_[2] = {};
+  VkFence fences_[2] = {};
+  bool running_[2] = {};
+  uint32_t next_ = 0;
+  bool hung_ = false;
 };
 
 } // namespace nnv12::runtime

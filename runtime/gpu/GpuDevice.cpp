@@ -15,7 +15,7 @@ namespace nnv12::runtime {
 using artifact::Fault;
 
 //===----------------------------------------------------------------------===//
-// Those that the process knows
+// Devices that the process knows
 //===----------------------------------------------------------------------===//
 
 static pthread_mutex_t listLock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,8 +74,9 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
   GpuDevice *found;
   {
     Lock lock(listLock);
-    for (found = known(); found; found = found->next)
-      if (found->isOurs ? found->wish == wish : !wish.hasUuid && !*wish.library)
+    for (found = known(); found; found = found->next_)
+      if (found->isOurs_ ? found->wish_ == wish
+                         : !wish.hasUuid && !*wish.library)
         break;
     if (!found) {
       found = create<GpuDevice>();
@@ -83,29 +84,29 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
         fault.set(Fault::OutOfMemory, "no memory for a device");
         return nullptr;
       }
-      found->wish = wish;
-      found->owners = 1; // the list
-      found->next = known();
+      found->wish_ = wish;
+      found->owners_ = 1; // the list
+      found->next_ = known();
       known() = found;
     }
-    ++found->owners;
+    ++found->owners_;
   }
   {
-    // Of several sessions one opens it, which the others wait for.
-    Lock lock(found->opening);
-    if (found->state == State::New) {
+    // Only one of several sessions opens it; the others wait for that one.
+    Lock lock(found->opening_);
+    if (found->state_ == State::New) {
       Fault why;
       bool isOpen = found->open(folder, why);
-      found->state = isOpen             ? State::Open
-                     : found->isShunned ? State::New
-                                        : State::Failed;
+      found->state_ = isOpen              ? State::Open
+                      : found->isShunned_ ? State::New
+                                          : State::Failed;
       if (!isOpen)
-        snprintf(found->reason, sizeof found->reason, "%.290s", why.text);
+        snprintf(found->reason_, sizeof found->reason_, "%.290s", why.text);
     }
-    if (found->state == State::Open && !found->isLost())
+    if (found->state_ == State::Open && !found->isLost())
       return found;
   }
-  fault.set(Fault::Unsupported, "%s", found->reason);
+  fault.set(Fault::Unsupported, "%s", found->reason_);
   found->release();
   return nullptr;
 }
@@ -113,7 +114,7 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
 void GpuDevice::release() {
   {
     Lock lock(listLock);
-    if (--owners)
+    if (--owners_)
       return;
   }
   close();
@@ -123,10 +124,10 @@ void GpuDevice::release() {
 void GpuDevice::abandon() {
   static GpuDevice *abandoned = nullptr;
   Lock lock(listLock);
-  for (GpuDevice *it = abandoned; it; it = it->nextAbandoned)
+  for (GpuDevice *it = abandoned; it; it = it->nextAbandoned_)
     if (it == this)
       return;
-  nextAbandoned = abandoned;
+  nextAbandoned_ = abandoned;
   abandoned = this;
 }
 
@@ -151,7 +152,7 @@ void GpuDevice::forgetAll() {
   }
   while (list) {
     GpuDevice *device = list;
-    list = list->next;
+    list = list->next_;
     device->release();
   }
 }
@@ -181,7 +182,7 @@ bool GpuDevice::start(const GpuWish &wish, Fault &fault) {
     error = starter.start(opener, openerMain, copy, CpuMask());
     hasOpener = error == 0;
   }
-  // Of two, the later one is waited for at the end.
+  // The end waits for the later one of two.
   if (hadOpener)
     pthread_detach(before);
   if (error == 0)
@@ -203,31 +204,31 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
   auto *device = create<GpuDevice>();
   if (!device)
     return fault.set(Fault::OutOfMemory, "no memory for a device");
-  device->isOurs = false;
-  device->instance = static_cast<VkInstance>(handles.instance);
-  device->physical = static_cast<VkPhysicalDevice>(handles.physical_device);
-  device->handle = static_cast<VkDevice>(handles.device);
-  device->queue = static_cast<VkQueue>(handles.queue);
-  device->queueFamily = handles.queue_family;
-  device->featureBits = handles.features;
-  device->functions.GetInstanceProcAddr =
+  device->isOurs_ = false;
+  device->instance_ = static_cast<VkInstance>(handles.instance);
+  device->physical_ = static_cast<VkPhysicalDevice>(handles.physical_device);
+  device->handle_ = static_cast<VkDevice>(handles.device);
+  device->queue_ = static_cast<VkQueue>(handles.queue);
+  device->queueFamily_ = handles.queue_family;
+  device->featureBits_ = handles.features;
+  device->functions_.GetInstanceProcAddr =
       reinterpret_cast<PFN_vkGetInstanceProcAddr>(
           handles.get_instance_proc_addr);
-  if (!device->functions.findInstance(device->instance, fault) ||
-      !device->functions.findDevice(device->handle, fault)) {
+  if (!device->functions_.findInstance(device->instance_, fault) ||
+      !device->functions_.findDevice(device->handle_, fault)) {
     destroy(device);
     return false;
   }
   device->describePhysical();
   VkQueueFamilyProperties families[mostFamilies];
-  if (device->queueFamily < device->listFamilies(families))
-    device->timestamps = families[device->queueFamily].timestampValidBits;
-  // What the application has switched on besides is not known.
-  device->importUnit = 0;
-  device->state = State::Open;
-  device->owners = 1;
+  if (device->queueFamily_ < device->listFamilies(families))
+    device->timestamps_ = families[device->queueFamily_].timestampValidBits;
+  // We do not know which other features the application has switched on.
+  device->importUnit_ = 0;
+  device->state_ = State::Open;
+  device->owners_ = 1;
   Lock lock(listLock);
-  device->next = known();
+  device->next_ = known();
   known() = device;
   return true;
 }
@@ -237,9 +238,10 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
 //===----------------------------------------------------------------------===//
 
 bool GpuDevice::open(const char *folder, Fault &fault) {
-  bool good = functions.load(*wish.library ? wish.library : nullptr, fault) &&
-              functions.createInstance(instance, fault);
-  good = good && functions.findInstance(instance, fault) && choose(fault) &&
+  bool good =
+      functions_.load(*wish_.library ? wish_.library : nullptr, fault) &&
+      functions_.createInstance(instance_, fault);
+  good = good && functions_.findInstance(instance_, fault) && choose(fault) &&
          findQueue(fault) && makeDevice(folder, fault);
   if (!good)
     close();
@@ -253,9 +255,10 @@ int GpuDevice::rank(VkPhysicalDevice candidate, Fault &why) {
   auto all = makeStruct<VkPhysicalDeviceProperties2>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   all.pNext = &id;
-  functions.GetPhysicalDeviceProperties2(candidate, &all);
+  functions_.GetPhysicalDeviceProperties2(candidate, &all);
   const VkPhysicalDeviceProperties &it = all.properties;
-  if (wish.hasUuid && memcmp(id.deviceUUID, wish.uuid, sizeof wish.uuid) != 0) {
+  if (wish_.hasUuid &&
+      memcmp(id.deviceUUID, wish_.uuid, sizeof wish_.uuid) != 0) {
     why.set(Fault::Unsupported, "found no device of the UUID asked for");
     return 0;
   }
@@ -264,7 +267,7 @@ int GpuDevice::rank(VkPhysicalDevice candidate, Fault &why) {
             it.deviceName);
     return 0;
   }
-  if (it.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !wish.allowSoftware) {
+  if (it.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !wish_.allowSoftware) {
     why.set(Fault::Unsupported,
             "%.100s is no GPU but software, which is used where that is "
             "allowed alone (allow_software_gpu)",
@@ -273,7 +276,7 @@ int GpuDevice::rank(VkPhysicalDevice candidate, Fault &why) {
   }
   auto features = makeStruct<VkPhysicalDeviceFeatures2>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
-  functions.GetPhysicalDeviceFeatures2(candidate, &features);
+  functions_.GetPhysicalDeviceFeatures2(candidate, &features);
   if (!features.features.robustBufferAccess) {
     why.set(Fault::Unsupported, "%.100s: found no robust buffer access",
             it.deviceName);
@@ -289,7 +292,7 @@ bool GpuDevice::choose(Fault &fault) {
   VkPhysicalDevice devices[16];
   uint32_t count = std::size(devices);
   VkResult result =
-      functions.EnumeratePhysicalDevices(instance, &count, devices);
+      functions_.EnumeratePhysicalDevices(instance_, &count, devices);
   if (result != VK_INCOMPLETE &&
       !check(result, "vkEnumeratePhysicalDevices", fault))
     return false;
@@ -300,7 +303,7 @@ bool GpuDevice::choose(Fault &fault) {
     if (found <= best)
       continue;
     best = found;
-    physical = devices[i];
+    physical_ = devices[i];
   }
   return best != 0;
 }
@@ -308,7 +311,8 @@ bool GpuDevice::choose(Fault &fault) {
 uint32_t GpuDevice::listFamilies(
     VkQueueFamilyProperties (&families)[mostFamilies]) const {
   uint32_t count = mostFamilies;
-  functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+  functions_.GetPhysicalDeviceQueueFamilyProperties(physical_, &count,
+                                                    families);
   return count;
 }
 
@@ -322,8 +326,8 @@ bool GpuDevice::findQueue(Fault &fault) {
     for (uint32_t i = 0; i < count; ++i)
       if (families[i].queueCount &&
           (families[i].queueFlags & kinds[1]) == wanted) {
-        queueFamily = i;
-        timestamps = families[i].timestampValidBits;
+        queueFamily_ = i;
+        timestamps_ = families[i].timestampValidBits;
         return true;
       }
   return fault.set(Fault::Unsupported, "found no queue that computes");
@@ -340,19 +344,19 @@ static constexpr char extensionNames[][36] = {
 
 void GpuDevice::findExtensions() {
   uint32_t count = 0;
-  functions.EnumerateDeviceExtensionProperties(physical, nullptr, &count,
-                                               nullptr);
+  functions_.EnumerateDeviceExtensionProperties(physical_, nullptr, &count,
+                                                nullptr);
   artifact::Array<VkExtensionProperties> all;
   if (!all.allocate(count))
     return;
-  VkResult result = functions.EnumerateDeviceExtensionProperties(
-      physical, nullptr, &count, all.data());
+  VkResult result = functions_.EnumerateDeviceExtensionProperties(
+      physical_, nullptr, &count, all.data());
   if (result < 0)
     return;
   for (uint32_t i = 0; i < count && i < all.size(); ++i)
     for (uint32_t k = 0; k < std::size(extensionNames); ++k)
       if (strcmp(all[i].extensionName, extensionNames[k]) == 0)
-        extensions |= 1u << k;
+        extensions_ |= 1u << k;
 }
 
 void GpuDevice::describePhysical() {
@@ -364,33 +368,33 @@ void GpuDevice::describePhysical() {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
   auto id = makeStruct<VkPhysicalDeviceIDProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
-  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties.pNext = &sizes;
+  properties_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties_.pNext = &sizes;
   sizes.pNext = &id;
-  if (extensions & HostMemory) {
-    host.pNext = properties.pNext;
-    properties.pNext = &host;
+  if (extensions_ & HostMemory) {
+    host.pNext = properties_.pNext;
+    properties_.pNext = &host;
   }
-  if (extensions & DriverProperties) {
-    driver.pNext = properties.pNext;
-    properties.pNext = &driver;
+  if (extensions_ & DriverProperties) {
+    driver.pNext = properties_.pNext;
+    properties_.pNext = &driver;
   }
-  functions.GetPhysicalDeviceProperties2(physical, &properties);
-  properties.pNext = nullptr;
-  functions.GetPhysicalDeviceMemoryProperties(physical, &memories);
-  importUnit = host.minImportedHostPointerAlignment;
-  largestAllocation = sizes.maxMemoryAllocationSize;
+  functions_.GetPhysicalDeviceProperties2(physical_, &properties_);
+  properties_.pNext = nullptr;
+  functions_.GetPhysicalDeviceMemoryProperties(physical_, &memories_);
+  importUnit_ = host.minImportedHostPointerAlignment;
+  largestAllocation_ = sizes.maxMemoryAllocationSize;
   const VkPhysicalDeviceProperties &it = facts();
-  key.vendor = it.vendorID;
-  key.device = it.deviceID;
-  key.api = it.apiVersion;
-  key.driver = it.driverVersion;
-  key.driverId = static_cast<uint32_t>(driver.driverID);
-  key.isRobust = 1;
-  memcpy(key.deviceUuid, id.deviceUUID, VK_UUID_SIZE);
-  memcpy(key.driverUuid, id.driverUUID, VK_UUID_SIZE);
-  memcpy(key.cacheUuid, it.pipelineCacheUUID, VK_UUID_SIZE);
-  key.features = featureBits;
+  key_.vendor = it.vendorID;
+  key_.device = it.deviceID;
+  key_.api = it.apiVersion;
+  key_.driver = it.driverVersion;
+  key_.driverId = static_cast<uint32_t>(driver.driverID);
+  key_.isRobust = 1;
+  memcpy(key_.deviceUuid, id.deviceUUID, VK_UUID_SIZE);
+  memcpy(key_.driverUuid, id.driverUUID, VK_UUID_SIZE);
+  memcpy(key_.cacheUuid, it.pipelineCacheUUID, VK_UUID_SIZE);
+  key_.features = featureBits_;
 }
 
 bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
@@ -411,7 +415,7 @@ bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
       makeStruct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.ppEnabledExtensionNames = names;
   auto want = [&](Extension extension, void *features, void **next) {
-    if (!(extensions & extension))
+    if (!(extensions_ & extension))
       return;
     names[info.enabledExtensionCount++] =
         extensionNames[__builtin_ctz(extension)];
@@ -425,7 +429,7 @@ bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
   want(Timeline, &waits, &waits.pNext);
   want(HostMemory, nullptr, nullptr);
   want(Feedback, nullptr, nullptr);
-  functions.GetPhysicalDeviceFeatures2(physical, &all);
+  functions_.GetPhysicalDeviceFeatures2(physical_, &all);
 
   // All that kernels may ask for is switched on, nothing else.
   VkPhysicalDeviceFeatures plain = {};
@@ -454,56 +458,57 @@ bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
        artifact::SpirvUniformAndStorageBuffer16}};
   for (const auto &feature : found)
     if (feature.has)
-      featureBits |= feature.bit;
+      featureBits_ |= feature.bit;
   describePhysical();
 
   float priority = 1;
   auto queues = makeStruct<VkDeviceQueueCreateInfo>(
       VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-  queues.queueFamilyIndex = queueFamily;
+  queues.queueFamilyIndex = queueFamily_;
   queues.queueCount = 1;
   queues.pQueuePriorities = &priority;
   info.pNext = &all;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queues;
   TryingMarker marker;
-  isShunned = !marker.begin(folder, key, name(), fault);
-  if (isShunned)
+  isShunned_ = !marker.begin(folder, key_, name(), fault);
+  if (isShunned_)
     return false;
-  bool isMade = check(functions.CreateDevice(physical, &info, nullptr, &handle),
-                      "vkCreateDevice", fault);
+  bool isMade =
+      check(functions_.CreateDevice(physical_, &info, nullptr, &handle_),
+            "vkCreateDevice", fault);
   marker.end();
   if (!isMade)
     return false;
-  if (!functions.findDevice(handle, fault))
+  if (!functions_.findDevice(handle_, fault))
     return false;
-  timeline = waits.timelineSemaphore && functions.WaitSemaphoresKHR &&
-             functions.GetSemaphoreCounterValueKHR;
-  if (!functions.GetMemoryHostPointerPropertiesEXT)
-    importUnit = 0;
-  functions.GetDeviceQueue(handle, queueFamily, 0, &queue);
+  timeline_ = waits.timelineSemaphore && functions_.WaitSemaphoresKHR &&
+              functions_.GetSemaphoreCounterValueKHR;
+  if (!functions_.GetMemoryHostPointerPropertiesEXT)
+    importUnit_ = 0;
+  functions_.GetDeviceQueue(handle_, queueFamily_, 0, &queue_);
   return true;
 }
 
 void GpuDevice::close() {
-  while (pipelines) {
-    MadePipeline *made = pipelines;
-    pipelines = made->next;
-    functions.DestroyPipeline(handle, made->pipeline, nullptr);
-    functions.DestroyPipelineLayout(handle, made->layout, nullptr);
+  while (pipelines_) {
+    MadePipeline *made = pipelines_;
+    pipelines_ = made->next;
+    functions_.DestroyPipeline(handle_, made->pipeline, nullptr);
+    functions_.DestroyPipelineLayout(handle_, made->layout, nullptr);
     free(made);
   }
-  for (VkDescriptorSetLayout layout : layouts)
+  for (VkDescriptorSetLayout layout : layouts_)
     if (layout)
-      functions.DestroyDescriptorSetLayout(handle, layout, nullptr);
-  if (!isOurs)
+      functions_.DestroyDescriptorSetLayout(handle_, layout, nullptr);
+  if (!isOurs_)
     return;
-  if (handle && functions.DestroyDevice)
-    functions.DestroyDevice(handle, nullptr);
-  if (instance && functions.DestroyInstance)
-    functions.DestroyInstance(instance, nullptr);
-  handle = nullptr;
-  instance = nullptr;
+  if (handle_ && functions_.DestroyDevice)
+    functions_.DestroyDevice(handle_, nullptr);
+  if (instance_ && functions_.DestroyInstance)
+    functions_.DestroyInstance(instance_, nullptr);
+  handle_ = nullptr;
+  instance_ = nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,25 +518,25 @@ void GpuDevice::close() {
 VkResult GpuDevice::submit(const VkSubmitInfo &info, VkFence fence) {
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
-  Lock lock(submitting);
-  return functions.QueueSubmit(queue, 1, &info, fence);
+  Lock lock(submitting_);
+  return functions_.QueueSubmit(queue_, 1, &info, fence);
 }
 
 VkResult GpuDevice::waitIdle() {
-  Lock lock(submitting);
-  return functions.QueueWaitIdle(queue);
+  Lock lock(submitting_);
+  return functions_.QueueWaitIdle(queue_);
 }
 
 void GpuDevice::lose(const char *why) {
-  if (losing.exchange(true))
+  if (losing_.exchange(true))
     return;
-  snprintf(reason, sizeof reason, "%s", why);
-  lost.store(true, std::memory_order_release);
+  snprintf(reason_, sizeof reason_, "%s", why);
+  lost_.store(true, std::memory_order_release);
 }
 
 VkDescriptorSetLayout GpuDevice::setLayout(uint32_t bindings, Fault &fault) {
-  Lock lock(making);
-  VkDescriptorSetLayout &layout = layouts[bindings];
+  Lock lock(making_);
+  VkDescriptorSetLayout &layout = layouts_[bindings];
   if (layout)
     return layout;
   VkDescriptorSetLayoutBinding list[artifact::maxBindings] = {};
@@ -545,9 +550,9 @@ VkDescriptorSetLayout GpuDevice::setLayout(uint32_t bindings, Fault &fault) {
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   info.bindingCount = bindings;
   info.pBindings = list;
-  if (!check(
-          functions.CreateDescriptorSetLayout(handle, &info, nullptr, &layout),
-          "vkCreateDescriptorSetLayout", fault))
+  if (!check(functions_.CreateDescriptorSetLayout(handle_, &info, nullptr,
+                                                  &layout),
+             "vkCreateDescriptorSetLayout", fault))
     layout = nullptr;
   return layout;
 }
@@ -559,24 +564,23 @@ static bool isEqual(const PipelineKey &a, const PipelineKey &b) {
                 a.numConstants * sizeof *a.constants) == 0;
 }
 
-const MadePipeline *GpuDevice::find(const PipelineKey &wanted) {
-  Lock lock(making);
-  for (MadePipeline *made = pipelines; made; made = made->next)
-    if (isEqual(made->key, wanted))
+const MadePipeline *GpuDevice::find(const PipelineKey &key) {
+  Lock lock(making_);
+  for (MadePipeline *made = pipelines_; made; made = made->next)
+    if (isEqual(made->key, key))
       return made;
   return nullptr;
 }
 
-const MadePipeline *GpuDevice::add(const PipelineKey &newKey,
-                                   VkPipeline pipeline,
+const MadePipeline *GpuDevice::add(const PipelineKey &key, VkPipeline pipeline,
                                    VkPipelineLayout layout) {
   auto *made = static_cast<MadePipeline *>(malloc(sizeof(MadePipeline)));
   if (!made)
     return nullptr;
-  *made = {newKey, pipeline, layout, nullptr};
-  Lock lock(making);
-  made->next = pipelines;
-  pipelines = made;
+  *made = {key, pipeline, layout, nullptr};
+  Lock lock(making_);
+  made->next = pipelines_;
+  pipelines_ = made;
   return made;
 }
 

@@ -22,7 +22,7 @@
 
 namespace nnv12::runtime {
 
-/// Of threads that call drivers, which compile on them.
+/// The stack of threads that call drivers: these compile on it.
 constexpr size_t driverStack = 8 << 20;
 
 /// Which device is wanted.
@@ -34,12 +34,12 @@ struct GpuWish {
 
   /// Takes strings and identifiers over. False, with a fault, where one is too
   /// long.
-  bool set(const char *library, const uint8_t *uuid, bool allowSoftware,
-           artifact::Fault &fault);
+  [[nodiscard]] bool set(const char *path, const uint8_t *bytes, bool software,
+                         artifact::Fault &fault);
   bool operator==(const GpuWish &other) const;
 };
 
-/// What names a pipeline among those of a device.
+/// The facts that tell a pipeline from others of a device.
 struct PipelineKey {
   artifact::Digest module;
   uint32_t constants[artifact::maxConstants];
@@ -61,32 +61,34 @@ public:
   /// The process's device for this wish, opened where it is not open yet, which
   /// may take long. Null, with a line that says why, where there is none. Where
   /// it is opened, `folder` has the marker of that (TryingMarker.h).
-  static GpuDevice *acquire(const GpuWish &wish, const char *folder,
-                            artifact::Fault &fault);
-  /// What acquire() has given.
+  [[nodiscard]] static GpuDevice *
+  acquire(const GpuWish &wish, const char *folder, artifact::Fault &fault);
+  /// Gives back a device from acquire().
   void release();
-  /// The same of who has left something there that must stay for ever.
+  /// Gives back a device that still uses memory or objects, which must stay for
+  /// ever.
   void abandon();
   /// Begins to open it, on a thread of its own, which forgetAll() waits for.
-  /// There is no marker of that: who starts it has named no folder.
-  static bool start(const GpuWish &wish, artifact::Fault &fault);
-  /// Makes an application's own device what sessions get that name none.
-  static bool use(const nnv12_gpu_handles &handles, artifact::Fault &fault);
+  /// There is no marker of that, since the caller has named no folder.
+  [[nodiscard]] static bool start(const GpuWish &wish, artifact::Fault &fault);
+  /// Makes an application's own device the one of all sessions that name none.
+  [[nodiscard]] static bool use(const nnv12_gpu_handles &handles,
+                                artifact::Fault &fault);
   /// Sessions that begin later open devices anew.
   static void forgetAll();
 
-  const Vulkan &vulkan() const { return functions; }
-  VkDevice device() const { return handle; }
-  uint32_t family() const { return queueFamily; }
+  const Vulkan &vulkan() const { return functions_; }
+  VkDevice device() const { return handle_; }
+  uint32_t family() const { return queueFamily_; }
   /// How many bits of the queue's time stamps count; 0: it has none.
-  unsigned timestampBits() const { return timestamps; }
-  const char *name() const { return properties.properties.deviceName; }
+  unsigned timestampBits() const { return timestamps_; }
+  const char *name() const { return properties_.properties.deviceName; }
   const VkPhysicalDeviceProperties &facts() const {
-    return properties.properties;
+    return properties_.properties;
   }
-  const VkPhysicalDeviceMemoryProperties &memory() const { return memories; }
+  const VkPhysicalDeviceMemoryProperties &memory() const { return memories_; }
   /// artifact::SpirvFeature's bits that are switched on.
-  uint64_t features() const { return featureBits; }
+  uint64_t features() const { return featureBits_; }
   /// Whether CPUs do its work.
   bool isSoftware() const {
     return facts().deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -96,14 +98,14 @@ public:
     return isSoftware() ||
            facts().deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   }
-  bool hasTimeline() const { return timeline; }
+  bool hasTimeline() const { return timeline_; }
   /// Whether it tells which pipelines came from a cache.
-  bool hasFeedback() const { return isOurs && (extensions & Feedback); }
-  /// What imported memory must be a multiple of; 0: none can be imported.
-  uint64_t importAlignment() const { return importUnit; }
-  uint64_t mostAllocation() const { return largestAllocation; }
+  bool hasFeedback() const { return isOurs_ && (extensions_ & Feedback); }
+  /// The alignment of memory that can be imported; 0: none can be imported.
+  uint64_t importAlignment() const { return importUnit_; }
+  uint64_t mostAllocation() const { return largestAllocation_; }
 
-  const CacheKey &cacheKey() const { return key; }
+  const CacheKey &cacheKey() const { return key_; }
 
   /// Hands work over. Any thread.
   VkResult submit(const VkSubmitInfo &info, VkFence fence);
@@ -113,13 +115,13 @@ public:
   /// After an error that leaves nothing to hope for: no session uses it from
   /// now on.
   void lose(const char *why);
-  bool isLost() const { return lost.load(std::memory_order_acquire); }
-  /// Of one that is.
-  const char *lossReason() const { return reason; }
+  bool isLost() const { return lost_.load(std::memory_order_acquire); }
+  /// Why the device was lost; only once isLost().
+  const char *lossReason() const { return reason_; }
 
   /// For sets of so many storage buffers; null, with a fault, without memory.
   VkDescriptorSetLayout setLayout(uint32_t bindings, artifact::Fault &fault);
-  /// Of this key, where one has been made.
+  /// The pipeline of this key, where one has been made.
   const MadePipeline *find(const PipelineKey &key);
   /// Takes over a pipeline with its layout. Null without memory: they are the
   /// caller's then.
@@ -127,7 +129,7 @@ public:
                           VkPipelineLayout layout);
 
 private:
-  /// A bit each, of what is made use of where it is there.
+  /// A bit for each extension that we use where a device has it.
   enum Extension : uint32_t {
     Timeline = 1,
     HostMemory = 2,
@@ -137,51 +139,51 @@ private:
     Feedback = 32
   };
 
-  bool open(const char *folder, artifact::Fault &fault);
-  bool choose(artifact::Fault &fault);
-  int rank(VkPhysicalDevice candidate, artifact::Fault &why);
+  [[nodiscard]] bool open(const char *folder, artifact::Fault &fault);
+  [[nodiscard]] bool choose(artifact::Fault &fault);
+  [[nodiscard]] int rank(VkPhysicalDevice candidate, artifact::Fault &why);
   static constexpr uint32_t mostFamilies = 16;
   uint32_t
       listFamilies(VkQueueFamilyProperties (&families)[mostFamilies]) const;
-  bool findQueue(artifact::Fault &fault);
-  bool makeDevice(const char *folder, artifact::Fault &fault);
+  [[nodiscard]] bool findQueue(artifact::Fault &fault);
+  [[nodiscard]] bool makeDevice(const char *folder, artifact::Fault &fault);
   void findExtensions();
   void describePhysical();
   void close();
   static GpuDevice *&known();
-  static void *openerMain(void *wish);
+  static void *openerMain(void *argument);
 
-  // What is small, first: it is near for who asks for it.
-  VkInstance instance = nullptr;
-  VkPhysicalDevice physical = nullptr;
-  VkDevice handle = nullptr;
-  VkQueue queue = nullptr;
-  uint32_t queueFamily = 0;
-  unsigned timestamps = 0;
-  uint32_t extensions = 0; ///< Extension
-  bool isOurs = true;      ///< not the application's
-  bool isShunned = false;  ///< by a marker in one folder; others may have none
-  bool timeline = false;
-  uint64_t importUnit = 0, largestAllocation = 0, featureBits = 0;
-  MadePipeline *pipelines = nullptr;
+  // Small members come first, so that reading them is cheap.
+  VkInstance instance_ = nullptr;
+  VkPhysicalDevice physical_ = nullptr;
+  VkDevice handle_ = nullptr;
+  VkQueue queue_ = nullptr;
+  uint32_t queueFamily_ = 0;
+  unsigned timestamps_ = 0;
+  uint32_t extensions_ = 0; ///< Extension
+  bool isOurs_ = true;      ///< not the application's
+  bool isShunned_ = false;  ///< by a marker in one folder; others may have none
+  bool timeline_ = false;
+  uint64_t importUnit_ = 0, largestAllocation_ = 0, featureBits_ = 0;
+  MadePipeline *pipelines_ = nullptr;
 
-  GpuDevice *next = nullptr; ///< of those that the process knows
-  GpuDevice *nextAbandoned = nullptr;
-  uint32_t owners = 0; ///< under the lock of these
-  enum class State { New, Open, Failed } state = State::New;
-  std::atomic<bool> lost{false}, losing{false};
-  /// Of opening, of submitting, of pipelines and layouts.
-  pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER,
-                  submitting = PTHREAD_MUTEX_INITIALIZER,
-                  making = PTHREAD_MUTEX_INITIALIZER;
-  VkDescriptorSetLayout layouts[artifact::maxBindings + 1] = {};
+  GpuDevice *next_ = nullptr; ///< of those that the process knows
+  GpuDevice *nextAbandoned_ = nullptr;
+  uint32_t owners_ = 0; ///< under the lock of these
+  enum class State { New, Open, Failed } state_ = State::New;
+  std::atomic<bool> lost_{false}, losing_{false};
+  /// For opening; for submitting; for pipelines and layouts.
+  pthread_mutex_t opening_ = PTHREAD_MUTEX_INITIALIZER,
+                  submitting_ = PTHREAD_MUTEX_INITIALIZER,
+                  making_ = PTHREAD_MUTEX_INITIALIZER;
+  VkDescriptorSetLayout layouts_[artifact::maxBindings + 1] = {};
 
-  Vulkan functions = {};
-  GpuWish wish;
-  char reason[300] = {}; ///< why it is no use
-  CacheKey key = {};
-  VkPhysicalDeviceProperties2 properties = {};
-  VkPhysicalDeviceMemoryProperties memories = {};
+  Vulkan functions_ = {};
+  GpuWish wish_;
+  char reason_[300] = {}; ///< why it is no use
+  CacheKey key_ = {};
+  VkPhysicalDeviceProperties2 properties_ = {};
+  VkPhysicalDeviceMemoryProperties memories_ = {};
 };
 
 } // namespace nnv12::runtime

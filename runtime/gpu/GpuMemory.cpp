@@ -15,8 +15,8 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
 constexpr uint32_t noType = ~0u;
 } // namespace
 
-/// The first type that has all that is asked for, asking for less and less.
-/// What CPUs read should be cached: reading other memory takes a hundred times
+/// The first type with all wanted properties; each next try wants fewer. Memory
+/// that CPUs read should be cached: reading other memory takes a hundred times
 /// as long.
 uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
   static constexpr uint8_t read[] = {local | visible | coherent | cached,
@@ -26,10 +26,10 @@ uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
                                         visible | coherent, visible, visible},
                            own[] = {local, 0, 0, 0};
   const uint8_t *wishes = place == Staging ? read + 1
-                          : !mapped        ? own
+                          : !mapped_       ? own
                           : place == Arena ? read
                                            : written;
-  const VkPhysicalDeviceMemoryProperties &memory = device->memory();
+  const VkPhysicalDeviceMemoryProperties &memory = device_->memory();
   for (uint32_t k = 0; k < (place == Staging ? 3 : 4); ++k)
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
       VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
@@ -50,8 +50,8 @@ bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (check(device->vulkan().CreateBuffer(device->device(), &info, nullptr,
-                                          &block.buffer),
+  if (check(device_->vulkan().CreateBuffer(device_->device(), &info, nullptr,
+                                           &block.buffer),
             "vkCreateBuffer", fault))
     return true;
   block.buffer = nullptr;
@@ -61,14 +61,14 @@ bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
 bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   if (size == 0)
     return true;
-  if (device->mostAllocation() && size > device->mostAllocation())
+  if (device_->mostAllocation() && size > device_->mostAllocation())
     return fault.set(Fault::Unsupported,
                      "%.100s allocates at most %" PRIu64
                      " bytes at once, the model needs %" PRIu64,
-                     device->name(), device->mostAllocation(), size);
-  const Vulkan &vk = device->vulkan();
-  VkDevice handle = device->device();
-  GpuBlock &block = blocks[place];
+                     device_->name(), device_->mostAllocation(), size);
+  const Vulkan &vk = device_->vulkan();
+  VkDevice handle = device_->device();
+  GpuBlock &block = blocks_[place];
   block.size = size;
   if (!createBuffer(block, nullptr, fault))
     return false;
@@ -80,9 +80,9 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   info.memoryTypeIndex = typeFor(place, needs.memoryTypeBits);
   if (info.memoryTypeIndex == noType)
     return fault.set(Fault::Unsupported,
-                     "%.100s has no memory that the CPU sees", device->name());
+                     "%.100s has no memory that the CPU sees", device_->name());
   VkMemoryPropertyFlags flags =
-      device->memory().memoryTypes[info.memoryTypeIndex].propertyFlags;
+      device_->memory().memoryTypes[info.memoryTypeIndex].propertyFlags;
   block.isCoherent = flags & coherent;
   if (!check(vk.AllocateMemory(handle, &info, nullptr, &block.memory),
              "vkAllocateMemory", fault)) {
@@ -92,7 +92,7 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   if (!check(vk.BindBufferMemory(handle, block.buffer, block.memory, 0),
              "vkBindBufferMemory", fault))
     return false;
-  if (place != Staging && !mapped)
+  if (place != Staging && !mapped_)
     return true;
   void *address = nullptr;
   if (!check(vk.MapMemory(handle, block.memory, 0, VK_WHOLE_SIZE, 0, &address),
@@ -102,16 +102,16 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   return true;
 }
 
-/// Where it fails, what is handed over is copied.
+/// Where it fails, hand-overs are copied.
 void GpuMemory::import(uint8_t *arena, uint64_t size) {
-  uint64_t unit = device->importAlignment();
+  uint64_t unit = device_->importAlignment();
   auto address = reinterpret_cast<uintptr_t>(arena);
   if (!unit || size == 0 || address % unit)
     return;
-  // What lies behind the arena is the session's as well, in whole pages.
+  // The whole pages behind the arena are the session's as well.
   size = (size + unit - 1) / unit * unit;
-  const Vulkan &vk = device->vulkan();
-  VkDevice handle = device->device();
+  const Vulkan &vk = device_->vulkan();
+  VkDevice handle = device_->device();
   constexpr VkExternalMemoryHandleTypeFlagBits kind =
       VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   auto of = makeStruct<VkMemoryHostPointerPropertiesEXT>(
@@ -119,7 +119,7 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
   if (vk.GetMemoryHostPointerPropertiesEXT(handle, kind, arena, &of))
     return;
   Fault ignored;
-  GpuBlock &block = blocks[Host];
+  GpuBlock &block = blocks_[Host];
   block.size = size;
   auto external = makeStruct<VkExternalMemoryBufferCreateInfo>(
       VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
@@ -130,7 +130,7 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
     vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
     constexpr VkMemoryPropertyFlags shared = visible | coherent | cached;
     uint32_t type = 0;
-    const VkPhysicalDeviceMemoryProperties &memory = device->memory();
+    const VkPhysicalDeviceMemoryProperties &memory = device_->memory();
     while (type < memory.memoryTypeCount &&
            (!(needs.memoryTypeBits & of.memoryTypeBits & 1u << type) ||
             (memory.memoryTypes[type].propertyFlags & shared) != shared))
@@ -162,37 +162,37 @@ bool copiesAlways = false;
 static constexpr bool copiesAlways = false;
 #endif
 
-bool GpuMemory::create(GpuDevice &of, const Sizes &sizes, uint8_t *arena,
+bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
                        uint64_t arenaSize, Fault &fault) {
-  device = &of;
-  mapped = of.isUnified() && !copiesAlways;
-  ring = (sizes.handedOver + artifact::gpuAlignment - 1) &
-         ~(artifact::gpuAlignment - 1);
-  // With all mapped nothing goes by way of it, but for what GpuWarmUp.h does.
-  uint64_t staging = !mapped           ? ring + ringBytes
-                     : of.isSoftware() ? artifact::gpuAlignment
-                                       : 0;
+  device_ = &device;
+  mapped_ = device.isUnified() && !copiesAlways;
+  ring_ = (sizes.handedOver + artifact::gpuAlignment - 1) &
+          ~(artifact::gpuAlignment - 1);
+  // If all is mapped, nothing is staged but the warm-up of GpuWarmUp.h.
+  uint64_t staging = !mapped_              ? ring_ + ringBytes
+                     : device.isSoftware() ? artifact::gpuAlignment
+                                           : 0;
   if (!allocate(Arena, sizes.arena, fault) ||
       !allocate(Prepared, sizes.prepared, fault) ||
       !allocate(Staging, staging, fault))
     return false;
-  if (mapped)
+  if (mapped_)
     import(arena, arenaSize);
   return true;
 }
 
 void GpuMemory::destroy(GpuBlock &block) {
-  const Vulkan &vk = device->vulkan();
+  const Vulkan &vk = device_->vulkan();
   if (block.buffer)
-    vk.DestroyBuffer(device->device(), block.buffer, nullptr);
+    vk.DestroyBuffer(device_->device(), block.buffer, nullptr);
   if (block.memory)
-    vk.FreeMemory(device->device(), block.memory, nullptr);
+    vk.FreeMemory(device_->device(), block.memory, nullptr);
   block = {};
 }
 
 void GpuMemory::destroy() {
-  for (GpuBlock &block : blocks)
-    if (device)
+  for (GpuBlock &block : blocks_)
+    if (device_)
       destroy(block);
 }
 
@@ -201,7 +201,7 @@ bool GpuMemory::rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
                         VkMappedMemoryRange &range) const {
   if (block.isCoherent || !block.mapped || size == 0)
     return false;
-  uint64_t unit = device->facts().limits.nonCoherentAtomSize;
+  uint64_t unit = device_->facts().limits.nonCoherentAtomSize;
   range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
   range.memory = block.memory;
   range.offset = offset / unit * unit;
@@ -216,7 +216,8 @@ VkResult GpuMemory::flush(const GpuBlock &block, uint64_t offset,
   VkMappedMemoryRange range = {};
   if (!rangeOf(block, offset, size, range))
     return VK_SUCCESS;
-  return device->vulkan().FlushMappedMemoryRanges(device->device(), 1, &range);
+  return device_->vulkan().FlushMappedMemoryRanges(device_->device(), 1,
+                                                   &range);
 }
 
 VkResult GpuMemory::invalidate(const GpuBlock &block, uint64_t offset,
@@ -224,8 +225,8 @@ VkResult GpuMemory::invalidate(const GpuBlock &block, uint64_t offset,
   VkMappedMemoryRange range = {};
   if (!rangeOf(block, offset, size, range))
     return VK_SUCCESS;
-  return device->vulkan().InvalidateMappedMemoryRanges(device->device(), 1,
-                                                       &range);
+  return device_->vulkan().InvalidateMappedMemoryRanges(device_->device(), 1,
+                                                        &range);
 }
 
 } // namespace nnv12::runtime

@@ -1,10 +1,10 @@
 //===- GpuMemory.h - Where a session's bytes lie for a GPU ------*- C++ -*-===//
 //
-// What a plan calls the GPU's arena and prepared memory is a buffer each. Where
-// a device works in the memory that CPUs work in, these are mapped, and the
-// session's own arena is imported, if the device can: nothing of it is copied
-// then. Elsewhere both are the device's own, and what goes there or comes from
-// there goes by way of a third, mapped one.
+// A plan's GPU arena and prepared memory are a buffer each. Where a device
+// works in the CPUs' memory, these are mapped, and the session's own arena is
+// imported, if the device can: nothing of it is copied then. Elsewhere both are
+// the device's own, and a third, mapped buffer stages all bytes that go there
+// or come from there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_GPUMEMORY_H
@@ -37,20 +37,21 @@ public:
   };
 
   /// `arena` is the session's, of whole pages, which stays until destroy().
-  bool create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
-              uint64_t arenaSize, artifact::Fault &fault);
+  [[nodiscard]] bool create(GpuDevice &device, const Sizes &sizes,
+                            uint8_t *arena, uint64_t arenaSize,
+                            artifact::Fault &fault);
   /// Before the device is released. Nothing of it may be in use any more.
   void destroy();
 
-  const GpuBlock &arena() const { return blocks[Arena]; }
-  const GpuBlock &prepared() const { return blocks[Prepared]; }
-  /// What is handed over; behind it, `ringBytes` for what is uploaded.
-  const GpuBlock &staging() const { return blocks[Staging]; }
-  uint64_t ringBegin() const { return ring; }
+  const GpuBlock &arena() const { return blocks_[Arena]; }
+  const GpuBlock &prepared() const { return blocks_[Prepared]; }
+  /// Hand-overs, and behind them `ringBytes` for uploads.
+  const GpuBlock &staging() const { return blocks_[Staging]; }
+  uint64_t ringBegin() const { return ring_; }
   /// The session's arena; without a buffer where it is not imported.
-  const GpuBlock &host() const { return blocks[Host]; }
+  const GpuBlock &host() const { return blocks_[Host]; }
   /// Whether the arena and prepared memory are mapped.
-  bool isMapped() const { return mapped; }
+  bool isMapped() const { return mapped_; }
   bool isImported() const { return host().buffer != nullptr; }
 
   /// After the CPU has written to a mapped block, and before it reads.
@@ -66,18 +67,20 @@ public:
 private:
   enum Place { Arena, Prepared, Staging, Host, numPlaces };
 
-  bool allocate(Place place, uint64_t size, artifact::Fault &fault);
-  bool createBuffer(GpuBlock &block, const void *next, artifact::Fault &fault);
+  [[nodiscard]] bool allocate(Place place, uint64_t size,
+                              artifact::Fault &fault);
+  [[nodiscard]] bool createBuffer(GpuBlock &block, const void *next,
+                                  artifact::Fault &fault);
   uint32_t typeFor(Place place, uint32_t allowed) const;
   void import(uint8_t *arena, uint64_t size);
   void destroy(GpuBlock &block);
   bool rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
                VkMappedMemoryRange &range) const;
 
-  GpuDevice *device = nullptr;
-  GpuBlock blocks[numPlaces] = {};
-  uint64_t ring = 0;
-  bool mapped = false;
+  GpuDevice *device_ = nullptr;
+  GpuBlock blocks_[numPlaces] = {};
+  uint64_t ring_ = 0;
+  bool mapped_ = false;
 };
 
 } // namespace nnv12::runtime

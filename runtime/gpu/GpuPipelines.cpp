@@ -30,7 +30,7 @@ static uint32_t numConstants(const bundle::GpuPipeline *pipeline) {
 /// Vulkan promises little of any device: four storage buffers, say. The
 /// verifier has seen to it that all of these are small numbers.
 Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
-  const VkPhysicalDeviceLimits &limits = device->facts().limits;
+  const VkPhysicalDeviceLimits &limits = device_->facts().limits;
   const bundle::GpuExtent *local = pipeline->local();
   auto count = [](uint64_t features) {
     return static_cast<uint64_t>(__builtin_popcountll(features));
@@ -39,7 +39,7 @@ Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
                         sizes[] = "invocations along an axis of a workgroup";
   Lack lack;
   lack.need("number formats that its kernels use",
-            count(pipeline->features() & device->features()),
+            count(pipeline->features() & device_->features()),
             count(pipeline->features()));
   lack.need(buffers, limits.maxPerStageDescriptorStorageBuffers,
             pipeline->bindings());
@@ -57,54 +57,54 @@ Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
   return lack;
 }
 
-bool GpuPipelines::create(const bundle::Bundle *of, const bundle::Gpu *tables,
-                          const uint8_t *ofFile, GpuDevice &on,
+bool GpuPipelines::create(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
+                          const uint8_t *image, GpuDevice &device,
                           const char *folder, Fault &fault) {
-  bundle = of;
-  image = ofFile;
-  device = &on;
-  gpu = tables;
-  uint32_t count = gpu->pipelines()->size();
-  if (!lacks.allocate(count) || !made.allocate(count))
+  bundle_ = bundle;
+  image_ = image;
+  device_ = &device;
+  gpu_ = gpu;
+  uint32_t count = gpu_->pipelines()->size();
+  if (!lacks_.allocate(count) || !made_.allocate(count))
     return fault.set(Fault::OutOfMemory, "no memory for pipelines");
   for (uint32_t i = 0; i < count; ++i)
-    lacks[i] = findLack(gpu->pipelines()->Get(i));
+    lacks_[i] = findLack(gpu_->pipelines()->Get(i));
   artifact::Hasher hasher;
-  for (const bundle::GpuModule *module : *gpu->modules())
+  for (const bundle::GpuModule *module : *gpu_->modules())
     hasher.update(module->digest()->data(), module->digest()->size());
-  file.open(folder, device->cacheKey(), hasher.finish());
+  file_.open(folder, device_->cacheKey(), hasher.finish());
   makeCache();
   return true;
 }
 
 /// Without one, pipelines are made all the same.
 void GpuPipelines::makeCache() {
-  if (file.isOff())
+  if (file_.isOff())
     return;
   auto info = makeStruct<VkPipelineCacheCreateInfo>(
       VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
-  info.initialDataSize = file.size();
-  info.pInitialData = file.size() ? file.data() : nullptr;
-  const Vulkan &vk = device->vulkan();
+  info.initialDataSize = file_.size();
+  info.pInitialData = file_.size() ? file_.data() : nullptr;
+  const Vulkan &vk = device_->vulkan();
   VkResult result =
-      vk.CreatePipelineCache(device->device(), &info, nullptr, &cache);
-  if (result && file.size()) {
-    file.forget();
+      vk.CreatePipelineCache(device_->device(), &info, nullptr, &cache_);
+  if (result && file_.size()) {
+    file_.forget();
     info.initialDataSize = 0;
     info.pInitialData = nullptr;
-    result = vk.CreatePipelineCache(device->device(), &info, nullptr, &cache);
+    result = vk.CreatePipelineCache(device_->device(), &info, nullptr, &cache_);
   }
   if (result)
-    cache = nullptr;
+    cache_ = nullptr;
   else
-    state.store(file.size() ? NNV12_GPU_CACHE_HIT : NNV12_GPU_CACHE_MISS,
-                std::memory_order_relaxed);
+    state_.store(file_.size() ? NNV12_GPU_CACHE_HIT : NNV12_GPU_CACHE_MISS,
+                 std::memory_order_relaxed);
 }
 
 bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
                               Fault &fault) {
-  const bundle::GpuModule *module = gpu->modules()->Get(pipeline->module_());
-  const bundle::Segment *segment = bundle->segments()->Get(gpu->code());
+  const bundle::GpuModule *module = gpu_->modules()->Get(pipeline->module_());
+  const bundle::Segment *segment = bundle_->segments()->Get(gpu_->code());
   artifact::SpirvInterface facts = {};
   facts.numWords = module->words();
   facts.bindings = pipeline->bindings();
@@ -121,9 +121,9 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
   if (!words.allocate(facts.numWords))
     return fault.set(Fault::OutOfMemory, "no memory for a module");
   facts.words = words.data();
-  memcpy(words.data(), image + segment->offset() + module->offset(),
+  memcpy(words.data(), image_ + segment->offset() + module->offset(),
          facts.numWords * sizeof(uint32_t));
-  if (!artifact::verifyModule(gpu, pipeline->module_(), words.data(), fault))
+  if (!artifact::verifyModule(gpu_, pipeline->module_(), words.data(), fault))
     return false;
   artifact::Array<uint64_t> scratch;
   if (!scratch.allocate(artifact::spirvScratchSize(facts) / sizeof(uint64_t) +
@@ -138,8 +138,8 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = facts.numWords * sizeof(uint32_t);
   info.pCode = words.data();
-  if (check(device->vulkan().CreateShaderModule(device->device(), &info,
-                                                nullptr, &job.module),
+  if (check(device_->vulkan().CreateShaderModule(device_->device(), &info,
+                                                 nullptr, &job.module),
             "vkCreateShaderModule", fault))
     return true;
   job.module = nullptr;
@@ -147,20 +147,20 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
 }
 
 bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
-  const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(index);
+  const bundle::GpuPipeline *pipeline = gpu_->pipelines()->Get(index);
   job = {};
   memcpy(job.key.module.bytes,
-         gpu->modules()->Get(pipeline->module_())->digest()->data(),
+         gpu_->modules()->Get(pipeline->module_())->digest()->data(),
          sizeof job.key.module);
   job.key.bindings = pipeline->bindings();
   job.key.pushWords = pipeline->push_words();
   job.key.numConstants = numConstants(pipeline);
   for (uint32_t i = 0; i < job.key.numConstants; ++i)
     job.key.constants[i] = pipeline->constants()->Get(i);
-  made[index] = device->find(job.key);
-  if (made[index])
+  made_[index] = device_->find(job.key);
+  if (made_[index])
     return true;
-  VkDescriptorSetLayout set = device->setLayout(job.key.bindings, fault);
+  VkDescriptorSetLayout set = device_->setLayout(job.key.bindings, fault);
   if (!set || !makeModule(pipeline, job, fault))
     return false;
   VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0,
@@ -172,21 +172,21 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
   info.pSetLayouts = &set;
   info.pushConstantRangeCount = job.key.pushWords ? 1 : 0;
   info.pPushConstantRanges = &range;
-  if (check(device->vulkan().CreatePipelineLayout(device->device(), &info,
-                                                  nullptr, &job.layout),
+  if (check(device_->vulkan().CreatePipelineLayout(device_->device(), &info,
+                                                   nullptr, &job.layout),
             "vkCreatePipelineLayout", fault))
     return true;
   job.layout = nullptr;
   return false;
 }
 
-/// Frees what did not go to the device.
+/// Frees the objects that the device did not take over.
 void GpuPipelines::finish(Job &job) {
-  const Vulkan &vk = device->vulkan();
+  const Vulkan &vk = device_->vulkan();
   if (job.module)
-    vk.DestroyShaderModule(device->device(), job.module, nullptr);
+    vk.DestroyShaderModule(device_->device(), job.module, nullptr);
   if (job.layout)
-    vk.DestroyPipelineLayout(device->device(), job.layout, nullptr);
+    vk.DestroyPipelineLayout(device_->device(), job.layout, nullptr);
 }
 
 bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
@@ -200,7 +200,7 @@ bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
   uint32_t jobOf[mostAtOnce], wanted = 0;
   for (uint32_t i = 0; i < count; ++i) {
     Job &job = jobs[i];
-    if (made[indices[i]])
+    if (made_[indices[i]])
       continue;
     jobOf[wanted] = i;
     VkComputePipelineCreateInfo &info = infos[wanted++] =
@@ -217,7 +217,7 @@ bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
                        job.key.constants};
       info.stage.pSpecializationInfo = &job.constants;
     }
-    if (device->hasFeedback()) {
+    if (device_->hasFeedback()) {
       job.feedbackInfo.sType =
           VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO_EXT;
       job.feedbackInfo.pPipelineCreationFeedback = &job.feedback;
@@ -228,27 +228,28 @@ bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
   }
   if (wanted == 0)
     return true;
-  const Vulkan &vk = device->vulkan();
-  bool good = check(vk.CreateComputePipelines(device->device(), cache, wanted,
+  const Vulkan &vk = device_->vulkan();
+  bool good = check(vk.CreateComputePipelines(device_->device(), cache_, wanted,
                                               infos, nullptr, pipelines),
                     "vkCreateComputePipelines", fault);
   for (uint32_t i = 0; i < wanted; ++i) {
     Job &job = jobs[jobOf[i]];
     if (good) {
-      const MadePipeline *done = device->add(job.key, pipelines[i], job.layout);
+      const MadePipeline *done =
+          device_->add(job.key, pipelines[i], job.layout);
       good = done || fault.set(Fault::OutOfMemory, "no memory for pipelines");
       if (done) {
-        made[indices[jobOf[i]]] = done;
+        made_[indices[jobOf[i]]] = done;
         job.layout = nullptr;
-        madeCount.fetch_add(1, std::memory_order_relaxed);
+        madeCount_.fetch_add(1, std::memory_order_relaxed);
         if (job.feedback.flags &
             VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT_EXT)
-          cachedCount.fetch_add(1, std::memory_order_relaxed);
+          cachedCount_.fetch_add(1, std::memory_order_relaxed);
         continue;
       }
     }
     if (pipelines[i])
-      vk.DestroyPipeline(device->device(), pipelines[i], nullptr);
+      vk.DestroyPipeline(device_->device(), pipelines[i], nullptr);
   }
   return good;
 }
@@ -272,23 +273,24 @@ bool GpuPipelines::make(const uint32_t *indices, uint32_t count, Fault &fault) {
 }
 
 void GpuPipelines::save() {
-  if (!cache || madeCount.load(std::memory_order_relaxed) == 0)
+  if (!cache_ || madeCount_.load(std::memory_order_relaxed) == 0)
     return;
-  const Vulkan &vk = device->vulkan();
+  const Vulkan &vk = device_->vulkan();
   size_t size = 0;
-  if (vk.GetPipelineCacheData(device->device(), cache, &size, nullptr) ||
+  if (vk.GetPipelineCacheData(device_->device(), cache_, &size, nullptr) ||
       size == 0)
     return;
-  void *room = file.room(size);
-  if (room && !vk.GetPipelineCacheData(device->device(), cache, &size, room) &&
-      file.write(size))
-    state.store(NNV12_GPU_CACHE_WRITTEN, std::memory_order_relaxed);
+  void *room = file_.room(size);
+  if (room &&
+      !vk.GetPipelineCacheData(device_->device(), cache_, &size, room) &&
+      file_.write(size))
+    state_.store(NNV12_GPU_CACHE_WRITTEN, std::memory_order_relaxed);
 }
 
 void GpuPipelines::destroy() {
-  if (cache)
-    device->vulkan().DestroyPipelineCache(device->device(), cache, nullptr);
-  cache = nullptr;
+  if (cache_)
+    device_->vulkan().DestroyPipelineCache(device_->device(), cache_, nullptr);
+  cache_ = nullptr;
 }
 
 } // namespace nnv12::runtime

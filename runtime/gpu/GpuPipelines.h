@@ -1,8 +1,8 @@
 //===- GpuPipelines.h - Pipelines of a bundle on a device -------*- C++ -*-===//
 //
-// What goes to the driver is a copy of a module's words whose digest has been
-// checked, and which artifact/SpirvVerifier.h accepts, whatever happens to the
-// file meanwhile.
+// The driver gets a copy of a module's words. Their digest has been checked,
+// and artifact/SpirvVerifier.h accepts them, so a change of the file meanwhile
+// does no harm.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_GPUPIPELINES_H
@@ -21,31 +21,36 @@ public:
   GpuPipelines(const GpuPipelines &) = delete;
   GpuPipelines &operator=(const GpuPipelines &) = delete;
 
-  /// Looks which pipelines of `gpu`, of the verified bundle whose file is at
-  /// `image`, the device can run, and whether a file has what was made of them
-  /// before (PipelineCacheFile.h has what `folder` is).
-  bool create(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
-              const uint8_t *image, GpuDevice &device, const char *folder,
-              artifact::Fault &fault);
+  /// Looks which pipelines of `gpu` the device can run; `gpu` is of the
+  /// verified bundle whose file is at `image`. Looks, too, whether a file holds
+  /// their compiled code from before (PipelineCacheFile.h explains `folder`).
+  [[nodiscard]] bool create(const bundle::Bundle *bundle,
+                            const bundle::Gpu *gpu, const uint8_t *image,
+                            GpuDevice &device, const char *folder,
+                            artifact::Fault &fault);
   void destroy();
 
-  /// What the device lacks for it, if anything.
-  const Lack &lack(uint32_t index) const { return lacks[index]; }
-  /// Makes those that are not made yet, in one call of the driver. Any thread,
-  /// but no two the same ones.
-  bool make(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
-  /// One that has been made.
-  const MadePipeline &operator[](uint32_t index) const { return *made[index]; }
-  /// After the last one: writes the file, if that is worth it.
+  /// The device's lack for pipeline `index`, if there is any.
+  const Lack &lack(uint32_t index) const { return lacks_[index]; }
+  /// Makes the pipelines that are not made yet, in one call of the driver. Any
+  /// thread, but no two threads the same pipeline.
+  [[nodiscard]] bool make(const uint32_t *indices, uint32_t count,
+                          artifact::Fault &fault);
+  /// A pipeline that has been made.
+  const MadePipeline &operator[](uint32_t index) const { return *made_[index]; }
+  /// Writes the file after the last pipeline, if it is worth one.
   void save();
 
-  uint32_t numMade() const { return madeCount.load(std::memory_order_relaxed); }
-  /// Of these, those that the driver took from the file. It need not say.
+  uint32_t numMade() const {
+    return madeCount_.load(std::memory_order_relaxed);
+  }
+  /// How many of the made pipelines the driver took from the file. It need not
+  /// say.
   uint32_t numCached() const {
-    return cachedCount.load(std::memory_order_relaxed);
+    return cachedCount_.load(std::memory_order_relaxed);
   }
   nnv12_gpu_cache cacheState() const {
-    return state.load(std::memory_order_relaxed);
+    return state_.load(std::memory_order_relaxed);
   }
   bool isCached() const { return cacheState() == NNV12_GPU_CACHE_HIT; }
 
@@ -53,24 +58,24 @@ private:
   struct Job;
 
   Lack findLack(const bundle::GpuPipeline *pipeline) const;
-  bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
-  bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
-                  artifact::Fault &fault);
+  [[nodiscard]] bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
+  [[nodiscard]] bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
+                                artifact::Fault &fault);
   void finish(Job &job);
-  bool makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
-                artifact::Fault &fault);
+  [[nodiscard]] bool makeSome(Job *jobs, const uint32_t *indices,
+                              uint32_t count, artifact::Fault &fault);
   void makeCache();
 
-  const bundle::Bundle *bundle = nullptr;
-  const bundle::Gpu *gpu = nullptr;
-  const uint8_t *image = nullptr;
-  GpuDevice *device = nullptr;
-  artifact::Array<Lack> lacks;
-  artifact::Array<const MadePipeline *> made;
-  PipelineCacheFile file;
-  VkPipelineCache cache = nullptr;
-  std::atomic<uint32_t> madeCount{0}, cachedCount{0};
-  std::atomic<nnv12_gpu_cache> state{NNV12_GPU_CACHE_OFF};
+  const bundle::Bundle *bundle_ = nullptr;
+  const bundle::Gpu *gpu_ = nullptr;
+  const uint8_t *image_ = nullptr;
+  GpuDevice *device_ = nullptr;
+  artifact::Array<Lack> lacks_;
+  artifact::Array<const MadePipeline *> made_;
+  PipelineCacheFile file_;
+  VkPipelineCache cache_ = nullptr;
+  std::atomic<uint32_t> madeCount_{0}, cachedCount_{0};
+  std::atomic<nnv12_gpu_cache> state_{NNV12_GPU_CACHE_OFF};
 };
 
 } // namespace nnv12::runtime

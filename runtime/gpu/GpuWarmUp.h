@@ -21,23 +21,25 @@ public:
   GpuWarmUp &operator=(const GpuWarmUp &) = delete;
 
   /// For the pipelines of a verified bundle. All of the others must stay.
-  bool create(const bundle::Gpu *gpu, GpuDevice &device,
-              const GpuMemory &memory, const GpuPipelines &pipelines,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const bundle::Gpu *gpu, GpuDevice &device,
+                            const GpuMemory &memory,
+                            const GpuPipelines &pipelines,
+                            artifact::Fault &fault);
   void destroy();
 
   /// Returns when these pipelines, which are made, are compiled. Any thread;
   /// they take turns. Each pipeline once.
-  bool run(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
-  bool isHung() const { return commands.isHung(); }
+  [[nodiscard]] bool run(const uint32_t *indices, uint32_t count,
+                         artifact::Fault &fault);
+  bool isHung() const { return commands_.isHung(); }
 
 private:
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  const GpuPipelines *pipelines = nullptr;
-  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-  GpuCommands commands;
-  VkDescriptorPool descriptors = nullptr;
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  const GpuPipelines *pipelines_ = nullptr;
+  pthread_mutex_t turn_ = PTHREAD_MUTEX_INITIALIZER;
+  GpuCommands commands_;
+  VkDescriptorPool descriptors_ = nullptr;
 };
 
 } // namespace nnv12::runtime

@@ -11,15 +11,15 @@ namespace nnv12::runtime {
 /// over work.
 class Lock {
 public:
-  explicit Lock(pthread_mutex_t &mutex) : mutex(mutex) {
+  explicit Lock(pthread_mutex_t &mutex) : mutex_(mutex) {
     pthread_mutex_lock(&mutex);
   }
-  ~Lock() { pthread_mutex_unlock(&mutex); }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
   Lock(const Lock &) = delete;
   Lock &operator=(const Lock &) = delete;
 
 private:
-  pthread_mutex_t &mutex;
+  pthread_mutex_t &mutex_;
 };
 
 } // namespace nnv12::runtime

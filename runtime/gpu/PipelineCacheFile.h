@@ -1,11 +1,11 @@
-//===- PipelineCacheFile.h - What a driver made, for next time --*- C++ -*-===//
+//===- PipelineCacheFile.h - Keeps a driver's compiled code -----*- C++ -*-===//
 //
-// A file beside none of ours, in a folder of the user's: what the driver has
-// compiled for one bundle on one device. Drivers trust what they are given
-// there, and may crash on what is damaged, so all that could be wrong makes it
-// as if there were no file: another driver, device or version, another owner,
-// a file that others can write, a link, a digest that does not match. No
-// failure is an error: pipelines are made anew then.
+// This file keeps the code that the driver has compiled for one bundle on one
+// device. It lies in a folder of the user's, apart from bundles. Drivers trust
+// the bytes that they are given there, and may crash on damaged ones. So a file
+// counts as missing if anything could be wrong: another driver, device or
+// version, another owner, a file that others can write, a link, a digest that
+// does not match. No failure is an error: pipelines are made anew then.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_PIPELINECACHEFILE_H
@@ -13,30 +13,31 @@
 
 #include "artifact/Array.h"
 #include "artifact/Digest.h"
-#include "runtime/gpu/CacheFolder.h"
+#include "runtime/gpu/CachePath.h"
 
 namespace nnv12::runtime {
 
 class PipelineCacheFile {
 public:
-  /// In `folder`, as CachePath::begin has it; empty: nothing is read or
-  /// written. `modules` names what pipelines are made of.
+  /// Reads the file in `folder`, as CachePath::begin takes it; empty: nothing
+  /// is read or written. `modules` names the pipelines' modules.
   void open(const char *folder, const CacheKey &device,
             const artifact::Digest &modules);
 
-  /// Of what was found, for vkCreatePipelineCache; size 0: nothing was.
-  const void *data() const { return bytes.data() + sizeof(Header); }
+  /// The bytes that were found, for vkCreatePipelineCache; size 0: there were
+  /// none.
+  const void *data() const { return bytes_.data() + sizeof(Header); }
   size_t size() const {
-    return bytes.size() ? bytes.size() - sizeof(Header) : 0;
+    return bytes_.size() ? bytes_.size() - sizeof(Header) : 0;
   }
-  /// Forgets what was found.
+  /// Forgets the bytes that were found.
   void forget();
-  bool isOff() const { return !*path.text; }
+  bool isOff() const { return !*path_.text; }
 
-  /// Room for `size` bytes that the driver has to say; null without memory.
+  /// Room for `size` bytes of the driver; null without memory.
   void *room(size_t size);
-  /// Writes the first `size` bytes of what was put there, so that others find
-  /// the file whole or not at all. Whether that worked.
+  /// Writes the first `size` bytes of that room, so that others find the file
+  /// whole or not at all. Whether that worked.
   bool write(size_t size);
 
   static constexpr size_t mostBytes = 16 << 20;
@@ -46,7 +47,7 @@ private:
     char magic[8];
     artifact::Digest digest; ///< of all that follows
     uint32_t version, pointerBytes;
-    uint64_t size; ///< of what follows the header
+    uint64_t size; ///< of the bytes behind the header
     artifact::Digest modules;
     CacheKey device;
   };
@@ -54,10 +55,10 @@ private:
   bool read();
   bool isGood() const;
 
-  Header expected = {}; ///< but for digest and size
-  CachePath path;
-  artifact::Array<uint8_t> bytes; ///< header and blob, as they were read
-  artifact::Array<uint8_t> next;  ///< to be written
+  Header expected_ = {}; ///< but for digest and size
+  CachePath path_;
+  artifact::Array<uint8_t> bytes_; ///< header and blob, as they were read
+  artifact::Array<uint8_t> next_;  ///< to be written
 };
 
 } // namespace nnv12::runtime

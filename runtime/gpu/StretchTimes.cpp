@@ -1,78 +1,81 @@
-//===- StretchTimes.cpp - When a GPU computed what of a run ---------------===//
+//===- StretchTimes.cpp - When a GPU computed in a run --------------------===//
 #include "runtime/gpu/StretchTimes.h"
 
 #include <algorithm>
 
 namespace nnv12::runtime {
 
-void StretchTimes::create(GpuDevice &on, uint32_t stretches,
-                          uint32_t mostDispatches, Recorder &to) {
-  device = &on;
-  recorder = &to;
-  if (!to.mayRecord(RecordLevel::Operation) || device->timestampBits() == 0)
+void StretchTimes::create(GpuDevice &device, uint32_t stretches,
+                          uint32_t mostDispatches, Recorder &recorder) {
+  device_ = &device;
+  recorder_ = &recorder;
+  if (!recorder.mayRecord(RecordLevel::Operation) ||
+      device_->timestampBits() == 0)
     return;
   auto info = makeStruct<VkQueryPoolCreateInfo>(
       VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = mostDispatches + 1;
-  if (!stamps.allocate(info.queryCount) || !least.allocate(stretches) ||
-      device->vulkan().CreateQueryPool(device->device(), &info, nullptr,
-                                       &pool)) {
-    pool = nullptr;
+  if (!stamps_.allocate(info.queryCount) || !least_.allocate(stretches) ||
+      device_->vulkan().CreateQueryPool(device_->device(), &info, nullptr,
+                                        &pool_)) {
+    pool_ = nullptr;
     return;
   }
-  clock = DeviceClock(device->timestampBits());
+  clock_ = DeviceClock(device_->timestampBits());
 }
 
 void StretchTimes::destroy() {
-  if (pool)
-    device->vulkan().DestroyQueryPool(device->device(), pool, nullptr);
+  if (pool_)
+    device_->vulkan().DestroyQueryPool(device_->device(), pool_, nullptr);
 }
 
 void StretchTimes::begin(VkCommandBuffer commands, uint32_t dispatches) const {
-  const Vulkan &vk = device->vulkan();
-  vk.CmdResetQueryPool(commands, pool, 0, dispatches + 1);
-  vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+  const Vulkan &vk = device_->vulkan();
+  vk.CmdResetQueryPool(commands, pool_, 0, dispatches + 1);
+  vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool_, 0);
 }
 
 void StretchTimes::stamp(VkCommandBuffer commands, uint32_t dispatch) const {
-  device->vulkan().CmdWriteTimestamp(
-      commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, dispatch + 1);
+  device_->vulkan().CmdWriteTimestamp(
+      commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool_, dispatch + 1);
 }
 
 bool StretchTimes::readStamps(uint32_t count) {
-  return device->vulkan().GetQueryPoolResults(
-             device->device(), pool, 0, count, count * sizeof(uint64_t),
-             stamps.data(), sizeof(uint64_t),
+  return device_->vulkan().GetQueryPoolResults(
+             device_->device(), pool_, 0, count, count * sizeof(uint64_t),
+             stamps_.data(), sizeof(uint64_t),
              VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
 }
 
-/// Of the stretch's dispatches, whose time stamps have been read.
+/// Writes records of the stretch's dispatches, whose time stamps have been
+/// read.
 void StretchTimes::writeKernels(const bundle::Stretch *stretch, uint64_t before,
                                 uint64_t after) {
   uint32_t dispatches = stretch->dispatches()->size();
-  clock.observe(before, stamps[0], stamps[dispatches], after);
+  clock_.observe(before, stamps_[0], stamps_[dispatches], after);
   // A clock that is off by a moment must not have kernels stand outside.
-  uint64_t start = std::clamp(clock.hostTicks(stamps[0]), before, after);
+  uint64_t start = std::clamp(clock_.hostTicks(stamps_[0]), before, after);
   for (uint32_t i = 0; i < dispatches; ++i) {
-    uint64_t end = std::clamp(clock.hostTicks(stamps[i + 1]), start, after);
+    uint64_t end = std::clamp(clock_.hostTicks(stamps_[i + 1]), start, after);
     Record kernel = {};
     kernel.start = start;
     kernel.ticks = end - start;
     kernel.index = stretch->dispatches()->Get(i)->operation();
     kernel.kind = RecordKind::GpuKernel;
-    recorder->write(kernel);
+    recorder_->write(kernel);
     start = end;
   }
 }
 
-/// The first one does, and then one does not: what they cost is known by it.
+/// The first run stamps and the second does not, which shows the cost of
+/// stamps.
 bool StretchTimes::areStamped(uint32_t stretch) const {
   if (!isOn())
     return false;
-  const uint64_t *ticks = least[stretch].ticks;
-  return recorder->stampsAll() || ticks[1] == 0 ||
-         (ticks[0] != 0 && recorder->mayStamp(spent));
+  const uint64_t *ticks = least_[stretch].ticks;
+  return recorder_->stampsAll() || ticks[1] == 0 ||
+         (ticks[0] != 0 && recorder_->mayStamp(spent_));
 }
 
 void StretchTimes::write(uint32_t index, const bundle::Stretch *stretch,
@@ -80,11 +83,11 @@ void StretchTimes::write(uint32_t index, const bundle::Stretch *stretch,
   if (isStamped && readStamps(stretch->dispatches()->size() + 1))
     writeKernels(stretch, before, after);
   if (isOn()) {
-    uint64_t *ticks = least[index].ticks, &own = ticks[isStamped];
+    uint64_t *ticks = least_[index].ticks, &own = ticks[isStamped];
     own = std::min(own - 1, after - before - 1) + 1;
     if (isStamped)
-      spent += recorder->ticks() - after +
-               (ticks[0] && ticks[1] > ticks[0] ? ticks[1] - ticks[0] : 0);
+      spent_ += recorder_->ticks() - after +
+                (ticks[0] && ticks[1] > ticks[0] ? ticks[1] - ticks[0] : 0);
   }
   Record submit = {};
   submit.start = before;
@@ -92,7 +95,7 @@ void StretchTimes::write(uint32_t index, const bundle::Stretch *stretch,
   submit.index = stretch->first();
   submit.count = static_cast<uint16_t>(std::min(stretch->count(), 65535u));
   submit.kind = RecordKind::GpuSubmit;
-  recorder->write(submit);
+  recorder_->write(submit);
 }
 
 } // namespace nnv12::runtime

@@ -1,4 +1,4 @@
-//===- Stretches.cpp - What the GPU computes in a run ---------------------===//
+//===- Stretches.cpp - The GPU's part of a run ----------------------------===//
 #include "runtime/gpu/Stretches.h"
 
 #include "runtime/gpu/Barrier.h"
@@ -32,90 +32,90 @@ uint64_t Stretches::handedOver(const bundle::ProgramGpu *gpu) {
 // Recording
 //===----------------------------------------------------------------------===//
 
-bool Stretches::create(const bundle::ProgramGpu *of, uint8_t *hostArena,
-                       GpuDevice &on, const GpuMemory &places,
-                       const GpuPipelines &made, Recorder &recorder,
+bool Stretches::create(const bundle::ProgramGpu *gpu, uint8_t *arena,
+                       GpuDevice &device, const GpuMemory &memory,
+                       const GpuPipelines &pipelines, Recorder &recorder,
                        Fault &fault) {
-  gpu = of;
-  arena = hostArena;
-  device = &on;
-  memory = &places;
-  pipelines = &made;
+  gpu_ = gpu;
+  arena_ = arena;
+  device_ = &device;
+  memory_ = &memory;
+  pipelines_ = &pipelines;
   uint32_t sets = 0, bindings = 0, mostDispatches = 0;
-  for (const bundle::Stretch *stretch : *gpu->stretches()) {
+  for (const bundle::Stretch *stretch : *gpu_->stretches()) {
     mostDispatches = std::max(mostDispatches, stretch->dispatches()->size());
     for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
       ++sets;
       bindings += dispatch->operands()->size();
     }
   }
-  times.create(*device, gpu->stretches()->size(), mostDispatches, recorder);
+  times_.create(*device_, gpu_->stretches()->size(), mostDispatches, recorder);
   // Commands with time stamps have sets of their own.
-  if (times.isOn()) {
+  if (times_.isOn()) {
     sets *= 2;
     bindings *= 2;
   }
-  if (!commands.allocate(gpu->stretches()->size()) ||
-      !stamped.allocate(gpu->stretches()->size()))
+  if (!commands_.allocate(gpu_->stretches()->size()) ||
+      !stamped_.allocate(gpu_->stretches()->size()))
     return fault.set(Fault::OutOfMemory, "no memory for stretches");
-  descriptors = createDescriptorPool(sets, bindings, *device, fault);
-  if (!descriptors)
+  descriptors_ = createDescriptorPool(sets, bindings, *device_, fault);
+  if (!descriptors_)
     return false;
-  const Vulkan &vk = device->vulkan();
-  VkDevice handle = device->device();
+  const Vulkan &vk = device_->vulkan();
+  VkDevice handle = device_->device();
   auto commandInfo = makeStruct<VkCommandPoolCreateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-  commandInfo.queueFamilyIndex = device->family();
-  if (!check(vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool),
+  commandInfo.queueFamilyIndex = device_->family();
+  if (!check(vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool_),
              "vkCreateCommandPool", fault)) {
-    pool = nullptr;
+    pool_ = nullptr;
     return false;
   }
-  if (device->hasTimeline()) {
+  if (device_->hasTimeline()) {
     auto kind = makeStruct<VkSemaphoreTypeCreateInfoKHR>(
         VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO_KHR);
     kind.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE_KHR;
     auto info = makeStruct<VkSemaphoreCreateInfo>(
         VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
     info.pNext = &kind;
-    if (check(vk.CreateSemaphore(handle, &info, nullptr, &timeline),
+    if (check(vk.CreateSemaphore(handle, &info, nullptr, &timeline_),
               "vkCreateSemaphore", fault))
       return true;
-    timeline = nullptr;
+    timeline_ = nullptr;
     return false;
   }
   auto info =
       makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-  if (check(vk.CreateFence(handle, &info, nullptr, &fence), "vkCreateFence",
+  if (check(vk.CreateFence(handle, &info, nullptr, &fence_), "vkCreateFence",
             fault))
     return true;
-  fence = nullptr;
+  fence_ = nullptr;
   return false;
 }
 
 void Stretches::destroy() {
-  if (!device)
+  if (!device_)
     return;
-  const Vulkan &vk = device->vulkan();
-  VkDevice handle = device->device();
-  times.destroy();
-  if (descriptors)
-    vk.DestroyDescriptorPool(handle, descriptors, nullptr);
-  if (pool)
-    vk.DestroyCommandPool(handle, pool, nullptr);
-  if (timeline)
-    vk.DestroySemaphore(handle, timeline, nullptr);
-  if (fence)
-    vk.DestroyFence(handle, fence, nullptr);
+  const Vulkan &vk = device_->vulkan();
+  VkDevice handle = device_->device();
+  times_.destroy();
+  if (descriptors_)
+    vk.DestroyDescriptorPool(handle, descriptors_, nullptr);
+  if (pool_)
+    vk.DestroyCommandPool(handle, pool_, nullptr);
+  if (timeline_)
+    vk.DestroySemaphore(handle, timeline_, nullptr);
+  if (fence_)
+    vk.DestroyFence(handle, fence_, nullptr);
 }
 
 Lack Stretches::lack(uint32_t index) const {
-  const VkPhysicalDeviceLimits &limits = device->facts().limits;
+  const VkPhysicalDeviceLimits &limits = device_->facts().limits;
   for (const bundle::Dispatch *dispatch :
-       *gpu->stretches()->Get(index)->dispatches()) {
+       *gpu_->stretches()->Get(index)->dispatches()) {
     static constexpr char axis[] = "workgroups along an axis of a dispatch";
     const bundle::GpuExtent *groups = dispatch->groups();
-    Lack lack = pipelines->lack(dispatch->pipeline());
+    Lack lack = pipelines_->lack(dispatch->pipeline());
     lack.need(axis, limits.maxComputeWorkGroupCount[0], groups->x());
     lack.need(axis, limits.maxComputeWorkGroupCount[1], groups->y());
     lack.need(axis, limits.maxComputeWorkGroupCount[2], groups->z());
@@ -130,20 +130,21 @@ Lack Stretches::lack(uint32_t index) const {
 
 /// Whether the GPU works where the CPU's bytes of the boundary lie.
 bool Stretches::isShared(const bundle::Boundary *boundary) const {
-  return memory->isImported() &&
+  return memory_->isImported() &&
          boundary->host()->space() == bundle::Space_Memory;
 }
 
 VkDescriptorBufferInfo
 Stretches::placeOf(const bundle::GpuOperand *operand) const {
   uint64_t offset = operand->offset();
-  const GpuBlock *block = &memory->arena();
+  const GpuBlock *block = &memory_->arena();
   if (operand->space() == bundle::GpuSpace_Prepared) {
-    block = &memory->prepared();
+    block = &memory_->prepared();
   } else if (operand->space() == bundle::GpuSpace_Boundary) {
-    const bundle::Boundary *boundary = gpu->boundaries()->Get(operand->index());
+    const bundle::Boundary *boundary =
+        gpu_->boundaries()->Get(operand->index());
     if (isShared(boundary)) {
-      block = &memory->host();
+      block = &memory_->host();
       offset += boundary->host()->offset();
     } else {
       offset += boundary->device();
@@ -153,46 +154,47 @@ Stretches::placeOf(const bundle::GpuOperand *operand) const {
 }
 
 /// One set, and the dispatch with it.
-bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer to,
+bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer commands,
                      Fault &fault) {
   VkDescriptorBufferInfo places[artifact::maxBindings];
   for (uint32_t i = 0; i < dispatch->operands()->size(); ++i)
     places[i] = placeOf(dispatch->operands()->Get(i));
   const bundle::GpuExtent *groups = dispatch->groups();
-  return recordDispatch({&(*pipelines)[dispatch->pipeline()],
+  return recordDispatch({&(*pipelines_)[dispatch->pipeline()],
                          places,
                          dispatch->push() ? dispatch->push()->data() : nullptr,
                          {groups->x(), groups->y(), groups->z()}},
-                        *device, descriptors, to, fault);
+                        *device_, descriptors_, commands, fault);
 }
 
-/// Between the staging memory, where they lie one behind another, first what
-/// goes in, and the arena of a device that CPUs do not see.
+/// Copies rows between the staging memory and the arena of a device that CPUs
+/// do not see. In the staging memory they lie one behind another, rows that go
+/// in first.
 void Stretches::copyRows(const bundle::Stretch *stretch, bool isIn,
-                         VkCommandBuffer to) const {
+                         VkCommandBuffer commands) const {
   uint64_t offset = isIn ? 0 : sumOf(stretch->in());
   for (const bundle::Rows *rows : *(isIn ? stretch->in() : stretch->out())) {
     uint64_t place =
-        gpu->boundaries()->Get(rows->boundary())->device() + rows->offset();
+        gpu_->boundaries()->Get(rows->boundary())->device() + rows->offset();
     VkBufferCopy copy = {isIn ? offset : place, isIn ? place : offset,
                          rows->bytes()};
-    VkBuffer own = memory->arena().buffer, staging = memory->staging().buffer;
+    VkBuffer own = memory_->arena().buffer, staging = memory_->staging().buffer;
     if (rows->bytes())
-      device->vulkan().CmdCopyBuffer(to, isIn ? staging : own,
-                                     isIn ? own : staging, 1, &copy);
+      device_->vulkan().CmdCopyBuffer(commands, isIn ? staging : own,
+                                      isIn ? own : staging, 1, &copy);
     offset += rows->bytes();
   }
 }
 
 bool Stretches::record(uint32_t index, Fault &fault) {
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
   // Both pools are for one thread at a time.
-  Lock lock(recording);
-  if (times.isOn() &&
-      !(stamped[index] = recordCommands(stretch, /*isStamped=*/true, fault)))
+  Lock lock(recording_);
+  if (times_.isOn() &&
+      !(stamped_[index] = recordCommands(stretch, /*isStamped=*/true, fault)))
     return false;
-  commands[index] = recordCommands(stretch, /*isStamped=*/false, fault);
-  return commands[index] != nullptr;
+  commands_[index] = recordCommands(stretch, /*isStamped=*/false, fault);
+  return commands_[index] != nullptr;
 }
 
 /// Null where the driver refuses.
@@ -204,53 +206,54 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
                                  VK_ACCESS_HOST_WRITE_BIT;
   constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                  transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
-  const Vulkan &vk = device->vulkan();
+  const Vulkan &vk = device_->vulkan();
   auto info = makeStruct<VkCommandBufferAllocateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
-  info.commandPool = pool;
+  info.commandPool = pool_;
   info.commandBufferCount = 1;
-  VkCommandBuffer to;
+  VkCommandBuffer commands;
   auto begin = makeStruct<VkCommandBufferBeginInfo>(
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
-  if (!check(vk.AllocateCommandBuffers(device->device(), &info, &to),
+  if (!check(vk.AllocateCommandBuffers(device_->device(), &info, &commands),
              "vkAllocateCommandBuffers", fault) ||
-      !check(vk.BeginCommandBuffer(to, &begin), "vkBeginCommandBuffer", fault))
+      !check(vk.BeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer",
+             fault))
     return nullptr;
-  bool copies = !memory->isMapped();
+  bool copies = !memory_->isMapped();
   if (copies) {
-    copyRows(stretch, true, to);
+    copyRows(stretch, true, commands);
     recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader}, vk,
-                  to);
+                  commands);
   }
   uint32_t dispatches = stretch->dispatches()->size();
   if (isStamped)
-    times.begin(to, dispatches);
+    times_.begin(commands, dispatches);
   for (uint32_t i = 0; i < dispatches; ++i) {
     const bundle::Dispatch *dispatch = stretch->dispatches()->Get(i);
     if (i && dispatch->barrier())
       recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader}, vk,
-                    to);
-    if (!bind(dispatch, to, fault))
+                    commands);
+    if (!bind(dispatch, commands, fault))
       return nullptr;
     if (isStamped)
-      times.stamp(to, i);
+      times_.stamp(commands, i);
   }
   if (copies) {
     recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
                    VK_ACCESS_TRANSFER_READ_BIT},
-                  vk, to);
-    copyRows(stretch, false, to);
+                  vk, commands);
+    copyRows(stretch, false, commands);
     recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT,
                    VK_PIPELINE_STAGE_HOST_BIT, host},
-                  vk, to);
+                  vk, commands);
   } else {
     recordBarrier(
         {compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, host},
-        vk, to);
+        vk, commands);
   }
-  if (!check(vk.EndCommandBuffer(to), "vkEndCommandBuffer", fault))
+  if (!check(vk.EndCommandBuffer(commands), "vkEndCommandBuffer", fault))
     return nullptr;
-  return to;
+  return commands;
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,7 +263,7 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
 uint8_t *Stretches::hostOf(const bundle::Boundary *boundary,
                            const CallersBuffers &buffers) const {
   const bundle::Operand *host = boundary->host();
-  uint8_t *base = arena;
+  uint8_t *base = arena_;
   if (host->space() == bundle::Space_Input)
     base = static_cast<uint8_t *>(
         const_cast<void *>(elementOf(buffers.inputs, host->index()).data));
@@ -270,16 +273,17 @@ uint8_t *Stretches::hostOf(const bundle::Boundary *boundary,
   return base + host->offset();
 }
 
-/// Copies what the GPU does not see, or what the CPU does not.
+/// Copies the rows that the GPU does not see, or that the CPU does not.
 VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
                              const CallersBuffers &buffers) const {
   const GpuBlock &block =
-      memory->isMapped() ? memory->arena() : memory->staging();
+      memory_->isMapped() ? memory_->arena() : memory_->staging();
   uint64_t staged = isIn ? 0 : sumOf(stretch->in());
   for (const bundle::Rows *rows : *(isIn ? stretch->in() : stretch->out())) {
-    const bundle::Boundary *boundary = gpu->boundaries()->Get(rows->boundary());
+    const bundle::Boundary *boundary =
+        gpu_->boundaries()->Get(rows->boundary());
     uint64_t place =
-        memory->isMapped() ? boundary->device() + rows->offset() : staged;
+        memory_->isMapped() ? boundary->device() + rows->offset() : staged;
     staged += rows->bytes();
     if (rows->bytes() == 0 || isShared(boundary))
       continue;
@@ -287,9 +291,9 @@ VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
     VkResult result = VK_SUCCESS;
     if (isIn) {
       memcpy(block.mapped + place, host, rows->bytes());
-      result = memory->flush(block, place, rows->bytes());
+      result = memory_->flush(block, place, rows->bytes());
     } else {
-      result = memory->invalidate(block, place, rows->bytes());
+      result = memory_->invalidate(block, place, rows->bytes());
       if (!result)
         memcpy(host, block.mapped + place, rows->bytes());
     }
@@ -299,62 +303,64 @@ VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
   return VK_SUCCESS;
 }
 
-VkResult Stretches::submit(VkCommandBuffer of) {
+VkResult Stretches::submit(VkCommandBuffer commands) {
   auto info = makeStruct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
-  info.pCommandBuffers = &of;
+  info.pCommandBuffers = &commands;
   auto values = makeStruct<VkTimelineSemaphoreSubmitInfoKHR>(
       VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
-  uint64_t value = submitted + 1;
-  if (timeline) {
+  uint64_t value = submitted_ + 1;
+  if (timeline_) {
     values.signalSemaphoreValueCount = 1;
     values.pSignalSemaphoreValues = &value;
     info.pNext = &values;
     info.signalSemaphoreCount = 1;
-    info.pSignalSemaphores = &timeline;
-  } else if (submitted) {
-    VkResult result = device->vulkan().ResetFences(device->device(), 1, &fence);
+    info.pSignalSemaphores = &timeline_;
+  } else if (submitted_) {
+    VkResult result =
+        device_->vulkan().ResetFences(device_->device(), 1, &fence_);
     if (result)
       return result;
   }
-  submitted = value;
-  return device->submit(info, fence);
+  submitted_ = value;
+  return device_->submit(info, fence_);
 }
 
 VkResult Stretches::sleep(uint64_t nanoseconds) const {
-  const Vulkan &vk = device->vulkan();
-  if (!timeline)
-    return vk.WaitForFences(device->device(), 1, &fence, VK_TRUE, nanoseconds);
+  const Vulkan &vk = device_->vulkan();
+  if (!timeline_)
+    return vk.WaitForFences(device_->device(), 1, &fence_, VK_TRUE,
+                            nanoseconds);
   auto info = makeStruct<VkSemaphoreWaitInfoKHR>(
       VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO_KHR);
   info.semaphoreCount = 1;
-  info.pSemaphores = &timeline;
-  info.pValues = &submitted;
-  return vk.WaitSemaphoresKHR(device->device(), &info, nanoseconds);
+  info.pSemaphores = &timeline_;
+  info.pValues = &submitted_;
+  return vk.WaitSemaphoresKHR(device_->device(), &info, nanoseconds);
 }
 
 /// Nanoseconds that a stretch may take less than predicted and be seen to be
 /// finished at once. Longer ones gain too little by it for a CPU that spins.
 static constexpr uint64_t mostMargin = 500000;
 
-/// The thread sleeps for most of what is predicted and then asks the GPU for a
-/// while: being woken up by it costs 50 us and more. A device that is the CPU's
-/// own threads needs the CPU.
+/// The thread sleeps for most of the predicted time and then polls the GPU for
+/// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
+/// on CPU threads needs the CPU.
 VkResult Stretches::wait(uint64_t predicted) const {
-  uint64_t patience = gpuPatience(*device, predicted);
-  if (device->isSoftware())
+  uint64_t patience = gpuPatience(*device_, predicted);
+  if (device_->isSoftware())
     return sleep(patience);
-  const Vulkan &vk = device->vulkan();
-  VkDevice handle = device->device();
+  const Vulkan &vk = device_->vulkan();
+  VkDevice handle = device_->device();
   VkResult result = VK_NOT_READY;
   auto isDone = [&] {
-    if (timeline) {
+    if (timeline_) {
       uint64_t value = 0;
-      result = vk.GetSemaphoreCounterValueKHR(handle, timeline, &value);
-      if (!result && value < submitted)
+      result = vk.GetSemaphoreCounterValueKHR(handle, timeline_, &value);
+      if (!result && value < submitted_)
         result = VK_NOT_READY;
     } else {
-      result = vk.GetFenceStatus(handle, fence);
+      result = vk.GetFenceStatus(handle, fence_);
     }
     return result != VK_NOT_READY;
   };
@@ -369,39 +375,39 @@ VkResult Stretches::wait(uint64_t predicted) const {
 
 Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
                                  Fault &fault) {
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
   const char *what = "handing over to the GPU";
   VkResult result = handOver(stretch, /*isIn=*/true, buffers);
-  bool isRecorded = times.areRecorded(),
-       isStamped = isRecorded && times.areStamped(index);
-  uint64_t before = isRecorded ? times.ticks() : 0, after = 0;
+  bool isRecorded = times_.areRecorded(),
+       isStamped = isRecorded && times_.areStamped(index);
+  uint64_t before = isRecorded ? times_.ticks() : 0, after = 0;
   if (!result) {
     what = "vkQueueSubmit";
-    result = submit((isStamped ? stamped : commands)[index]);
+    result = submit((isStamped ? stamped_ : commands_)[index]);
   }
   if (!result) {
     what = "waiting for the GPU";
     result = wait(stretch->predicted());
-    after = isRecorded ? times.ticks() : 0;
-    // What was submitted may go on. If the driver cannot wait for it, maybe it
-    // can for all; after a loss nothing goes on.
+    after = isRecorded ? times_.ticks() : 0;
+    // The submitted work may go on. If the driver cannot wait for it, maybe it
+    // can wait for all work; after a loss nothing goes on.
     if (result < 0 && result != VK_ERROR_DEVICE_LOST)
-      result = device->waitIdle();
+      result = device_->waitIdle();
     if (result && result != VK_ERROR_DEVICE_LOST) {
-      check(result, what, fault);
-      device->lose(fault.text);
+      (void)check(result, what, fault);
+      device_->lose(fault.text);
       return Result::Hung;
     }
   }
   if (!result && isRecorded)
-    times.write(index, stretch, isStamped, before, after);
+    times_.write(index, stretch, isStamped, before, after);
   if (!result) {
     what = "taking over from the GPU";
     result = handOver(stretch, /*isIn=*/false, buffers);
   }
   if (check(result, what, fault))
     return Result::Done;
-  device->lose(fault.text);
+  device_->lose(fault.text);
   return Result::Failed;
 }
 

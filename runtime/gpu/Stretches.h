@@ -1,8 +1,8 @@
-//===- Stretches.h - What the GPU computes in a run -------------*- C++ -*-===//
+//===- Stretches.h - The GPU's part of a run --------------------*- C++ -*-===//
 //
-// The commands of a stretch are recorded once. Each time it is taken, what the
-// CPU hands over is copied where the GPU does not see it anyway, the commands
-// are submitted, and the calling thread waits for them.
+// The commands of a stretch are recorded once. Each time it is taken, the CPU's
+// tensors are copied where the GPU does not see them anyway, the commands are
+// submitted, and the calling thread waits for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_STRETCHES_H
@@ -27,20 +27,21 @@ public:
 
   /// For a verified overlay of a program whose arena lies at `arena`. All of
   /// the others must stay until destroy().
-  bool create(const bundle::ProgramGpu *gpu, uint8_t *arena, GpuDevice &device,
-              const GpuMemory &memory, const GpuPipelines &pipelines,
-              Recorder &recorder, artifact::Fault &fault);
+  [[nodiscard]] bool create(const bundle::ProgramGpu *gpu, uint8_t *arena,
+                            GpuDevice &device, const GpuMemory &memory,
+                            const GpuPipelines &pipelines, Recorder &recorder,
+                            artifact::Fault &fault);
   void destroy();
 
-  /// What the device lacks for the stretch, if anything.
+  /// The device's lack for the stretch, if there is any.
   Lack lack(uint32_t index) const;
   /// Records a stretch whose pipelines are made. Any thread, each one once.
-  bool record(uint32_t index, artifact::Fault &fault);
+  [[nodiscard]] bool record(uint32_t index, artifact::Fault &fault);
 
   enum class Result {
     Done,
     Failed, ///< the CPU must compute it; the device is lost
-    Hung    ///< the device may still write to what the stretch writes
+    Hung    ///< the device may still write to the stretch's results
   };
   /// Computes a stretch that has been recorded. Says why it failed.
   Result run(uint32_t index, const CallersBuffers &buffers,
@@ -49,8 +50,8 @@ public:
 private:
   bool isShared(const bundle::Boundary *boundary) const;
   VkDescriptorBufferInfo placeOf(const bundle::GpuOperand *operand) const;
-  bool bind(const bundle::Dispatch *dispatch, VkCommandBuffer commands,
-            artifact::Fault &fault);
+  [[nodiscard]] bool bind(const bundle::Dispatch *dispatch,
+                          VkCommandBuffer commands, artifact::Fault &fault);
   void copyRows(const bundle::Stretch *stretch, bool isIn,
                 VkCommandBuffer commands) const;
   uint8_t *hostOf(const bundle::Boundary *boundary,
@@ -59,25 +60,25 @@ private:
                     const CallersBuffers &buffers) const;
   VkCommandBuffer recordCommands(const bundle::Stretch *stretch, bool isStamped,
                                  artifact::Fault &fault);
-  VkResult submit(VkCommandBuffer of);
+  VkResult submit(VkCommandBuffer commands);
   VkResult sleep(uint64_t nanoseconds) const;
   VkResult wait(uint64_t predicted) const;
 
-  const bundle::ProgramGpu *gpu = nullptr;
-  uint8_t *arena = nullptr;
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  const GpuPipelines *pipelines = nullptr;
-  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
-  VkDescriptorPool descriptors = nullptr;
-  VkCommandPool pool = nullptr;
-  artifact::Array<VkCommandBuffer> commands; ///< by stretch
-  StretchTimes times;
-  artifact::Array<VkCommandBuffer> stamped; ///< the same with time stamps
-  /// Of the last submission: one of both, as the device has it.
-  VkSemaphore timeline = nullptr;
-  uint64_t submitted = 0;
-  VkFence fence = nullptr;
+  const bundle::ProgramGpu *gpu_ = nullptr;
+  uint8_t *arena_ = nullptr;
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  const GpuPipelines *pipelines_ = nullptr;
+  pthread_mutex_t recording_ = PTHREAD_MUTEX_INITIALIZER;
+  VkDescriptorPool descriptors_ = nullptr;
+  VkCommandPool pool_ = nullptr;
+  artifact::Array<VkCommandBuffer> commands_; ///< by stretch
+  StretchTimes times_;
+  artifact::Array<VkCommandBuffer> stamped_; ///< the same with time stamps
+  /// Tells when the last submission ends: the device has one of both.
+  VkSemaphore timeline_ = nullptr;
+  uint64_t submitted_ = 0;
+  VkFence fence_ = nullptr;
 };
 
 } // namespace nnv12::runtime

@@ -23,7 +23,7 @@ constexpr uint32_t mostDeaths = 3;
 
 constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 't', 'r', 'y'};
 
-/// Of all markers; held for calls of the system alone.
+/// The lock of all markers; held for calls of the system alone.
 pthread_mutex_t markers = PTHREAD_MUTEX_INITIALIZER;
 TryingMarker *first = nullptr; ///< of those that have a file
 pid_t process = 0;             ///< whose they are, not a child's of it
@@ -48,7 +48,7 @@ bool isKnown(int file, const struct stat &info, TryingMarker::Record &record) {
 
 /// Opens and locks the file at `path`, or makes it. Nothing: go on without.
 Found take(const char *path, TryingMarker::Record &record, int &file) {
-  // Each round ends with what somebody else has changed meanwhile.
+  // Each round ends when somebody else has changed the file meanwhile.
   for (int round = 0; round < 8; ++round) {
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                 0600);
@@ -68,7 +68,7 @@ Found take(const char *path, TryingMarker::Record &record, int &file) {
       close(file);
       return Found::Nothing;
     }
-    // Who had it may have removed it before it let it go.
+    // The process that held it may have removed it before it let it go.
     if (!isGood || fstat(file, &info) != 0 || info.st_nlink == 0) {
       close(file);
       continue;
@@ -92,62 +92,63 @@ Found take(const char *path, TryingMarker::Record &record, int &file) {
 bool TryingMarker::begin(const char *folder, const CacheKey &device,
                          const char *name, Fault &fault) {
   Lock lock(markers);
-  if (tries++ || !path.begin(folder))
+  if (tries_++ || !path_.begin(folder))
     return true;
-  path.append(device);
-  path.append(".trying");
-  memcpy(record.magic, magic, sizeof magic);
-  record.driver = artifact::digestOf(&device, sizeof device);
-  record.deaths = 0;
-  record.isTrying = 1;
-  isProven = false;
-  switch (take(path.text, record, file)) {
+  path_.append(device);
+  path_.append(".trying");
+  memcpy(record_.magic, magic, sizeof magic);
+  record_.driver = artifact::digestOf(&device, sizeof device);
+  record_.deaths = 0;
+  record_.isTrying = 1;
+  isProven_ = false;
+  switch (take(path_.text, record_, file_)) {
   case Found::Free:
-    next = first;
+    next_ = first;
     first = this;
     process = getpid();
     return true;
   case Found::Nothing:
-    file = -1;
+    file_ = -1;
     return true;
   case Found::Left:
     break;
   }
-  file = -1;
-  tries = 0;
+  file_ = -1;
+  tries_ = 0;
   return fault.set(Fault::Unsupported,
                    "%.60s: %u processes died in this driver; to try it again, "
                    "remove %.180s",
-                   name, mostDeaths, path.text);
+                   name, mostDeaths, path_.text);
 }
 
 /// Under `markers`.
 void TryingMarker::remove() {
-  if (file < 0)
+  if (file_ < 0)
     return;
-  for (TryingMarker **it = &first; *it; it = &(*it)->next)
+  for (TryingMarker **it = &first; *it; it = &(*it)->next_)
     if (*it == this) {
-      *it = next;
+      *it = next_;
       break;
     }
   // Still locked, so that nobody takes it for one that was left. Earlier deaths
   // are forgotten when all has gone well that they may have died of.
-  record.isTrying = 0;
-  if (record.deaths == 0 || isProven || !put(file, record))
-    unlink(path.text);
-  close(file);
-  file = -1;
+  record_.isTrying = 0;
+  if (record_.deaths == 0 || isProven_ || !put(file_, record_))
+    unlink(path_.text);
+  close(file_);
+  file_ = -1;
 }
 
 void TryingMarker::end(bool isAll) {
   Lock lock(markers);
-  isProven |= isAll;
-  if (--tries == 0)
+  isProven_ |= isAll;
+  if (--tries_ == 0)
     remove();
 }
 
 void TryingMarker::endAll() {
-  // Not at any price: what holds it may be what ends the process.
+  // Does not wait: the thread that holds the lock may be the one that ends the
+  // process.
   if (pthread_mutex_trylock(&markers) != 0)
     return;
   while (first && process == getpid())

@@ -18,8 +18,8 @@ static const char deviceNames[] = NNV12_VULKAN_DEVICE(NNV12_NAME);
 static const char optionalNames[] = NNV12_VULKAN_OPTIONAL(NNV12_NAME);
 #undef NNV12_NAME
 
-/// Fills `functions`, one after another, with what `find` answers. Null, or the
-/// first name that it does not know.
+/// Fills `functions`, one after another, with the answers of `find`. Null, or
+/// the first name that it does not know.
 template <typename Find>
 static const char *findAll(const char *names, void *functions, Find find) {
   auto *place = static_cast<char *>(functions);

@@ -15,7 +15,7 @@
 
 namespace nnv12::runtime {
 
-// Of an instance, of a device, and of a device that may lack them.
+// Functions of an instance, of a device, and of a device that may lack them.
 #define NNV12_VULKAN_INSTANCE(X)                                               \
   X(DestroyInstance)                                                           \
   X(EnumeratePhysicalDevices)                                                  \
@@ -92,14 +92,15 @@ struct Vulkan {
   NNV12_VULKAN_OPTIONAL(NNV12_DECLARE)
 #undef NNV12_DECLARE
 
-  /// Loads the library of this name, which is never closed: drivers keep
-  /// threads and what they have told the system to call at the end. Null:
-  /// libvulkan.so.1. False, with a line that says why.
-  bool load(const char *library, artifact::Fault &fault);
-  bool createInstance(VkInstance &instance, artifact::Fault &fault) const;
+  /// Loads the library of this name; null: libvulkan.so.1. It is never closed:
+  /// drivers keep threads, and functions that the system calls at the end.
+  /// False, with a line that says why.
+  [[nodiscard]] bool load(const char *library, artifact::Fault &fault);
+  [[nodiscard]] bool createInstance(VkInstance &instance,
+                                    artifact::Fault &fault) const;
   /// Functions of an instance; all others by its device.
-  bool findInstance(VkInstance instance, artifact::Fault &fault);
-  bool findDevice(VkDevice device, artifact::Fault &fault);
+  [[nodiscard]] bool findInstance(VkInstance instance, artifact::Fault &fault);
+  [[nodiscard]] bool findDevice(VkDevice device, artifact::Fault &fault);
 };
 
 /// A struct of Vulkan with its kind set, and all else zero.
@@ -109,11 +110,12 @@ template <typename T> T makeStruct(VkStructureType type) {
   return result;
 }
 
-/// What went wrong, for people.
+/// The name of an error, for people.
 const char *describe(VkResult result);
 
 /// Whether `result` is a success; else the fault is `what` and why, a line.
-bool check(VkResult result, const char *what, artifact::Fault &fault);
+[[nodiscard]] bool check(VkResult result, const char *what,
+                         artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

@@ -37,7 +37,7 @@
 |* (nnv12_bundle_info.prepared_size).                                         *|
 |*                                                                            *|
 |* Results. The same bundle on the same CPU gives the same bytes for the same *|
-|* inputs, for any number of threads and whatever they wait for. Where a      *|
+|* inputs, for any number of threads and any order of their waits. Where a    *|
 |* bundle has routines for later runs, or a part for a GPU, that holds for    *|
 |* the runs before they take over, and for those from then on. All of them    *|
 |* take over together, between two runs: nnv12_session_info.steady_run says   *|
@@ -109,8 +109,8 @@ typedef enum nnv12_status {
  *  the caller; every function takes NULL for it as well. */
 typedef struct nnv12_error {
   nnv12_status status;
-  /** One line without a line end: what was found and what was expected. Starts
-   *  with the path when the fault lies in a file. */
+  /** One line without a line end that says what was found and what was
+   *  expected. Starts with the path when the fault lies in a file. */
   char message[1020];
 } nnv12_error;
 
@@ -187,7 +187,7 @@ NNV12_API nnv12_status nnv12_bundle_open_memory(
 /** Closes the handle. Sessions of it keep working. NULL is allowed. */
 NNV12_API void nnv12_bundle_close(nnv12_bundle *bundle);
 
-/** Element types. Those of fewer than 8 bits are not packed: each element is a
+/** Element types. Elements of fewer than 8 bits are not packed: each one is a
  *  byte of its own. */
 typedef enum nnv12_type {
   NNV12_F32,
@@ -210,7 +210,7 @@ typedef enum nnv12_type {
   NNV12_F8E5M2FNUZ,
   NNV12_F8E8M0, /**< powers of two, without sign and zero */
   NNV12_F4E2M1, /**< in bits 0 to 3 of its byte; outputs have zeros above */
-  /* Integers of 4 and 2 bits. Of an input those low bits of its byte count; an
+  /* Integers of 4 and 2 bits. Those low bits of an input's byte count; an
    * output's byte is the number, as int8 or uint8. */
   NNV12_I4,
   NNV12_U4,
@@ -228,7 +228,7 @@ typedef struct nnv12_tensor_info {
   nnv12_type type;
   uint32_t rank;
   const int64_t *shape; /**< `rank` extents; all fixed at compile time */
-  size_t byte_size;     /**< what a buffer must have: dense, row-major */
+  size_t byte_size;     /**< of a buffer for it: dense, row-major */
 } nnv12_tensor_info;
 
 NNV12_API uint32_t nnv12_bundle_num_inputs(const nnv12_bundle *bundle);
@@ -240,10 +240,10 @@ nnv12_bundle_input(const nnv12_bundle *bundle, uint32_t index);
 NNV12_API const nnv12_tensor_info *
 nnv12_bundle_output(const nnv12_bundle *bundle, uint32_t index);
 
-/** What the model says of itself: key and value, UTF-8, as in ONNX's
- *  metadata_props or as nnv12c was told. Keys that mean the same in every
- *  bundle ("labels", "mean", "std"...) are in docs/tools.md. The value,
- *  or NULL where there is none for this key. */
+/** A property of the model: key and value, UTF-8, from ONNX's metadata_props or
+ *  from nnv12c's options. docs/tools.md has the keys that mean the same in
+ *  every bundle ("labels", "mean", "std"...). The value, or NULL where there is
+ *  none for this key. */
 NNV12_API const char *nnv12_bundle_property(const nnv12_bundle *bundle,
                                             const char *key);
 /** Sets `*key` and `*value` to number `index` of them, in the order of their
@@ -253,18 +253,18 @@ NNV12_API nnv12_status nnv12_bundle_get_property(const nnv12_bundle *bundle,
                                                  const char **key,
                                                  const char **value);
 
-/** What a bundle is for. */
+/** The purpose of a bundle. */
 typedef enum nnv12_bundle_kind {
   NNV12_BUNDLE_MODEL = 0, /**< inputs and outputs are a model's */
   NNV12_BUNDLE_TUNING = 1 /**< its operations are kernels to be measured
                                (nnv12-tune) */
 } nnv12_bundle_kind;
 
-/** What the bundle is and which program of it was chosen. */
+/** Facts about the bundle and its chosen program. */
 typedef struct nnv12_bundle_info {
   size_t struct_size;      /**< set by the caller: sizeof(nnv12_bundle_info) */
   const char *model;       /**< the model's name, "" when it has none */
-  const char *producer;    /**< what wrote the bundle */
+  const char *producer;    /**< the tool that wrote the bundle */
   const char *target;      /**< the chosen program's target */
   uint64_t file_size;      /**< bytes */
   uint64_t code_size;      /**< of the chosen program, bytes */
@@ -281,7 +281,7 @@ typedef struct nnv12_bundle_info {
                                 bundle has no plan, weights are used in place */
   uint32_t num_preparations;  /**< reads, decodes and transforms */
   uint32_t num_switches;      /**< kernels that later runs may change to */
-  uint64_t predicted_cold_ns; /**< what the compiler expects of a first run; 0:
+  uint64_t predicted_cold_ns; /**< the compiler's prediction of a first run; 0:
                                    unknown */
   uint64_t predicted_warm_ns; /**< and of a later one */
   nnv12_bundle_kind kind;
@@ -302,16 +302,16 @@ typedef struct nnv12_operation_info {
   const char *layer;      /**< the layer's name in the model */
   const char *kernel;     /**< the kernel's name */
   uint64_t tiles;         /**< independent pieces that threads share */
-  const char *routine;    /**< what computes the layer; "": not said */
+  const char *routine;    /**< the layer's routine; "": not said */
   const char *key;        /**< names layer and kernel for device profiles, 32
                                hexadecimal digits; "": not said */
   uint64_t multiply_adds; /**< of the kernel's whole grid */
   uint64_t bytes;         /**< read and written at least, of the grid */
   const uint8_t *fingerprint; /**< 32 bytes: digest of the kernel's code; NULL:
                                    not said */
-  uint64_t live_bytes; /**< of the arena that hold a value meanwhile: what it
-                            reads, writes, or what a later one still reads;
-                            0: not said */
+  uint64_t live_bytes; /**< of the arena that hold a value meanwhile, which
+                            this operation reads or writes or a later one still
+                            reads; 0: not said */
 } nnv12_operation_info;
 
 /** NNV12_INVALID_ARGUMENT when there is no operation `index`. */
@@ -389,7 +389,7 @@ typedef enum nnv12_record_level {
   NNV12_RECORD_PIECE = 3      /**< and each thread's part of an operation */
 } nnv12_record_level;
 
-/** What may be counted of a thread in a run. Numbers never change. */
+/** Counters of a thread in a run. Numbers never change. */
 typedef enum nnv12_counter {
   NNV12_COUNTER_CPU_TIME = 0, /**< nanoseconds on a CPU */
   NNV12_COUNTER_CPU_WAIT = 1, /**< nanoseconds in which it could have run, but
@@ -397,7 +397,7 @@ typedef enum nnv12_counter {
   NNV12_COUNTER_PAGE_FAULTS = 2,
   NNV12_COUNTER_CONTEXT_SWITCHES = 3, /**< how often it got a CPU */
   NNV12_COUNTER_MIGRATIONS = 4,       /**< from CPU to CPU */
-  NNV12_COUNTER_CYCLES = 5,           /**< from here on what processors count */
+  NNV12_COUNTER_CYCLES = 5,           /**< from here on: processors' counters */
   NNV12_COUNTER_INSTRUCTIONS = 6,
   NNV12_COUNTER_CACHE_MISSES = 7, /**< of the last level */
   NNV12_COUNTER_BRANCH_MISSES = 8,
@@ -416,29 +416,29 @@ typedef struct nnv12_counter_source {
    *  recorded. Returns 0 if it had that number already; otherwise counts begin
    *  anew. */
   int (*attach)(void *context, uint32_t thread);
-  /** Reads what was counted of a thread since it was attached. The thread that
-   *  calls run calls it before and after each run that is recorded; only after
-   *  it, if runs follow one another at once. Sets values[nnv12_counter] and
+  /** Reads a thread's counters since it was attached. The thread that calls run
+   *  calls it before and after each run that is recorded; only after it, if
+   *  runs follow one another at once. Sets values[nnv12_counter] and
    *  returns which of them it knows, a bit each: none of a thread that was not
    *  attached. See nnv12_recorder.counters_per_mille. */
   uint32_t (*read)(void *context, uint32_t thread,
                    uint64_t values[NNV12_NUM_COUNTERS]);
 } nnv12_counter_source;
 
-/** Memory of the caller in which a session writes down what runs when: see
+/** Memory of the caller in which a session records the times of its work: see
  *  nnv12_recording_open. Start from NNV12_RECORDER_INIT. The struct is read
  *  when the session is created; the memory must stay until it is closed. When
  *  it is full, the newest records take the place of the oldest. */
 typedef struct nnv12_recorder {
   size_t struct_size;
-  void *memory;   /**< a multiple of 64. Mapped from a file, other processes may
-                       read what is written there as well. */
+  void *memory;   /**< a multiple of 64. Other processes may read it as well, if
+                       it is mapped from a file. */
   size_t size;    /**< bytes, as nnv12_recorder_size says */
   uint32_t level; /**< nnv12_record_level */
   uint32_t sample_every; /**< one run of so many is recorded, the first one
                               first; 0: each */
-  /** Who counts what threads do in runs; NULL: nobody. What it points to must
-      stay as long as the memory. */
+  /** The source of threads' counters in runs; NULL: none. It must stay as long
+      as the memory. */
   const nnv12_counter_source *counters;
   /** At most so many thousandths of the time since the first run are spent on
       reading counters. After the first recorded run, runs that would take more
@@ -460,10 +460,10 @@ typedef struct nnv12_recorder {
    1,                                                                          \
    10}
 
-/** What a GPU may compute, of a bundle that has a part for GPUs. Results differ
+/** How a session uses a GPU, if the bundle has a part for GPUs. Results differ
  *  in the last bits between both processors. */
 typedef enum nnv12_gpu_mode {
-  /** What the bundle plans: the first run begins on the CPU, and the GPU takes
+  /** As the bundle plans: the first run begins on the CPU, and the GPU takes
    *  over where and when it is ready, or from later runs on, or never. */
   NNV12_GPU_AUTO = 0,
   NNV12_GPU_OFF = 1, /**< nothing; Vulkan is not touched */
@@ -503,7 +503,7 @@ typedef struct nnv12_session_options {
    *  prepared; where a GPU makes some of it needless, with the session. */
   uint32_t preparation_threads;
   nnv12_mode mode;
-  /** Where to write what runs when; NULL: nowhere. */
+  /** Where to record the session's work; NULL: nowhere. */
   const nnv12_recorder *recorder;
   /** Not zero: each thread does the work of its own lane and no more. That is
    *  slower when a core is busy. For measurements. Without effect when there
@@ -516,14 +516,15 @@ typedef struct nnv12_session_options {
   /** 16 bytes: VkPhysicalDeviceIDProperties.deviceUUID of the device to take;
    *  NULL: a discrete one, else an integrated one, else a virtual one. */
   const uint8_t *gpu_device_uuid;
-  /** The folder that keeps what the driver compiles, for the next process.
+  /** The folder that keeps the driver's compiled code for the next process.
    *  NULL: $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12; but nowhere if the bundle
-   *  was opened with a public key or a digest, because drivers run what they
-   *  find there. "": nowhere. A folder of another user, or one that others can
-   *  write, is not used. nnv12_session_info.gpu_cache says what came of it; no
-   *  failure is an error. While a driver makes a device or pipelines, a file
-   *  NAME.trying is there, too. A process that dies of that leaves it behind,
-   *  and three such deaths in a row keep later processes from that driver. */
+   *  was opened with a public key or a digest, because drivers run the code
+   *  that they find there. "": nowhere. A folder of another user, or one that
+   *  others can write, is not used. nnv12_session_info.gpu_cache says whether
+   *  there was a file; no failure is an error. While a driver makes a device or
+   *  pipelines, a file NAME.trying is there, too. A process that dies of that
+   *  leaves it behind, and three such deaths in a row keep later processes from
+   *  that driver. */
   const char *gpu_cache_dir;
   /** NULL: libvulkan.so.1. */
   const char *vulkan_library;
@@ -560,10 +561,10 @@ nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
                      nnv12_session **session, nnv12_error *error);
 
 /** The size in bytes of memory for nnv12_recorder. It holds, at that level, the
- *  last `runs` runs of a session with these options, and what the session
- *  prepares before. `options` NULL: the defaults. Their own recorder matters
- *  only for whether it has counters. 0 when `bundle` is NULL or there is no
- * such level. */
+ *  last `runs` runs of a session with these options, and the session's
+ *  preparations before. `options` NULL: the defaults. Their own recorder
+ *  matters only for whether it has counters. 0 when `bundle` is NULL or there
+ *  is no such level. */
 NNV12_API size_t nnv12_recorder_size(const nnv12_bundle *bundle,
                                      const nnv12_session_options *options,
                                      nnv12_record_level level, uint32_t runs);
@@ -598,11 +599,11 @@ typedef enum nnv12_gpu_state {
   NNV12_GPU_WAITING,  /**< for the first result */
   NNV12_GPU_STARTING, /**< device, pipelines, weights are being prepared */
   NNV12_GPU_READY,
-  NNV12_GPU_FAILED, /**< there is none, or it cannot do what it should */
+  NNV12_GPU_FAILED, /**< there is none, or it cannot do its part */
   NNV12_GPU_LOST    /**< it failed in a run; the CPU computes everything */
 } nnv12_gpu_state;
 
-/** Of the file in nnv12_session_options.gpu_cache_dir. */
+/** The state of the file in nnv12_session_options.gpu_cache_dir. */
 typedef enum nnv12_gpu_cache {
   /** No folder, one that others can write, or no device yet. */
   NNV12_GPU_CACHE_OFF = 0,
@@ -611,7 +612,7 @@ typedef enum nnv12_gpu_cache {
   NNV12_GPU_CACHE_WRITTEN /**< there is one for the next process */
 } nnv12_gpu_cache;
 
-/** What has happened so far. */
+/** The state of a session. */
 typedef struct nnv12_session_info {
   size_t struct_size;           /**< set by the caller */
   uint32_t threads;             /**< that compute, the caller of run included */
@@ -624,9 +625,9 @@ typedef struct nnv12_session_info {
                                 start of one run, once all are ready */
   uint32_t switches_done;  /**< taken */
   nnv12_gpu_state gpu_state;
-  /** Why the GPU computes nothing (yet), or what it lacks for some of the
-   *  stretches, in a line for people; "" where it computes all of them. As long
-   *  as the session lives. */
+  /** A line for people that says why the GPU computes nothing (yet), or what it
+   *  lacks for some of the stretches; "" where it computes all of them. It
+   *  stays as long as the session lives. */
   const char *gpu_reason;
   const char *gpu_device_name;   /**< "": none (yet). As long as the session */
   uint32_t gpu_stretches;        /**< ranges of layers that it could compute */
@@ -647,8 +648,8 @@ typedef struct nnv12_session_info {
    *  compute: each run from it on gives the same bytes for the same inputs, and
    *  so does each run before it. NNV12_NO_RUN: not yet. 0: the first one, for
    *  there are none, they are forbidden, or nnv12_session_prepare came before.
-   *  When a GPU is lost after that, the CPU's routines for what it did are
-   *  prepared, and this becomes the run from which those compute. */
+   *  When a GPU is lost after that, the session prepares the CPU's routines for
+   *  the GPU's layers, and this becomes the run from which those compute. */
   uint32_t steady_run;
 } nnv12_session_info;
 
@@ -660,9 +661,9 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
                                       nnv12_session_info *info);
 
 /** Prepares all that any later run wants, and returns when that is done:
- * weights of the first run and of later routines, and what a GPU shall do. The
+ * weights of the first run and of later routines, and a GPU's part. The
  * calling thread helps. From the next run on later routines compute, even if
- * that is the first one, whatever nnv12_session_options.gpu says of it; so a
+ * that is the first one, for any value of nnv12_session_options.gpu; so a
  * session that was prepared before its first run gives the same bytes in all of
  * them.
  *
@@ -706,10 +707,11 @@ NNV12_API nnv12_status nnv12_session_run(
  *
  *  After NNV12_TIMED_OUT the outputs' contents are undefined, no thread writes
  *  to them, and the session is as good as before. Preparing goes on, so that
- *  the next run has less to wait for, and its results are right. What a GPU has
- *  begun is waited for, since it writes to the session's memory: a stretch is
- *  one operation. With NNV12_GPU_WAIT the wait for the GPU ends as well, and
- *  the next run waits for what is left of it. Such a run counts as one in
+ *  the next run has less to wait for, and its results are right. The run waits
+ *  for a stretch that a GPU has begun, since the GPU writes to the session's
+ *  memory: a stretch is one operation. With NNV12_GPU_WAIT the wait for the
+ *  GPU's preparations ends as well, and the next run waits for the rest of
+ *  them. Such a run counts as one in
  *  nnv12_session_info.steady_run.
  *
  *  A deadline that is over before the call: NNV12_TIMED_OUT, with nothing
@@ -776,14 +778,14 @@ NNV12_API void nnv12_gpu_release(void);
 
 /*===- Recordings ---------------------------------------------------------===*/
 
-/** A reader of what a session has written down. It may read at any time, while
- *  the session runs too: in this process, in another one that has mapped the
+/** A reader of a session's records. It may read at any time, while the session
+ *  runs too: in this process, in another one that has mapped the
  *  same memory, or later, from a file. Nothing in a recording is trusted. One
  *  thread at a time may use a handle. */
 typedef struct nnv12_recording nnv12_recording;
 
-/** What a record tells of. Numbers never change; pass over those that you do
- *  not know. */
+/** The kinds of record. Numbers never change; pass over those that you do not
+ *  know. */
 typedef enum nnv12_record_kind {
   NNV12_RECORD_EXECUTE = 0,   /**< an operation */
   NNV12_RECORD_READ = 1,      /**< of a preparation, or a part of it: threads
@@ -795,8 +797,8 @@ typedef enum nnv12_record_kind {
   NNV12_RECORD_WHOLE_RUN = 5, /**< index: the nnv12_status it ended with */
   NNV12_RECORD_TILES =
       6,                 /**< of an operation, by one thread, without a break */
-  NNV12_RECORD_WAIT = 7, /**< for weights. index: what needs them; operations
-                              first, then preparations */
+  NNV12_RECORD_WAIT = 7, /**< for weights. index: the operation that needs them,
+                              or behind those the preparation */
   NNV12_RECORD_JOIN = 8, /**< for other threads' tiles of an operation */
   NNV12_RECORD_COUNTER = 9, /**< index: nnv12_counter; duration: by how much it
                                  grew in the run; lane: the thread that it is
@@ -807,7 +809,7 @@ typedef enum nnv12_record_kind {
   /** A kernel of that work, by the GPU's clock. index: the operation that it
    *  computes, or a part of which. */
   NNV12_RECORD_GPU_KERNEL = 11,
-  /** What threads do that prepare for a GPU: see
+  /** The following are done by threads that prepare for a GPU: see
    *  nnv12_recording_info.has_gpu_threads. index: the preparation's number
    *  among those of the part for GPUs, g0, g1... of nnv12-inspect; lane: which
    *  of the threads. */
@@ -825,8 +827,8 @@ typedef struct nnv12_record {
   uint64_t start_ns; /**< CLOCK_MONOTONIC */
   uint64_t duration_ns;
   uint32_t index; /**< of the operation or the preparation, see the kinds */
-  uint32_t run;   /**< of the session, from 0; what is prepared before the first
-                       one belongs to it */
+  uint32_t run;   /**< of the session, from 0; preparations before the first one
+                       belong to it */
   /** NNV12_RECORD_TILES: where they begin and how many they are, in parts of
    *  the operation's tiles, of which 65535 are all. */
   uint16_t first, count;
@@ -860,8 +862,8 @@ typedef struct nnv12_recording_info {
                                that has the names and the plan */
   uint64_t runs;          /**< that have ended, recorded or not */
   int is_closed;          /**< the session has ended, nothing more comes */
-  uint32_t has_gpu_threads; /**< 1: what threads do that prepare for a GPU is
-                                 read as that of thread number num_threads */
+  uint32_t has_gpu_threads; /**< 1: thread number num_threads has the records of
+                                 all threads that prepare for a GPU */
   uint64_t start_ns; /**< when the session was created, CLOCK_MONOTONIC */
 } nnv12_recording_info;
 

@@ -34,11 +34,11 @@ namespace nnv12 {
 class Error : public std::runtime_error {
 public:
   explicit Error(const nnv12_error &error)
-      : std::runtime_error(error.message), code(error.status) {}
-  nnv12_status status() const { return code; }
+      : std::runtime_error(error.message), code_(error.status) {}
+  nnv12_status status() const { return code_; }
 
 private:
-  nnv12_status code;
+  nnv12_status code_;
 };
 
 namespace detail {
@@ -87,7 +87,7 @@ public:
     nnv12_bundle *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_bundle_open(path.c_str(), &c, &raw, &error), error);
-    handle.reset(raw);
+    handle_.reset(raw);
   }
 
   /// `data` is borrowed: see nnv12_bundle_open_memory.
@@ -97,7 +97,7 @@ public:
     nnv12_error error;
     detail::check(nnv12_bundle_open_memory(data, size, &c, &raw, &error),
                   error);
-    handle.reset(raw);
+    handle_.reset(raw);
   }
 
   uint32_t numInputs() const { return nnv12_bundle_num_inputs(get()); }
@@ -109,7 +109,7 @@ public:
   const nnv12_tensor_info &output(uint32_t index) const {
     return *nnv12_bundle_output(get(), index);
   }
-  /// What the model says of itself by this key; null: nothing.
+  /// The model's property of this key; null: none.
   const char *property(const char *key) const {
     return nnv12_bundle_property(get(), key);
   }
@@ -142,7 +142,7 @@ public:
     return info;
   }
 
-  nnv12_bundle *get() const { return handle.get(); }
+  nnv12_bundle *get() const { return handle_.get(); }
 
 private:
   static nnv12_open_options convert(const OpenOptions &options) {
@@ -157,7 +157,7 @@ private:
     return c;
   }
 
-  std::unique_ptr<nnv12_bundle, detail::CloseBundle> handle;
+  std::unique_ptr<nnv12_bundle, detail::CloseBundle> handle_;
 };
 
 /// Buffers of the caller: nnv12_input and nnv12_output, and nothing else, so
@@ -171,7 +171,7 @@ struct Output : nnv12_output {
 static_assert(sizeof(Input) == sizeof(nnv12_input));
 static_assert(sizeof(Output) == sizeof(nnv12_output));
 
-/// The same of the input or output with this name. Who calls run owns it.
+/// The input or output with this name. The caller of run owns its memory.
 struct NamedInput {
   const char *name;
   const void *data;
@@ -260,12 +260,12 @@ struct SessionOptions {
 class Session {
 public:
   explicit Session(const Bundle &bundle, const SessionOptions &options = {})
-      : bundle(bundle.get()) {
+      : bundle_(bundle.get()) {
     nnv12_session_options c = options.get();
     nnv12_session *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);
-    handle.reset(raw);
+    handle_.reset(raw);
   }
 
   /// Allocates nothing unless it fails.
@@ -287,15 +287,17 @@ public:
         static_cast<uint32_t>(outputs.size()));
   }
 
-  /// All of the model's, by their names, in any order. What is unknown, missing
-  /// or named twice is an Error of NNV12_INVALID_ARGUMENT. Allocates.
+  /// Takes all inputs and outputs of the model by their names, in any order. A
+  /// name that is unknown, missing or there twice is an Error of
+  /// NNV12_INVALID_ARGUMENT. Allocates.
   void run(std::initializer_list<NamedInput> inputs,
            std::initializer_list<NamedOutput> outputs) {
-    run(detail::inOrder<Input>("input", inputs, nnv12_bundle_num_inputs(bundle),
-                               nnv12_bundle_input, bundle),
+    run(detail::inOrder<Input>("input", inputs,
+                               nnv12_bundle_num_inputs(bundle_),
+                               nnv12_bundle_input, bundle_),
         detail::inOrder<Output>("output", outputs,
-                                nnv12_bundle_num_outputs(bundle),
-                                nnv12_bundle_output, bundle));
+                                nnv12_bundle_num_outputs(bundle_),
+                                nnv12_bundle_output, bundle_));
   }
 
   /// As run(), until a deadline: see nnv12_session_run_until. False where it is
@@ -340,27 +342,27 @@ public:
     return info;
   }
 
-  nnv12_session *get() const { return handle.get(); }
+  nnv12_session *get() const { return handle_.get(); }
 
 private:
-  const nnv12_bundle *bundle; ///< the session keeps it
-  std::unique_ptr<nnv12_session, detail::CloseSession> handle;
+  const nnv12_bundle *bundle_; ///< the session keeps it
+  std::unique_ptr<nnv12_session, detail::CloseSession> handle_;
 };
 
-/// What a session has written down; see nnv12_recording. Borrows the memory.
+/// A reader of a session's records; see nnv12_recording. Borrows the memory.
 class Recording {
 public:
   Recording(const void *memory, size_t size) {
     nnv12_recording *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_recording_open(memory, size, &raw, &error), error);
-    handle.reset(raw);
+    handle_.reset(raw);
   }
 
   nnv12_recording_info info() const {
     nnv12_recording_info info = {};
     info.struct_size = sizeof info;
-    nnv12_recording_get_info(handle.get(), &info);
+    nnv12_recording_get_info(handle_.get(), &info);
     return info;
   }
 
@@ -368,7 +370,8 @@ public:
   /// how many nobody read in time.
   size_t read(uint32_t thread, nnv12_record *records, size_t capacity,
               uint64_t &lost) {
-    return nnv12_recording_read(handle.get(), thread, records, capacity, &lost);
+    return nnv12_recording_read(handle_.get(), thread, records, capacity,
+                                &lost);
   }
 
   /// All that is new, one thread after another.
@@ -387,10 +390,10 @@ public:
   }
 
 private:
-  std::unique_ptr<nnv12_recording, detail::CloseRecording> handle;
+  std::unique_ptr<nnv12_recording, detail::CloseRecording> handle_;
 };
 
-/// Memory in which a session writes down what runs when. Made before the
+/// Memory in which a session records the times of its work. Made before the
 /// session, and kept until that is gone.
 class Recorder {
 public:
@@ -400,30 +403,30 @@ public:
            nnv12_record_level level, uint32_t runs,
            const nnv12_counter_source *counters = nullptr) {
     nnv12_session_options c = options.get();
-    recorder.counters = counters;
-    c.recorder = &recorder;
+    recorder_.counters = counters;
+    c.recorder = &recorder_;
     size_t size = nnv12_recorder_size(bundle.get(), &c, level, runs);
-    memory.reset(std::aligned_alloc(64, (size + 63) & ~size_t(63)));
-    if (memory)
-      recorder.size = size;
-    recorder.memory = memory.get();
-    recorder.level = level;
+    memory_.reset(std::aligned_alloc(64, (size + 63) & ~size_t(63)));
+    if (memory_)
+      recorder_.size = size;
+    recorder_.memory = memory_.get();
+    recorder_.level = level;
   }
 
   /// Before the session: nnv12_recorder.gpu_per_mille.
-  void setGpuPerMille(uint32_t most) { recorder.gpu_per_mille = most; }
+  void setGpuPerMille(uint32_t most) { recorder_.gpu_per_mille = most; }
 
   /// For SessionOptions.
-  const nnv12_recorder *get() const { return &recorder; }
-  /// Of a session that has been made with it.
-  Recording recording() const { return {recorder.memory, recorder.size}; }
+  const nnv12_recorder *get() const { return &recorder_; }
+  /// Reads the records of a session that was made with it.
+  Recording recording() const { return {recorder_.memory, recorder_.size}; }
 
 private:
   struct Free {
     void operator()(void *bytes) const { std::free(bytes); }
   };
-  std::unique_ptr<void, Free> memory;
-  nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 0);
+  std::unique_ptr<void, Free> memory_;
+  nnv12_recorder recorder_ = NNV12_RECORDER_INIT(nullptr, 0);
 };
 
 } // namespace nnv12

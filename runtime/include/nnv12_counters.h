@@ -1,15 +1,15 @@
-/*===- nnv12_counters.h - What the system counts of threads -------*- C -*-===*\
+/*===- nnv12_counters.h - The system's counters of threads --------*- C -*-===*\
 |*
 |* For nnv12_recorder.counters: time on CPUs and without one, page faults,
-|* context switches and migrations, and what processors count where the system
-|* grants it. A library of its own, nnv12-counters: the runtime itself makes no
-|* system call in a run. Reading a thread costs about two microseconds: record
-|* one run of some (nnv12_recorder.sample_every) where runs are short.
+|* context switches and migrations, and processors' counters where the system
+|* grants them. A library of its own, nnv12-counters: the runtime itself makes
+|* no system call in a run. Reading a thread costs about two microseconds:
+|* record one run of some (nnv12_recorder.sample_every) where runs are short.
 |*
 |*   nnv12_counters *counters = nnv12_counters_create(NNV12_COUNT_SOFTWARE);
 |*   recorder.counters = nnv12_counters_source(counters);
 |*
-|* Whatever is refused is a state and no error: what else there is is counted.
+|* A refused counter is a state and no error: the others count.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef NNV12_RUNTIME_INCLUDE_NNV12_COUNTERS_H
@@ -36,8 +36,8 @@ NNV12_API void nnv12_counters_close(nnv12_counters *counters);
 NNV12_API const nnv12_counter_source *
 nnv12_counters_source(const nnv12_counters *counters);
 
-/** What is not counted, and why, as one line for people: "" where all that was
- *  wanted is. Stays as long as the counters. */
+/** One line for people that says what is not counted, and why: "" where all
+ *  wanted counters count. Stays as long as the counters. */
 NNV12_API const char *nnv12_counters_state(const nnv12_counters *counters);
 
 /** "CPU time", "page faults"...; "other" for those of newer runtimes. */

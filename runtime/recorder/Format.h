@@ -1,10 +1,9 @@
 //===- Format.h - How a recording lies in memory ----------------*- C++ -*-===//
 //
-// A header, and a ring of records for each thread,
-// which that thread alone writes: the oldest records make room for new ones.
-// All of it may be read at any time, by other processes too: head says how many
-// records a thread has written, and what was overwritten while it was read is
-// known by it.
+// A header, and for each thread a ring of records, which that thread alone
+// writes: the oldest records make room for new ones. Any thread or process may
+// read it at any time: head says how many records a thread has written, and so
+// which records were overwritten while they were read.
 //
 // All integers are little-endian.
 //
@@ -13,7 +12,7 @@
 #define NNV12_RUNTIME_RECORDER_FORMAT_H
 
 #include "artifact/Digest.h"
-#include "runtime/recorder/Clock.h"
+#include "runtime/recorder/TickClock.h"
 
 #include <atomic>
 #include <cstddef>
@@ -34,22 +33,23 @@ enum class RecordLevel : uint32_t {
   Piece = 3      ///< and each thread's tiles of an operation
 };
 
-/// What a record tells of. Numbers never change; readers pass over those that
-/// they do not know.
+/// The kinds of record. Numbers never change; readers pass over those that they
+/// do not know.
 enum class RecordKind : uint8_t {
-  Execute = 0,      ///< an operation; the first four are nnv12_stage
-  Read = 1,         ///< of a preparation, or a part of it
-  Decode = 2,       ///< the same
-  Transform = 3,    ///< the same
-  ThreadStart = 4,  ///< from when it was asked for until it runs
-  Run = 5,          ///< a whole one; index: nnv12_status
-  Tiles = 6,        ///< of an operation, by one thread
-  Wait = 7,         ///< for weights that `index` of the program needs
-  Join = 8,         ///< for other threads' tiles of the operation `index`
-  Counter = 9,      ///< of a run. index: nnv12_counter; ticks: how much it grew
+  Execute = 0,     ///< an operation; the first four are nnv12_stage
+  Read = 1,        ///< of a preparation, or a part of it
+  Decode = 2,      ///< the same
+  Transform = 3,   ///< the same
+  ThreadStart = 4, ///< from when it was asked for until it runs
+  Run = 5,         ///< a whole one; index: nnv12_status
+  Tiles = 6,       ///< of an operation, by one thread
+  Wait = 7,        ///< for weights that `index` of the program needs
+  Join = 8,        ///< for other threads' tiles of the operation `index`
+  /// how much a counter grew in a run. index: nnv12_counter; ticks: the growth
+  Counter = 9,
   GpuSubmit = 10,   ///< commands handed to the device
   GpuKernel = 11,   ///< a kernel on the device
-  GpuDevice = 12,   ///< opened; this and what follows: of the ring for the GPU
+  GpuDevice = 12,   ///< opened; this and the following are in the GPU's ring
   GpuPipeline = 13, ///< made
   GpuUpload = 14,   ///< of weights
   GpuCommands = 15  ///< of a stretch, recorded
@@ -81,7 +81,8 @@ struct SharedRecord {
 };
 static_assert(sizeof(SharedRecord) == sizeof(Record));
 
-/// Of one thread, or of all that prepare for a GPU, which take turns.
+/// The ring of one thread, or of all threads that prepare for a GPU, which take
+/// turns.
 struct alignas(64) RingHeader {
   std::atomic<uint64_t> head; ///< records written since the beginning
   uint64_t offset;            ///< of its first record, from the header
@@ -108,7 +109,7 @@ struct SharedClockPair {
   std::atomic<uint64_t> ticks, ns;
 };
 
-/// What does not change.
+/// The facts that do not change.
 struct RecordingFacts {
   uint32_t version;
   uint32_t headerSize; ///< with the rings'
@@ -116,13 +117,14 @@ struct RecordingFacts {
   RecordLevel level;
   uint32_t sampleEvery;
   uint32_t numRings;
-  /// Of the threads, from number 1 on, those that only prepare.
+  /// The number of threads that only prepare; theirs are the numbers from 1 on.
   uint32_t numPreparing;
   uint32_t program; ///< which one of the bundle's
   uint32_t recordSize;
   uint32_t process; ///< its number in its namespace
   Clock::Source clockSource;
-  /// Of the bundle's metadata: which names, kernels and plan these are.
+  /// The digest of the bundle's metadata, which gives names, kernels and the
+  /// plan.
   artifact::Digest bundle;
 };
 
@@ -136,11 +138,11 @@ struct alignas(64) RecordingHeader {
   std::atomic<uint32_t> monotonicFrom;
   /// 1: the session has ended.
   std::atomic<uint32_t> closed;
-  /// That have ended, whether they were recorded or not: the number of the one
-  /// that goes on, or comes next.
+  /// The number of runs that have ended, recorded or not: the run that goes on,
+  /// or comes next, has this number.
   std::atomic<uint64_t> runs;
-  /// How many were taken, of which the first and the last ones are there: pair
-  /// 0, then a ring of the others.
+  /// The number of pairs that were taken. The first and the last ones are
+  /// there: pair 0, then a ring of the others.
   std::atomic<uint64_t> numPairs;
   SharedClockPair pairs[maxClockPairs];
   /// RingHeader rings[numRings] follow.

@@ -1,4 +1,4 @@
-//===- Recorder.cpp - What a session writes down of its runs --------------===//
+//===- Recorder.cpp - Records a session's runs ----------------------------===//
 #include "runtime/recorder/Recorder.h"
 
 #include <cassert>
@@ -47,8 +47,8 @@ bool Recorder::create(const Options &options, const Subject &subject,
                      "recorder: size: found %zu, expected %zu at least for %u "
                      "threads",
                      options.size, sizeFor(numRings, 2), numRings);
-  if (!rings.allocate(numRings) ||
-      (options.counters.read && !counts.allocate(threads)))
+  if (!rings_.allocate(numRings) ||
+      (options.counters.read && !counts_.allocate(threads)))
     return fault.set(Fault::OutOfMemory, "no memory for the recorder");
   uint64_t capacity = 2;
   while (capacity < maxRecords &&
@@ -56,79 +56,79 @@ bool Recorder::create(const Options &options, const Subject &subject,
     capacity *= 2;
 
   auto *bytes = static_cast<uint8_t *>(options.memory);
-  header = new (bytes) RecordingHeader();
-  auto *ringHeaders = new (header + 1) RingHeader[numRings]();
+  header_ = new (bytes) RecordingHeader();
+  auto *ringHeaders = new (header_ + 1) RingHeader[numRings]();
   uint64_t offset = headerSize(numRings);
   for (uint32_t i = 0; i < numRings; ++i) {
     ringHeaders[i].offset = offset;
     ringHeaders[i].capacity = capacity;
-    rings[i] =
+    rings_[i] =
         RingWriter(ringHeaders[i],
                    reinterpret_cast<SharedRecord *>(bytes + offset), capacity);
     offset += capacity * sizeof(Record);
   }
   ringHeaders[numRings - 1].isForGpu = subject.hasGpu;
-  wanted = options.level;
-  sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
-  counters = options.counters;
-  countersPerMille = options.countersPerMille;
-  gpuPerMille = options.gpuPerMille;
-  clock.change(Clock::best());
-  header->facts.version = recordingVersion;
-  header->facts.headerSize = static_cast<uint32_t>(headerSize(numRings));
-  header->facts.size = offset;
-  header->facts.level = wanted;
-  header->facts.sampleEvery = sampleEvery;
-  header->facts.numRings = numRings;
-  header->facts.recordSize = sizeof(Record);
-  header->facts.process = static_cast<uint32_t>(getpid());
-  header->facts.clockSource = clock.source();
-  header->monotonicFrom.store(~0u, std::memory_order_relaxed);
-  header->facts.numPreparing = subject.preparing;
-  header->facts.program = subject.program;
-  header->facts.bundle = subject.bundle;
+  wanted_ = options.level;
+  sampleEvery_ = options.sampleEvery ? options.sampleEvery : 1;
+  counters_ = options.counters;
+  countersPerMille_ = options.countersPerMille;
+  gpuPerMille_ = options.gpuPerMille;
+  clock_.change(Clock::best());
+  header_->facts.version = recordingVersion;
+  header_->facts.headerSize = static_cast<uint32_t>(headerSize(numRings));
+  header_->facts.size = offset;
+  header_->facts.level = wanted_;
+  header_->facts.sampleEvery = sampleEvery_;
+  header_->facts.numRings = numRings;
+  header_->facts.recordSize = sizeof(Record);
+  header_->facts.process = static_cast<uint32_t>(getpid());
+  header_->facts.clockSource = clock_.source();
+  header_->monotonicFrom.store(~0u, std::memory_order_relaxed);
+  header_->facts.numPreparing = subject.preparing;
+  header_->facts.program = subject.program;
+  header_->facts.bundle = subject.bundle;
   takePair();
-  // What is prepared before the first run belongs to it.
-  levelNow.store(wanted, std::memory_order_relaxed);
-  header->magic.store(recordingMagic, std::memory_order_release);
+  // Preparations before the first run belong to it.
+  levelNow_.store(wanted_, std::memory_order_relaxed);
+  header_->magic.store(recordingMagic, std::memory_order_release);
   return true;
 }
 
 Recorder::~Recorder() {
-  if (!header)
+  if (!header_)
     return;
   takePair();
-  header->closed.store(1, std::memory_order_release);
+  header_->closed.store(1, std::memory_order_release);
 }
 
 void Recorder::beginRun() {
-  if (!header)
+  if (!header_)
     return;
-  levelNow.store(runs() % sampleEvery ? RecordLevel::Off : wanted,
-                 std::memory_order_relaxed);
-  isCounted = counts.size() && records(RecordLevel::Run) &&
-              isLittle(counting, countersPerMille);
-  if (isCounted) {
-    bool isOther = counters.attach(counters.context, 0) != 0;
-    // What was read a moment ago is still true.
-    if (isOther || ticks() - countedUntil > countedUntil - countedFrom)
+  levelNow_.store(runs() % sampleEvery_ ? RecordLevel::Off : wanted_,
+                  std::memory_order_relaxed);
+  isCounted_ = counts_.size() && records(RecordLevel::Run) &&
+               isLittle(counting_, countersPerMille_);
+  if (isCounted_) {
+    bool isOther = counters_.attach(counters_.context, 0) != 0;
+    // Counts that were read a moment ago are still true.
+    if (isOther || ticks() - countedUntil_ > countedUntil_ - countedFrom_)
       readCounters(/*isEnd=*/false);
   }
-  start = clock.ticks();
-  if (!firstStart)
-    firstStart = start;
+  start_ = clock_.ticks();
+  if (!firstStart_)
+    firstStart_ = start_;
 }
 
 void Recorder::endRun(uint32_t status) {
-  if (!header)
+  if (!header_)
     return;
   if (records(RecordLevel::Run)) {
     Record record = {};
-    record.start = start;
+    record.start = start_;
     record.index = status;
     record.kind = RecordKind::Run;
     end(record);
-    if (isCounted)
+    if (isCounted_)
       readCounters(/*isEnd=*/true);
   }
   uint64_t number = runs() + 1;
@@ -136,42 +136,43 @@ void Recorder::endRun(uint32_t status) {
   constexpr uint64_t runsPerPair = 1024;
   if ((number & (number - 1)) == 0 || number % runsPerPair == 0)
     takePair();
-  header->runs.store(number, std::memory_order_relaxed);
+  header_->runs.store(number, std::memory_order_relaxed);
 }
 
-/// Whether what has been spent is no more of the time so far than it may be.
+/// Whether the time spent is at most its permitted part of the time so far.
 bool Recorder::isLittle(uint64_t spent, uint32_t perMille) const {
-  return !perMille || !firstStart ||
-         spent / perMille <= (ticks() - firstStart) / 1000;
+  return !perMille || !firstStart_ ||
+         spent / perMille <= (ticks() - firstStart_) / 1000;
 }
 
 /// Reads all threads and writes down how much grew, at the end of a run.
 void Recorder::readCounters(bool isEnd) {
-  countedFrom = ticks();
-  for (uint32_t thread = 0; thread < counts.size(); ++thread) {
-    // What is not known yet is of a thread that is attached later, from 0 on.
+  countedFrom_ = ticks();
+  for (uint32_t thread = 0; thread < counts_.size(); ++thread) {
+    // Counts that are not known belong to a thread that is attached later, from
+    // 0 on.
     Counts now = {};
-    uint32_t known = counters.read(counters.context, thread, now.values);
+    uint32_t known = counters_.read(counters_.context, thread, now.values);
     for (uint32_t i = 0; isEnd && i < NNV12_NUM_COUNTERS; ++i) {
       if (!(known >> i & 1))
         continue;
       Record record = {};
-      record.start = start;
-      record.ticks = now.values[i] - counts[thread].values[i];
+      record.start = start_;
+      record.ticks = now.values[i] - counts_[thread].values[i];
       record.index = i;
       record.kind = RecordKind::Counter;
       record.lane = static_cast<uint8_t>(thread);
       write(record);
     }
-    counts[thread] = now;
+    counts_[thread] = now;
   }
-  countedUntil = ticks();
-  counting += countedUntil - countedFrom;
+  countedUntil_ = ticks();
+  counting_ += countedUntil_ - countedFrom_;
 }
 
 void Recorder::write(Record &record) {
   record.run = run();
-  rings[record.thread].write(record);
+  rings_[record.thread].write(record);
 }
 
 void Recorder::end(Record &record) {
@@ -183,31 +184,31 @@ void Recorder::end(Record &record) {
 
 /// Also looks whether the clock still keeps time.
 void Recorder::takePair() {
-  if (clock.source() != header->facts.clockSource)
+  if (clock_.source() != header_->facts.clockSource)
     return;
-  ClockPair pair = clock.pair();
-  uint64_t number = header->numPairs.load(std::memory_order_relaxed);
-  SharedClockPair &place = header->pairs[placeOfPair(number)];
-  // As with records: who sees the new one knows which is no longer there.
+  ClockPair pair = clock_.pair();
+  uint64_t number = header_->numPairs.load(std::memory_order_relaxed);
+  SharedClockPair &place = header_->pairs[placeOfPair(number)];
+  // As with records, a reader of the new pair knows which one is gone.
   place.ticks.store(pair.ticks, std::memory_order_release);
   place.ns.store(pair.ns, std::memory_order_release);
-  header->numPairs.store(number + 1, std::memory_order_release);
+  header_->numPairs.store(number + 1, std::memory_order_release);
 
   // Shorter stretches say nothing.
   constexpr uint64_t leastNs = 10'000'000;
   if (number == 0) {
-    lastPairs[0] = lastPairs[1] = pair;
+    lastPairs_[0] = lastPairs_[1] = pair;
     return;
   }
-  if (pair.ns - lastPairs[1].ns < leastNs)
+  if (pair.ns - lastPairs_[1].ns < leastNs)
     return;
-  if (!keepsTime(lastPairs[0], lastPairs[1], pair)) {
-    header->monotonicFrom.store(static_cast<uint32_t>(runs() + 1),
-                                std::memory_order_release);
-    clock.change(Clock::Monotonic);
+  if (!keepsTime(lastPairs_[0], lastPairs_[1], pair)) {
+    header_->monotonicFrom.store(static_cast<uint32_t>(runs() + 1),
+                                 std::memory_order_release);
+    clock_.change(Clock::Monotonic);
   }
-  lastPairs[0] = lastPairs[1];
-  lastPairs[1] = pair;
+  lastPairs_[0] = lastPairs_[1];
+  lastPairs_[1] = pair;
 }
 
 } // namespace nnv12::runtime

@@ -1,7 +1,7 @@
-//===- Recorder.h - What a session writes down of its runs ------*- C++ -*-===//
+//===- Recorder.h - Records a session's runs --------------------*- C++ -*-===//
 //
-// Into memory of the caller, without locks, system calls or allocation. What
-// can be known without a run stays in the bundle: names, shapes, the plan.
+// It writes to memory of the caller, without locks, system calls or allocation.
+// Facts that need no run stay in the bundle: names, shapes, the plan.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_RECORDER_RECORDER_H
@@ -16,7 +16,7 @@ namespace nnv12::runtime {
 
 class Recorder {
 public:
-  /// Of whom, for whoever reads.
+  /// The session that is recorded.
   struct Subject {
     artifact::Digest bundle; ///< of the metadata
     uint32_t program;        ///< which one of the bundle's
@@ -32,7 +32,7 @@ public:
     size_t size = 0;
     RecordLevel level = RecordLevel::Off;
     uint32_t sampleEvery = 1; ///< one run of so many is recorded
-    /// Who counts; its functions may be null.
+    /// The source of counters; its functions may be null.
     nnv12_counter_source counters = {};
     uint32_t countersPerMille = 0; ///< of the time, for them; 0: all it takes
     uint32_t gpuPerMille = 0;      ///< the same for a GPU's time stamps
@@ -45,22 +45,24 @@ public:
   Recorder() = default;
   Recorder(const Recorder &) = delete;
   Recorder &operator=(const Recorder &) = delete;
-  /// Says that nothing more comes.
+  /// Marks the recording as closed: no record follows.
   ~Recorder();
 
   /// Divides the memory among rings as large as fit. At level Off it does
   /// nothing, and needs no memory.
-  bool create(const Options &options, const Subject &subject,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const Options &options, const Subject &subject,
+                            artifact::Fault &fault);
 
-  /// Of the run that goes on: Off where it is not one of those that are
-  /// recorded. Threads that prepare may see it a moment late.
-  RecordLevel level() const { return levelNow.load(std::memory_order_relaxed); }
+  /// The level of the run that goes on: Off where that run is not recorded.
+  /// Threads that prepare may see a change a moment late.
+  RecordLevel level() const {
+    return levelNow_.load(std::memory_order_relaxed);
+  }
   bool records(RecordLevel least) const { return level() >= least; }
   /// Whether there are runs that are recorded so far.
-  bool mayRecord(RecordLevel least) const { return wanted >= least; }
+  bool mayRecord(RecordLevel least) const { return wanted_ >= least; }
 
-  uint64_t ticks() const { return clock.ticks(); }
+  uint64_t ticks() const { return clock_.ticks(); }
   /// The time, where operations are recorded; else 0.
   uint64_t startTime() const {
     return records(RecordLevel::Operation) ? ticks() : 0;
@@ -68,8 +70,8 @@ public:
 
   /// The calling thread is number `thread` of the session.
   void attach(uint32_t thread) {
-    if (counters.attach)
-      counters.attach(counters.context, thread);
+    if (counters_.attach)
+      counters_.attach(counters_.context, thread);
   }
 
   /// Both by the thread that runs the session, which is number 0.
@@ -78,54 +80,57 @@ public:
 
   /// Whether all runs that are recorded have a GPU's time stamps, and if not,
   /// whether so many ticks for them are little enough.
-  bool stampsAll() const { return gpuPerMille == 0; }
-  bool mayStamp(uint64_t spent) const { return isLittle(spent, gpuPerMille); }
+  bool stampsAll() const { return gpuPerMille_ == 0; }
+  bool mayStamp(uint64_t spent) const { return isLittle(spent, gpuPerMille_); }
 
-  /// By the thread `record.thread` alone. Fills in the run.
+  /// Writes a record, whose run it fills in. Only the thread `record.thread`
+  /// may call it.
   void write(Record &record);
-  /// The same of a thread that prepares for a GPU, one at a time.
+  /// Writes a record of a thread that prepares for a GPU, one at a time.
   void writeGpu(Record &record) {
-    record.thread = static_cast<uint8_t>(rings.size() - 1);
+    record.thread = static_cast<uint8_t>(rings_.size() - 1);
     write(record);
   }
 
-  /// The same of what began at startTime() and ends now; nothing where that was
-  /// 0.
+  /// Writes a record that began at startTime() and ends now; nothing where that
+  /// was 0.
   void end(Record &record);
 
-  /// The same in parts, for who writes many: the number of the run, and the
-  /// ring of a thread.
+  /// The number of the run, and the ring of a thread: for callers that write
+  /// many records.
   uint32_t run() const { return static_cast<uint32_t>(runs()); }
-  RingWriter &ring(uint32_t thread) { return rings[thread]; }
+  RingWriter &ring(uint32_t thread) { return rings_[thread]; }
 
 private:
-  /// That have ended.
-  uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
+  /// The number of runs that have ended.
+  uint64_t runs() const {
+    return header_->runs.load(std::memory_order_relaxed);
+  }
   void takePair();
   bool isLittle(uint64_t spent, uint32_t perMille) const;
   void readCounters(bool isEnd);
 
-  /// Of a thread, when the run began.
+  /// A thread's counters when the run began.
   struct Counts {
     uint64_t values[NNV12_NUM_COUNTERS];
   };
 
-  RecordingHeader *header = nullptr;
-  Clock clock;
-  Array<RingWriter> rings;
-  RecordLevel wanted = RecordLevel::Off;
-  uint32_t sampleEvery = 1;
-  std::atomic<RecordLevel> levelNow{RecordLevel::Off};
-  uint64_t start = 0; ///< of the run
-  nnv12_counter_source counters = {};
-  Array<Counts> counts; ///< by thread, where there are counters
-  uint32_t countersPerMille = 0, gpuPerMille = 0;
-  bool isCounted = false;      ///< the run that goes on
-  uint64_t firstStart = 0;     ///< of the first run
-  uint64_t counting = 0;       ///< ticks spent on reading counters
-  uint64_t countedFrom = 0;    ///< the last reading began then,
-  uint64_t countedUntil = 0;   ///< and ended then
-  ClockPair lastPairs[2] = {}; ///< far enough from one another to be compared
+  RecordingHeader *header_ = nullptr;
+  Clock clock_;
+  Array<RingWriter> rings_;
+  RecordLevel wanted_ = RecordLevel::Off;
+  uint32_t sampleEvery_ = 1;
+  std::atomic<RecordLevel> levelNow_{RecordLevel::Off};
+  uint64_t start_ = 0; ///< of the run
+  nnv12_counter_source counters_ = {};
+  Array<Counts> counts_; ///< by thread, where there are counters
+  uint32_t countersPerMille_ = 0, gpuPerMille_ = 0;
+  bool isCounted_ = false;      ///< the run that goes on
+  uint64_t firstStart_ = 0;     ///< of the first run
+  uint64_t counting_ = 0;       ///< ticks spent on reading counters
+  uint64_t countedFrom_ = 0;    ///< the last reading began then,
+  uint64_t countedUntil_ = 0;   ///< and ended then
+  ClockPair lastPairs_[2] = {}; ///< far enough from one another to be compared
 };
 
 } // namespace nnv12::runtime

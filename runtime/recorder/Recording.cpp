@@ -1,4 +1,4 @@
-//===- Recording.cpp - Reading what a session writes down -----------------===//
+//===- Recording.cpp - Reads a session's records --------------------------===//
 #include "runtime/recorder/Recording.h"
 
 #include <cassert>
@@ -21,10 +21,10 @@ template <typename Facts> static void copyShared(Facts &to, const Facts *from) {
 
 uint64_t Timeline::ns(uint64_t ticks) const {
   assert(isKnown());
-  size_t i = count - 2;
-  while (i > 0 && pairs[i].ticks > ticks)
+  size_t i = count_ - 2;
+  while (i > 0 && pairs_[i].ticks > ticks)
     --i;
-  const ClockPair &from = pairs[i], &to = pairs[i + 1];
+  const ClockPair &from = pairs_[i], &to = pairs_[i + 1];
   double rate = double(to.ns - from.ns) / double(to.ticks - from.ticks);
   // Wraps, as ticks before the first pair are less.
   double after = double(static_cast<int64_t>(ticks - from.ticks)) * rate;
@@ -34,7 +34,7 @@ uint64_t Timeline::ns(uint64_t ticks) const {
 }
 
 bool Recording::open(const void *memory, size_t size, Fault &fault) {
-  assert(!header && "opened once");
+  assert(!header_ && "opened once");
   if (!memory || reinterpret_cast<uintptr_t>(memory) % alignof(RecordingHeader))
     return fault.set(Fault::InvalidArgument,
                      "recording: found address %p, expected a multiple of %zu",
@@ -43,7 +43,7 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
   if (size < sizeof(RecordingHeader) ||
       found->magic.load(std::memory_order_acquire) != recordingMagic)
     return fault.set(Fault::BadBundle, "found no recording");
-  RecordingFacts &facts = checked;
+  RecordingFacts &facts = checked_;
   copyShared(facts, &found->facts);
   if (facts.version != recordingVersion)
     return fault.set(Fault::Unsupported, "version: found %u, expected %u",
@@ -66,13 +66,13 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
     return bad("level", uint32_t(facts.level), "1 to 3");
   if (facts.clockSource > Clock::Cntvct)
     return bad("clock", facts.clockSource, "0 to 2");
-  if (!rings.allocate(facts.numRings))
+  if (!rings_.allocate(facts.numRings))
     return fault.set(Fault::OutOfMemory, "no memory to read the recording");
   auto *bytes = static_cast<const uint8_t *>(memory);
   auto *ringHeaders =
       reinterpret_cast<const RingHeader *>(bytes + sizeof(RecordingHeader));
-  isLastForGpu = __atomic_load_n(&ringHeaders[facts.numRings - 1].isForGpu,
-                                 __ATOMIC_RELAXED) == 1;
+  isLastForGpu_ = __atomic_load_n(&ringHeaders[facts.numRings - 1].isForGpu,
+                                  __ATOMIC_RELAXED) == 1;
   if (facts.numPreparing >= numThreads())
     return bad("threads that only prepare", facts.numPreparing,
                "less than all");
@@ -85,28 +85,28 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
     if (offset % sizeof(Record) || offset < headerSize || offset > facts.size ||
         capacity * sizeof(Record) > facts.size - offset)
       return bad("ring's offset", offset, "room for its records");
-    rings[i] = {{&ringHeaders[i],
-                 reinterpret_cast<const SharedRecord *>(bytes + offset),
-                 capacity},
-                0};
+    rings_[i] = {{&ringHeaders[i],
+                  reinterpret_cast<const SharedRecord *>(bytes + offset),
+                  capacity},
+                 0};
   }
-  header = found;
+  header_ = found;
   return true;
 }
 
-/// Those that are whole and ascend. How many.
+/// Takes the pairs that are whole and ascend. Returns their number.
 size_t Recording::takePairs(ClockPair *pairs) const {
   constexpr uint64_t ring = maxClockPairs - 1;
-  uint64_t count = header->numPairs.load(std::memory_order_acquire);
+  uint64_t count = header_->numPairs.load(std::memory_order_acquire);
   ClockPair copied[maxClockPairs];
   uint64_t first = count > ring ? count - ring : 1;
   for (uint64_t number = first; number < count; ++number) {
-    const SharedClockPair &pair = header->pairs[placeOfPair(number)];
+    const SharedClockPair &pair = header_->pairs[placeOfPair(number)];
     copied[number - first] = {pair.ticks.load(std::memory_order_acquire),
                               pair.ns.load(std::memory_order_acquire)};
   }
-  // Of these, what has been overwritten meanwhile, or is just now.
-  uint64_t now = header->numPairs.load(std::memory_order_relaxed),
+  // Leaves out pairs that were overwritten meanwhile, or are just now.
+  uint64_t now = header_->numPairs.load(std::memory_order_relaxed),
            whole = now > ring ? now - ring + 1 : 1;
   size_t taken = 0;
   auto take = [&](ClockPair pair) {
@@ -116,8 +116,8 @@ size_t Recording::takePairs(ClockPair *pairs) const {
     pairs[taken++] = pair;
   };
   if (count > 0)
-    take({header->pairs[0].ticks.load(std::memory_order_relaxed),
-          header->pairs[0].ns.load(std::memory_order_relaxed)});
+    take({header_->pairs[0].ticks.load(std::memory_order_relaxed),
+          header_->pairs[0].ns.load(std::memory_order_relaxed)});
   for (uint64_t number = std::max(first, whole); number < count; ++number)
     take(copied[number - first]);
   return taken;
@@ -125,15 +125,15 @@ size_t Recording::takePairs(ClockPair *pairs) const {
 
 size_t Recording::read(uint32_t ring, Record *out, size_t most,
                        uint64_t &lost) {
-  assert(ring < rings.size());
-  bool hasTicks = checked.clockSource != Clock::Monotonic;
+  assert(ring < rings_.size());
+  bool hasTicks = checked_.clockSource != Clock::Monotonic;
   ClockPair pairs[maxClockPairs];
   Timeline timeline(pairs, hasTicks ? takePairs(pairs) : 0);
   if (hasTicks && !timeline.isKnown())
     return 0;
-  size_t count = rings[ring].reader.read(rings[ring].cursor, out, most, lost);
+  size_t count = rings_[ring].reader.read(rings_[ring].cursor, out, most, lost);
   uint32_t monotonicFrom =
-      hasTicks ? header->monotonicFrom.load(std::memory_order_acquire) : 0;
+      hasTicks ? header_->monotonicFrom.load(std::memory_order_acquire) : 0;
   for (size_t i = 0; i < count; ++i) {
     Record &record = out[i];
     if (record.run >= monotonicFrom)

@@ -1,4 +1,4 @@
-//===- Recording.h - Reading what a session writes down ---------*- C++ -*-===//
+//===- Recording.h - Reads a session's records ------------------*- C++ -*-===//
 //
 // From memory that a session of this process writes, that another process has
 // mapped, or from a file that was kept: nothing in it is trusted.
@@ -18,36 +18,40 @@ namespace nnv12::runtime {
 class Timeline {
 public:
   /// `pairs` ascend in both.
-  Timeline(const ClockPair *pairs, size_t count) : pairs(pairs), count(count) {}
+  Timeline(const ClockPair *pairs, size_t count)
+      : pairs_(pairs), count_(count) {}
 
   /// Whether there is anything to go by.
-  bool isKnown() const { return count >= 2; }
+  bool isKnown() const { return count_ >= 2; }
   uint64_t ns(uint64_t ticks) const;
 
 private:
-  const ClockPair *pairs;
-  size_t count;
+  const ClockPair *pairs_;
+  size_t count_;
 };
 
 class Recording {
 public:
   /// Borrows the memory, a multiple of 64, which may change meanwhile; must be
   /// called before all others.
-  bool open(const void *memory, size_t size, artifact::Fault &fault);
+  [[nodiscard]] bool open(const void *memory, size_t size,
+                          artifact::Fault &fault);
 
-  const RecordingFacts &facts() const { return checked; }
+  const RecordingFacts &facts() const { return checked_; }
   /// Whether the last ring is of those threads that prepare for a GPU.
-  bool hasGpu() const { return isLastForGpu; }
-  /// Of the session, with a ring each.
-  uint32_t numThreads() const { return checked.numRings - isLastForGpu; }
+  bool hasGpu() const { return isLastForGpu_; }
+  /// The number of the session's threads; each has a ring.
+  uint32_t numThreads() const { return checked_.numRings - isLastForGpu_; }
 
-  uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
+  uint64_t runs() const {
+    return header_->runs.load(std::memory_order_relaxed);
+  }
   /// When the session began, nanoseconds of CLOCK_MONOTONIC.
   uint64_t startTime() const {
-    return header->pairs[0].ns.load(std::memory_order_relaxed);
+    return header_->pairs[0].ns.load(std::memory_order_relaxed);
   }
   bool isClosed() const {
-    return header->closed.load(std::memory_order_acquire) != 0;
+    return header_->closed.load(std::memory_order_acquire) != 0;
   }
 
   /// The next records of a ring, at most `most`, with times in nanoseconds of
@@ -63,10 +67,10 @@ private:
 
   size_t takePairs(ClockPair *pairs) const;
 
-  const RecordingHeader *header = nullptr;
-  RecordingFacts checked = {}; ///< as they were then
-  bool isLastForGpu = false;   ///< the same
-  Array<Ring> rings;
+  const RecordingHeader *header_ = nullptr;
+  RecordingFacts checked_ = {}; ///< as they were then
+  bool isLastForGpu_ = false;   ///< the same
+  Array<Ring> rings_;
 };
 
 } // namespace nnv12::runtime

@@ -9,35 +9,36 @@
 
 namespace nnv12::runtime {
 
-/// Where one thread writes, whoever reads meanwhile. Borrows the memory.
+/// Writes a ring for one thread, while others may read it. Borrows the memory.
 class RingWriter {
 public:
   RingWriter() = default;
   /// `capacity` is a power of two.
   RingWriter(RingHeader &header, SharedRecord *records, uint64_t capacity)
-      : header(&header), records(records), mask(capacity - 1) {}
+      : header_(&header), records_(records), mask_(capacity - 1) {}
 
   void write(const Record &record) {
     uint64_t words[wordsPerRecord];
     memcpy(words, &record, sizeof words);
-    // Releases, so that who sees a word of this record also sees that the one
-    // before is complete, and so which record may be incomplete: see read().
-    SharedRecord &slot = records[next & mask];
+    // Releases, so that a reader that sees a word of this record also sees that
+    // the record before is complete. So it knows which record may be
+    // incomplete: see read().
+    SharedRecord &slot = records_[next_ & mask_];
     for (unsigned i = 0; i < wordsPerRecord; ++i)
       slot.words[i].store(words[i], std::memory_order_release);
-    header->head.store(++next, std::memory_order_release);
+    header_->head.store(++next_, std::memory_order_release);
   }
 
 private:
-  RingHeader *header = nullptr;
-  SharedRecord *records = nullptr;
-  uint64_t mask = 0;
-  uint64_t next = 0; ///< the head, which nobody else writes
+  RingHeader *header_ = nullptr;
+  SharedRecord *records_ = nullptr;
+  uint64_t mask_ = 0;
+  uint64_t next_ = 0; ///< the head, which nobody else writes
 };
 
-/// Where others read, in this process or in one that maps the same memory. The
-/// numbers are the caller's: what a recording says of itself may have changed
-/// since it was checked.
+/// Reads a ring, in this process or in one that maps the same memory. The
+/// numbers are the caller's: the recording's own may have changed since they
+/// were checked.
 struct RingReader {
   const RingHeader *header;
   const SharedRecord *records;
@@ -73,8 +74,8 @@ struct RingReader {
   }
 
 private:
-  /// Of the records in the ring while `head` were written: the next one may be
-  /// about to be overwritten.
+  /// The oldest record that is safe to read once `head` were written: the next
+  /// one may be about to be overwritten.
   uint64_t oldest(uint64_t head) const {
     return head < capacity ? 0 : head - capacity + 1;
   }

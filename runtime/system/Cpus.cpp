@@ -123,7 +123,8 @@ uint32_t grantedCpus(const char *root) {
   return least;
 }
 
-/// What has been read, and 1 more; 0: nothing yet. Of CPUs with small numbers.
+/// The number of CPUs that was read, and 1 more; 0: nothing yet. Capacities are
+/// those of CPUs with small numbers.
 static std::atomic<uint32_t> knownGrant{0};
 static std::atomic<uint16_t> knownCapacities[64];
 
@@ -145,8 +146,8 @@ void askForCpus() {
 }
 
 void CpuMask::add(int cpu) {
-  CPU_SET(static_cast<unsigned>(cpu), &set);
-  known = true;
+  CPU_SET(static_cast<unsigned>(cpu), &set_);
+  known_ = true;
 }
 
 /// How fast a CPU is, of 1024, where the system knows; else 0. Linux knows on
@@ -169,54 +170,54 @@ static long capacityOf(int cpu) {
 }
 
 void Cpus::find() {
-  mask.get();
-  if (!mask.isKnown())
+  mask_.get();
+  if (!mask_.isKnown())
     return;
-  caller = sched_getcpu();
+  caller_ = sched_getcpu();
   long capacities[mostCpus], most = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE && count < mostCpus; ++cpu)
-    if (CPU_ISSET(cpu, &mask.cpus())) {
+  for (int cpu = 0; cpu < CPU_SETSIZE && count_ < mostCpus; ++cpu)
+    if (CPU_ISSET(cpu, &mask_.cpus())) {
       // Where the first has no capacity, none has.
-      capacities[count] = count && !most ? 0 : capacityOf(cpu);
-      most = std::max(most, capacities[count]);
-      all[count++] = static_cast<int16_t>(cpu);
+      capacities[count_] = count_ && !most ? 0 : capacityOf(cpu);
+      most = std::max(most, capacities[count_]);
+      all_[count_++] = static_cast<int16_t>(cpu);
     }
-  for (uint32_t i = 0; i < count; ++i)
-    numFast += isFast[i] = capacities[i] * 10 >= most * 6;
+  for (uint32_t i = 0; i < count_; ++i)
+    numFast_ += isFast_[i] = capacities[i] * 10 >= most * 6;
 }
 
 bool Cpus::matches(Kind kind, uint32_t i) const {
-  return kind == Any || !differ() || isFast[i] == (kind == Fast);
+  return kind == Any || !differ() || isFast_[i] == (kind == Fast);
 }
 
 int Cpus::at(Kind kind, uint32_t n) const {
   uint32_t matching = 0;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count_; ++i)
     matching += matches(kind, i);
   if (matching == 0)
     return -1;
   n %= matching;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count_; ++i)
     if (matches(kind, i) && n-- == 0)
-      return all[i];
+      return all_[i];
   return -1;
 }
 
 CpuMask Cpus::part(Kind kind, uint32_t index, uint32_t parts) const {
   CpuMask result;
   auto isOther = [&](uint32_t i) {
-    return matches(kind, i) && all[i] != caller;
+    return matches(kind, i) && all_[i] != caller_;
   };
   uint32_t others = 0, n = 0;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count_; ++i)
     others += isOther(i);
-  if (caller < 0 || others < parts)
+  if (caller_ < 0 || others < parts)
     return result;
   uint32_t first = others * index / parts, end = others * (index + 1) / parts;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count_; ++i)
     if (isOther(i)) {
       if (n >= first && n < end)
-        result.add(all[i]);
+        result.add(all_[i]);
       ++n;
     }
   return result;

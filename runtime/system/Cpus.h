@@ -17,35 +17,35 @@ uint32_t availableCpus();
 /// that stands for that of the system's files: for tests.
 uint32_t grantedCpus(const char *root = "");
 
-/// Reads of the system what availableCpus() and Cpus::find() want to know, a
-/// tenth of a millisecond: while the storage is waited for.
+/// Reads the system's facts for availableCpus() and Cpus::find(). It takes a
+/// tenth of a millisecond, so callers do it while they wait for the storage.
 void askForCpus();
 
 /// CPUs that a thread may use; of unknown ones nothing is asked for.
 class CpuMask {
 public:
-  /// Those of the calling thread.
-  void get() { known = sched_getaffinity(0, sizeof set, &set) == 0; }
+  /// Gets the CPUs of the calling thread.
+  void get() { known_ = sched_getaffinity(0, sizeof set_, &set_) == 0; }
   void add(int cpu);
   /// The calling thread may use these, and no others. A hint: where it is
   /// refused, the thread runs anywhere.
   void apply() const {
-    if (known)
-      sched_setaffinity(0, sizeof set, &set);
+    if (known_)
+      sched_setaffinity(0, sizeof set_, &set_);
   }
-  bool isKnown() const { return known; }
-  const cpu_set_t &cpus() const { return set; }
+  bool isKnown() const { return known_; }
+  const cpu_set_t &cpus() const { return set_; }
 
 private:
-  cpu_set_t set = {};
-  bool known = false;
+  cpu_set_t set_ = {};
+  bool known_ = false;
 };
 
 /// CPUs that this process may use, by speed where they differ. None before
 /// find(), which reads files of the system where askForCpus() has not.
 class Cpus {
 public:
-  /// Which end of them is wanted.
+  /// The kind of CPU that is wanted.
   enum Kind { Any, Fast, Slow };
 
   void find();
@@ -58,20 +58,20 @@ public:
   /// in `parts` equal parts: this one. Unknown where they are fewer.
   CpuMask part(Kind kind, uint32_t index, uint32_t parts) const;
   /// Whether there are fast and slow ones.
-  bool differ() const { return numFast != count; }
+  bool differ() const { return numFast_ != count_; }
   /// All of them.
-  const CpuMask &allowed() const { return mask; }
+  const CpuMask &allowed() const { return mask_; }
 
 private:
   static constexpr uint32_t mostCpus = 256;
   bool matches(Kind kind, uint32_t i) const;
 
-  CpuMask mask;
-  uint32_t count = 0;
-  uint32_t numFast = 0;
-  int caller = -1;
-  int16_t all[mostCpus];
-  bool isFast[mostCpus];
+  CpuMask mask_;
+  uint32_t count_ = 0;
+  uint32_t numFast_ = 0;
+  int caller_ = -1;
+  int16_t all_[mostCpus];
+  bool isFast_[mostCpus];
 };
 
 } // namespace nnv12::runtime

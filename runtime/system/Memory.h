@@ -32,57 +32,57 @@ public:
     if (size > SIZE_MAX - alignment)
       return false;
     // Alignment beyond a page costs address space, no memory.
-    length = size + alignment;
-    base = mmap(nullptr, length, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) {
-      base = nullptr;
+    length_ = size + alignment;
+    base_ = mmap(nullptr, length_, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base_ == MAP_FAILED) {
+      base_ = nullptr;
       return false;
     }
-    auto address = reinterpret_cast<uintptr_t>(base);
-    start = reinterpret_cast<uint8_t *>((address + alignment - 1) &
-                                        ~uintptr_t(alignment - 1));
+    auto address = reinterpret_cast<uintptr_t>(base_);
+    start_ = reinterpret_cast<uint8_t *>((address + alignment - 1) &
+                                         ~uintptr_t(alignment - 1));
     return true;
   }
 
   /// Where the system has huge pages, the first `size` bytes shall be in such.
-  void adviseHuge(size_t size) { madvise(start, size, MADV_HUGEPAGE); }
+  void adviseHuge(size_t size) { madvise(start_, size, MADV_HUGEPAGE); }
 
   /// The first `size` bytes of `other` become those of this, without a copy;
   /// `other` is empty then. Both begin at a multiple of `size`. False where the
   /// system cannot.
   bool replaceHead(Pages &other, size_t size) {
-    assert(reinterpret_cast<uintptr_t>(start) % size == 0 &&
-           reinterpret_cast<uintptr_t>(other.start) % size == 0);
-    if (mremap(other.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
-        MAP_FAILED) {
+    assert(reinterpret_cast<uintptr_t>(start_) % size == 0 &&
+           reinterpret_cast<uintptr_t>(other.start_) % size == 0);
+    if (mremap(other.start_, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+               start_) == MAP_FAILED) {
       other.release();
       return false;
     }
-    // What was moved away may be somebody else's address by now.
-    auto *first = static_cast<uint8_t *>(other.base);
-    unmap(first, other.start);
-    unmap(other.start + size, first + other.length);
-    other.base = nullptr;
-    other.start = nullptr;
+    // Another mapping may have the old addresses by now.
+    auto *first = static_cast<uint8_t *>(other.base_);
+    unmap(first, other.start_);
+    unmap(other.start_ + size, first + other.length_);
+    other.base_ = nullptr;
+    other.start_ = nullptr;
     return true;
   }
 
   void release() {
-    if (base)
-      munmap(base, length);
-    base = nullptr;
-    start = nullptr;
+    if (base_)
+      munmap(base_, length_);
+    base_ = nullptr;
+    start_ = nullptr;
   }
 
   /// Leaves the pages where they are, for ever.
   void abandon() {
-    base = nullptr;
-    start = nullptr;
+    base_ = nullptr;
+    start_ = nullptr;
   }
 
-  uint8_t *data() { return start; }
-  const uint8_t *data() const { return start; }
+  uint8_t *data() { return start_; }
+  const uint8_t *data() const { return start_; }
 
 private:
   static void unmap(uint8_t *from, uint8_t *to) {
@@ -90,9 +90,9 @@ private:
       munmap(from, static_cast<size_t>(to - from));
   }
 
-  void *base = nullptr;
-  size_t length = 0;
-  uint8_t *start = nullptr;
+  void *base_ = nullptr;
+  size_t length_ = 0;
+  uint8_t *start_ = nullptr;
 };
 
 /// Creates and destroys objects on malloc's heap: the runtime links no operator

@@ -15,7 +15,7 @@ static constexpr size_t stackSize = 1u << 20;
 /// The shortest time slice that Linux grants; usual ones are 3 ms and more.
 static constexpr uint64_t shortSlice = 100000;
 
-/// Sets the calling thread's time slice, nanoseconds, and returns what it was;
+/// Sets the calling thread's time slice, nanoseconds, and returns the old one;
 /// 0 where the system has no such thing, or the thread has another policy than
 /// time sharing.
 static uint64_t exchangeSlice(uint64_t slice) {
@@ -44,19 +44,19 @@ static uint64_t exchangeSlice(uint64_t slice) {
 
 ThreadStarter::ThreadStarter(Slices slices, size_t stack) {
   if (slices == Slices::Short)
-    callersSlice = exchangeSlice(shortSlice);
+    callersSlice_ = exchangeSlice(shortSlice);
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack ? stack : stackSize);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+  pthread_attr_init(&attributes_);
+  pthread_attr_setstacksize(&attributes_, stack ? stack : stackSize);
 }
 
 ThreadStarter::~ThreadStarter() {
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (callersSlice)
-    exchangeSlice(callersSlice);
+  pthread_attr_destroy(&attributes_);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (callersSlice_)
+    exchangeSlice(callersSlice_);
 }
 
 #ifdef NNV12_TEST_HOOKS
@@ -82,9 +82,9 @@ int ThreadStarter::start(pthread_t &thread, void *(*function)(void *),
 #ifdef __GLIBC__
   // Elsewhere there is no such attribute, and a thread begins anywhere.
   if (place.isKnown()) {
-    pthread_attr_setaffinity_np(&attributes, sizeof(cpu_set_t), &place.cpus());
-    int error = pthread_create(&thread, &attributes, function, argument);
-    pthread_attr_setaffinity_np(&attributes, 0, &place.cpus()); // none
+    pthread_attr_setaffinity_np(&attributes_, sizeof(cpu_set_t), &place.cpus());
+    int error = pthread_create(&thread, &attributes_, function, argument);
+    pthread_attr_setaffinity_np(&attributes_, 0, &place.cpus()); // none
     if (error == 0)
       return 0;
     // Without, if it is the place that the system refuses.
@@ -92,7 +92,7 @@ int ThreadStarter::start(pthread_t &thread, void *(*function)(void *),
 #else
   (void)place;
 #endif
-  return pthread_create(&thread, &attributes, function, argument);
+  return pthread_create(&thread, &attributes_, function, argument);
 }
 
 void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who,
@@ -107,21 +107,21 @@ void futexWake(std::atomic<uint32_t> &word, uint32_t who) {
 }
 
 void Events::happen(Kind kind) {
-  // Publishes first and looks for sleepers then; who sleeps announces itself
-  // first and looks then: one of both sees the other.
-  count.fetch_add(1);
-  if (sleepers[kind == Preparation].load())
-    futexWake(count, kind);
+  // This thread publishes first and looks for sleepers then; a sleeper
+  // announces itself first and looks then: one of both sees the other.
+  count_.fetch_add(1);
+  if (sleepers_[kind == Preparation].load())
+    futexWake(count_, kind);
 }
 
 void Events::wakeAll() {
-  count.fetch_add(1);
-  futexWake(count, Operation | Preparation);
+  count_.fetch_add(1);
+  futexWake(count_, Operation | Preparation);
 }
 
 bool Events::spin(uint32_t seen) const {
   return spinUntil(
-      [&] { return count.load(std::memory_order_acquire) != seen; });
+      [&] { return count_.load(std::memory_order_acquire) != seen; });
 }
 
 void Events::sleep(uint32_t seen, uint32_t kinds, uint64_t most) {
@@ -132,11 +132,11 @@ void Events::sleep(uint32_t seen, uint32_t kinds, uint64_t most) {
     deadline.tv_nsec = static_cast<long>(end % 1000000000);
   }
   for (uint32_t i = 0; i < 2; ++i)
-    sleepers[i].fetch_add(kinds >> i & 1);
-  if (count.load() == seen)
-    futexWait(count, seen, kinds, most == forever ? nullptr : &deadline);
+    sleepers_[i].fetch_add(kinds >> i & 1);
+  if (count_.load() == seen)
+    futexWait(count_, seen, kinds, most == forever ? nullptr : &deadline);
   for (uint32_t i = 0; i < 2; ++i)
-    sleepers[i].fetch_sub(kinds >> i & 1);
+    sleepers_[i].fetch_sub(kinds >> i & 1);
 }
 
 } // namespace nnv12::runtime

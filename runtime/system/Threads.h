@@ -20,14 +20,14 @@ namespace nnv12::runtime {
 /// signals are none of our threads' business.
 class ThreadStarter {
 public:
-  /// Short, for threads that mostly wait: such a thread gets a CPU as soon as
-  /// what it waits for has happened, even if others compute on all of them. It
+  /// Short slices are for threads that mostly wait: such a thread gets a CPU as
+  /// soon as its event has happened, even if others compute on all of them. It
   /// asks for its share of time in smaller pieces, not for more of it. Linux
   /// heeds that from 6.12 on; before, and elsewhere, slices are as long as the
   /// system makes them.
   enum class Slices { Default, Short };
 
-  /// `stack` is in bytes; 0: what our own code needs.
+  /// `stack` is in bytes; 0: as much as our own code needs.
   explicit ThreadStarter(Slices slices = Slices::Default, size_t stack = 0);
   ~ThreadStarter();
   ThreadStarter(const ThreadStarter &) = delete;
@@ -39,12 +39,12 @@ public:
             const CpuMask &place);
 
 private:
-  pthread_attr_t attributes;
-  sigset_t before;
-  /// Of the caller, whose slice threads inherit: from the first moment on,
-  /// since one that asks for itself has to get a CPU before. 0 where nothing is
-  /// changed.
-  uint64_t callersSlice = 0;
+  pthread_attr_t attributes_;
+  sigset_t before_;
+  /// The caller's slice. Threads inherit it from their first moment on; a
+  /// thread that asked for itself would have to get a CPU before. 0 where
+  /// nothing is changed.
+  uint64_t callersSlice_ = 0;
 };
 
 /// `who` is a set of bits: a wake-up reaches those who wait with one of its
@@ -80,8 +80,8 @@ inline bool isOver(uint64_t deadline) {
 /// that one thread computes alone are mostly shorter than this.
 constexpr uint64_t spinNanoseconds = 40000;
 
-/// Spins until `done()` says so or until the time is over; returns what done()
-/// said.
+/// Spins until `done()` is true or the time is over; returns the last result of
+/// done().
 template <typename Done>
 bool spinUntil(Done done, uint64_t nanoseconds = spinNanoseconds) {
   uint64_t deadline = 0;
@@ -99,16 +99,17 @@ bool spinUntil(Done done, uint64_t nanoseconds = spinNanoseconds) {
   }
 }
 
-/// A count of what happens in a session. Who waits reads the count first, looks
+/// A count of a session's events. A waiting thread reads the count first, looks
 /// whether there is something to do or whether all is over, and then waits for
 /// another count: no event gets lost between.
 class Events {
 public:
-  /// What is told: an operation that threads may join, a preparation that has
-  /// finished or failed. A bit each, for who sleeps until one of them happens.
+  /// The kinds of event: an operation that threads may join, or a preparation
+  /// that has finished or failed. A bit each, for threads that sleep until one
+  /// of them happens.
   enum Kind : uint32_t { Operation = 1, Preparation = 2 };
 
-  uint32_t seen() const { return count.load(std::memory_order_acquire); }
+  uint32_t seen() const { return count_.load(std::memory_order_acquire); }
   void happen(Kind kind);
   /// Wakes all, for an end.
   void wakeAll();
@@ -132,9 +133,9 @@ public:
   static constexpr uint64_t forever = ~uint64_t(0);
 
 private:
-  alignas(64) std::atomic<uint32_t> count{0};
-  /// Who sleeps until an operation; until a preparation.
-  std::atomic<uint32_t> sleepers[2] = {{0}, {0}};
+  alignas(64) std::atomic<uint32_t> count_{0};
+  /// The threads that sleep until an operation; until a preparation.
+  std::atomic<uint32_t> sleepers_[2] = {{0}, {0}};
 };
 
 } // namespace nnv12::runtime

@@ -2,9 +2,9 @@
 //
 // An input that starts with a bundle's magic is opened as it is. Digests stop
 // nearly all of those, so any other input is taken for metadata and put into an
-// otherwise good bundle with digests that fit: what an attacker can make; or,
-// where it has their identifier, for the overlays of a good bundle. Code
-// is loaded and sessions are created, but nothing runs: a bundle's code can do
+// otherwise good bundle with digests that fit, as an attacker could do; or,
+// where it has their identifier, for the overlays of a good bundle. Code is
+// loaded and sessions are created, but nothing runs: a bundle's code can do
 // anything by design. (PlanFuzzer.cpp runs plans whose code does nothing.)
 //
 //===----------------------------------------------------------------------===//
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // By itself first, where reads behind its end are seen.
   AlignedCopy metadata(data, size);
   Fault fault;
-  verifyMetadata(metadata.data, size, imageSize, fault);
+  (void)verifyMetadata(metadata.data, size, imageSize, fault);
 
   void *memory;
   if (posix_memalign(&memory, 64, imageSize))

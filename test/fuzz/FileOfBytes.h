@@ -1,4 +1,4 @@
-//===- FileOfBytes.h - Bytes as a file, for what reads files ----*- C++ -*-===//
+//===- FileOfBytes.h - Bytes as a file, for readers of files ----*- C++ -*-===//
 #ifndef NNV12_TEST_FUZZ_FILEOFBYTES_H
 #define NNV12_TEST_FUZZ_FILEOFBYTES_H
 

@@ -1,10 +1,10 @@
 //===- GpuFuzzer.cpp - Sessions of overlays that are changed --------------===//
 //
-// The bytes decide what is changed in the tables of a GPU, on what kind of
-// device, and how the session runs: what an attacker can make who must fit the
-// digests. Whatever the tables say, the session runs; where a verifier refuses
-// them the results are the CPU's, and where none does the device, which is a
-// mock, is not asked for anything that it could not do.
+// The bytes decide on changes in the tables of a GPU, on the kind of device,
+// and on how the session runs: an attacker who must fit the digests can make
+// all of them. For any tables the session runs. Where a verifier refuses them
+// the results are the CPU's, and where none does, the device, which is a mock,
+// is not asked for anything that it could not do.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Header.h"

@@ -1,7 +1,7 @@
 //===- ImportFuzzer.cpp - Any bytes as an ONNX model ----------------------===//
 //
-// Whatever the bytes are, the importer gives a module that verifies, or null
-// after exactly one error.
+// For any bytes the importer gives a module that verifies, or null after
+// exactly one error.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Import.h"
@@ -16,8 +16,8 @@
 using namespace nnv12;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // A context is dear to make, and keeps what attributes it has seen: renew it
-  // now and then.
+  // A context is dear to make, and keeps all attributes that it has seen: renew
+  // it now and then.
   static std::unique_ptr<mlir::MLIRContext> context;
   static unsigned uses = 0;
   if (!context || ++uses % 256 == 0)

@@ -11,7 +11,7 @@ using namespace artifact;
 
 namespace {
 
-/// Builds a program from its preparations up, each from what is there already.
+/// Builds a program from its preparations up, each from earlier ones.
 class Inventor {
 public:
   Inventor(Choices &choices, const InventedWeights &weights, uint64_t codeSize,
@@ -79,8 +79,8 @@ private:
     }
   }
 
-  /// Rows, each a part, and the tiles of a row along another axis; what is left
-  /// is one more part.
+  /// Rows, each a part, and the tiles of a row along another axis; the rest is
+  /// one more part.
   TileMap tileMap(uint64_t tiles) {
     uint64_t rows = choices.from(1, 4), size = choices.from(1, 20);
     uint64_t columns = tiles / rows, rest = tiles % rows;
@@ -121,7 +121,7 @@ private:
     return result;
   }
 
-  /// What an earlier preparation wrote, which goes to `after`; weights where
+  /// The result of an earlier preparation, which goes to `after`; weights where
   /// there is none.
   Operand source(std::vector<OperationId> &after, uint64_t size) {
     uint32_t writer = uint32_t(choices.below(numPreparations() + 1));
@@ -202,8 +202,9 @@ private:
     return result;
   }
 
-  /// Everything in an order in which it could run on one thread, dealt out over
-  /// the lanes; what no execute needs may go to a background, or to a switch.
+  /// Deals all preparations out over the lanes, in an order in which they could
+  /// run on one thread. Preparations that no execute needs may go to a
+  /// background, or to a switch.
   void addLanes() {
     program().lanes.resize(choices.from(1, 5));
     for (size_t i = 0; i < program().lanes.size(); ++i) {

@@ -10,7 +10,7 @@ namespace nnv12::test {
 /// The segments of an invented bundle.
 constexpr uint32_t codeSegment = 0, weightsSegment = 1;
 
-/// What is known of the weights: a good zstd frame at their beginning.
+/// Facts about the weights: a good zstd frame at their beginning.
 struct InventedWeights {
   uint64_t size;
   uint64_t frameSize;   ///< stored

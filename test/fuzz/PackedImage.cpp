@@ -98,7 +98,7 @@ public:
                                    places[1] + operand.index, operand.offset,
                                    operand.size);
     default:
-      // Others have the same numbers; what nobody knows stays unknown.
+      // Others have the same numbers; unknown ones stay unknown.
       return bundle::CreateOperand(builder,
                                    static_cast<bundle::Space>(operand.space),
                                    operand.index, operand.offset, operand.size);
@@ -200,7 +200,7 @@ private:
     return Processors(choices.oneIn(64) ? choices.below(3) : 1, cpu);
   }
 
-  /// In any order; what is not used may be left out.
+  /// Adds memories in any order; unused ones may be left out.
   Memories addMemories(const Program &program) {
     struct Source {
       bundle::MemoryKind kind;

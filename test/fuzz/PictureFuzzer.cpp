@@ -1,6 +1,6 @@
 //===- PictureFuzzer.cpp - Pictures of any bytes --------------------------===//
 #include "test/fuzz/FileOfBytes.h"
-#include "tools/common/Image.h"
+#include "tools/common/ImageInput.h"
 
 using namespace nnv12;
 

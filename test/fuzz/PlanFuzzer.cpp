@@ -1,10 +1,10 @@
 //===- PlanFuzzer.cpp - Runs invented plans -------------------------------===//
 //
-// The bytes decide on a plan, on what is wrong with it, on tables that are used
-// more than once, and on how sessions of it run: what an attacker can make who
-// must fit the digests, but whose code does nothing. A bundle that opens must
-// run, or say why not: every wait ends, every access stays inside its memory.
-// What is refused costs time in proportion to its size; libFuzzer's -timeout,
+// The bytes decide on a plan, on its faults, on tables that are used more than
+// once, and on how sessions of it run. An attacker who must fit the digests,
+// but whose code does nothing, can make all of that. A bundle that opens must
+// run, or say why not: every wait ends, every access stays inside its memory. A
+// refusal costs time in proportion to the bundle's size; libFuzzer's -timeout,
 // -rss_limit_mb and -malloc_limit_mb see to it.
 //
 //===----------------------------------------------------------------------===//
@@ -144,7 +144,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     AlignedCopy metadata(image.data() + sizeof(artifact::Header),
                          image.metadataSize());
     artifact::Fault fault;
-    artifact::verifyMetadata(metadata.data, metadata.size, image.size(), fault);
+    (void)artifact::verifyMetadata(metadata.data, metadata.size, image.size(),
+                                   fault);
     return 0;
   }
   describeAll(bundle);

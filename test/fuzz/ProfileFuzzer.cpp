@@ -1,7 +1,8 @@
 //===- ProfileFuzzer.cpp - Device profiles of any bytes -------------------===//
 //
-// A profile says what things cost, whoever wrote it: what is read is in range,
-// and says the same when it is written and read again.
+// A profile says what things cost, and anybody may have written it: numbers
+// that are read are in range, and are the same when they are written and read
+// again.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/device/DeviceProfile.h"

@@ -1,8 +1,7 @@
 //===- RecordingFuzzer.cpp - Recordings of any bytes ----------------------===//
 //
 // A recording is memory that a stranger may have written, and may write to
-// while it is read. What comes of it goes through all that a profile is made
-// of.
+// while it is read. Its records go through all code that makes a profile.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"

@@ -25,7 +25,7 @@ static void replay(const std::string &path) {
   std::vector<uint8_t> bytes(std::filesystem::file_size(path));
   size_t size = fread(bytes.data(), 1, bytes.size(), file);
   fclose(file);
-  // Of the exact size, on the heap: reads beyond it are seen.
+  // The copy has the exact size, on the heap: reads beyond it are seen.
   std::unique_ptr<uint8_t[]> copy(new uint8_t[size]);
   std::copy_n(bytes.data(), size, copy.get());
   LLVMFuzzerTestOneInput(copy.get(), size);

@@ -1,10 +1,10 @@
 //===- SpirvFuzzer.cpp - Verifies modules of SPIR-V -----------------------===//
 //
-// The first byte says what follows: 0 the words of a module, behind the facts
-// that it is said to fit; another number edits of a sample, which fits its
-// facts, so that what is behind the first fault is reached as well. Whatever
-// the words say, the verifier stays inside of them and of its scratch, and its
-// answer does not depend on what that held before.
+// If the first byte is 0, the words of a module follow, behind the facts that
+// it is said to fit. Another number means edits of a sample, which fits its
+// facts, so that code behind the first fault is reached as well. For any words
+// the verifier stays inside of them and of its scratch, and its answer does not
+// depend on the scratch's old contents.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/SpirvVerifier.h"

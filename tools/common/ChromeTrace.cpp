@@ -45,7 +45,7 @@ static void addArguments(Json &json, const Bundle &bundle,
   }
 }
 
-/// What a thread counted in a run, or how much of the arena holds values.
+/// Adds a thread's count in a run, or how much of the arena holds values.
 static void addCounter(Json &json, const std::string &name, double time,
                        uint64_t value) {
   json.beginObject().member("name", name).member("ph", "C");

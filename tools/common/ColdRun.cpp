@@ -188,7 +188,7 @@ weightRanges(const std::string &path) {
 
 double touchWeights(const std::string &path, bool backs, double &residency) {
   auto ranges = weightRanges(path);
-  // Reading the metadata has brought in what lies behind it, too: with a large
+  // Reading the metadata has brought in the pages behind it, too: with a large
   // readahead all of a small file.
   residency = evict(path, false, backs);
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

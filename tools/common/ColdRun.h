@@ -11,7 +11,7 @@
 
 namespace nnv12::tools {
 
-/// What a fresh process says of itself. Times in milliseconds.
+/// A fresh process's report. Times in milliseconds.
 struct ColdReport {
   double open = 0, session = 0, firstRun = 0;
   double cpu = 0;       ///< of all threads, from opening to the first result
@@ -24,10 +24,10 @@ struct ColdReport {
 /// Which part of the first `size` bytes of an open file is in memory, 0 to 1.
 double residency(int fd, size_t size);
 
-/// Uses more memory than `size` bytes, and frees it, so that whoever needs as
-/// much finds it at hand. In a virtual machine memory that is free may have
-/// been given back to the host, which takes milliseconds to supply 2 MB of it
-/// again: a matter of that machine and of what ran before, and of no device.
+/// Uses more memory than `size` bytes, and frees it, so that the next user
+/// finds as much at hand. In a virtual machine free memory may have been given
+/// back to the host, which takes milliseconds to supply 2 MB of it again. That
+/// depends on the machine and on the programs before, not on the device.
 void backMemory(size_t size);
 
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
@@ -50,7 +50,7 @@ std::vector<Input> takeInputs(unsigned descriptor);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
 /// touching each page of its weights, in order. Evicts the file once it knows
-/// where they are; `residency` is what evict() returned. Ends the process when
+/// where they are; `residency` is the result of evict(). Ends the process when
 /// the bundle cannot be opened.
 double touchWeights(const std::string &path, bool backs, double &residency);
 

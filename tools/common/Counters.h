@@ -1,4 +1,4 @@
-//===- Counters.h - What is counted of a session's threads ------*- C++ -*-===//
+//===- Counters.h - Counters of a session's threads -------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_COUNTERS_H
 #define NNV12_TOOLS_COMMON_COUNTERS_H
 
@@ -12,8 +12,8 @@ namespace nnv12::tools {
 /// As --counters says.
 class Counters {
 public:
-  /// What is counted where nobody says: "none", "software" or "all".
-  explicit Counters(const char *wanted) : wanted(wanted) {}
+  /// The default of --counters: "none", "software" or "all".
+  explicit Counters(const char *wanted) : wanted_(wanted) {}
 
   void addTo(Options &options);
   /// After the options were parsed.
@@ -21,11 +21,11 @@ public:
 
   /// For recorders of one session at a time. Null: nothing is counted.
   const nnv12_counter_source *source() const {
-    return handle ? nnv12_counters_source(handle.get()) : nullptr;
+    return handle_ ? nnv12_counters_source(handle_.get()) : nullptr;
   }
-  /// What is not counted, and why; "" where all that was wanted is.
+  /// Says what is not counted, and why; "" where all wanted counters count.
   const char *state() const {
-    return handle ? nnv12_counters_state(handle.get()) : "";
+    return handle_ ? nnv12_counters_state(handle_.get()) : "";
   }
 
 private:
@@ -34,8 +34,8 @@ private:
       nnv12_counters_close(counters);
     }
   };
-  std::string wanted;
-  std::unique_ptr<nnv12_counters, Close> handle;
+  std::string wanted_;
+  std::unique_ptr<nnv12_counters, Close> handle_;
 };
 
 } // namespace nnv12::tools

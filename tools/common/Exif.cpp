@@ -8,36 +8,36 @@
 namespace nnv12::tools {
 
 namespace {
-/// ExifBytes of which numbers are read; what lies outside is 0.
+/// Bytes that numbers are read from; numbers outside of them are 0.
 class ExifBytes {
 public:
-  ExifBytes(const uint8_t *data, size_t size) : data(data), size(size) {}
+  ExifBytes(const uint8_t *data, size_t size) : data_(data), size_(size) {}
 
-  size_t length() const { return size; }
+  size_t length() const { return size_; }
   uint32_t number(size_t at, size_t bytes, bool isLittle) const {
     uint32_t value = 0;
-    if (at > size || bytes > size - at)
+    if (at > size_ || bytes > size_ - at)
       return 0;
     for (size_t i = 0; i < bytes; ++i)
-      value = value << 8 | data[at + (isLittle ? bytes - 1 - i : i)];
+      value = value << 8 | data_[at + (isLittle ? bytes - 1 - i : i)];
     return value;
   }
   bool begins(const char *text, size_t length) const {
-    return size >= length && memcmp(data, text, length) == 0;
+    return size_ >= length && memcmp(data_, text, length) == 0;
   }
-  /// Of what there is.
+  /// The bytes at `at`, as many of `length` as there are.
   ExifBytes part(size_t at, size_t length) const {
-    at = std::min(at, size);
-    return {data + at, std::min(length, size - at)};
+    at = std::min(at, size_);
+    return {data_ + at, std::min(length, size_ - at)};
   }
 
 private:
-  const uint8_t *data;
-  size_t size;
+  const uint8_t *data_;
+  size_t size_;
 };
 } // namespace
 
-/// Of a TIFF file, which EXIF data are.
+/// The orientation in a TIFF file, which EXIF data are.
 static unsigned tiffOrientation(const ExifBytes &tiff) {
   bool isLittle = tiff.begins("II", 2);
   if (!(isLittle || tiff.begins("MM", 2)) || tiff.number(2, 2, isLittle) != 42)

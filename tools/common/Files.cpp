@@ -1,4 +1,4 @@
-//===- Files.cpp - What a tool reads and writes ---------------------------===//
+//===- Files.cpp - Files that a tool reads and writes ---------------------===//
 #include "tools/common/Files.h"
 
 #include "artifact/AtomicFile.h"

@@ -1,4 +1,4 @@
-//===- Files.h - What a tool reads and writes -------------------*- C++ -*-===//
+//===- Files.h - Files that a tool reads and writes -------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_FILES_H
 #define NNV12_TOOLS_COMMON_FILES_H
 
@@ -21,8 +21,8 @@ void checkOutput(const std::string &path);
 /// path.
 std::string openInput(const std::string &path, artifact::MappedFile &file);
 
-/// What a tool says of a file that is no bundle: `fault`, with what the file
-/// is, where that is known, instead of what it is not.
+/// The message about a file that is no bundle: `fault`, or the kind of the
+/// file, where that is known.
 std::string explainBundle(const std::string &path, const std::string &fault);
 
 /// Writes to a file, which appears whole or not at all. "-" is standard output.

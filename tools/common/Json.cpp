@@ -15,8 +15,8 @@ using Value = nlohmann::ordered_json;
 
 struct Json::Tree {
   Value root;
-  /// Objects and arrays that are not closed, outermost first. What is in one
-  /// moves when it grows, but only the innermost grows.
+  /// Objects and arrays that are not closed, outermost first. Members of one
+  /// move when it grows, but only the innermost grows.
   std::vector<Value *> open;
   std::string key;
 
@@ -31,33 +31,33 @@ struct Json::Tree {
   }
 };
 
-Json::Json() : tree(std::make_unique<Tree>()) {}
+Json::Json() : tree_(std::make_unique<Tree>()) {}
 Json::~Json() = default;
 
 Json &Json::beginObject() {
-  tree->open.push_back(&tree->add(Value::object()));
+  tree_->open.push_back(&tree_->add(Value::object()));
   return *this;
 }
 
 Json &Json::beginArray() {
-  tree->open.push_back(&tree->add(Value::array()));
+  tree_->open.push_back(&tree_->add(Value::array()));
   return *this;
 }
 
 Json &Json::close() {
-  assert(!tree->open.empty() && "what is closed was opened");
-  tree->open.pop_back();
+  assert(!tree_->open.empty() && "only an open value can be closed");
+  tree_->open.pop_back();
   return *this;
 }
 
 Json &Json::key(const char *name) {
-  assert(!tree->open.empty() && tree->open.back()->is_object());
-  tree->key = name;
+  assert(!tree_->open.empty() && tree_->open.back()->is_object());
+  tree_->key = name;
   return *this;
 }
 
 Json &Json::value(const std::string &text) {
-  tree->add(text);
+  tree_->add(text);
   return *this;
 }
 
@@ -68,30 +68,31 @@ Json &Json::value(double number) {
   double rounded = strtod(text, nullptr);
   constexpr double largest = 1e15;
   if (rounded == std::trunc(rounded) && std::abs(rounded) <= largest)
-    tree->add(static_cast<int64_t>(rounded));
+    tree_->add(static_cast<int64_t>(rounded));
   else
-    tree->add(rounded);
+    tree_->add(rounded);
   return *this;
 }
 
 Json &Json::value(uint64_t number) {
-  tree->add(number);
+  tree_->add(number);
   return *this;
 }
 
 Json &Json::value(int64_t number) {
-  tree->add(number);
+  tree_->add(number);
   return *this;
 }
 
 Json &Json::value(bool truth) {
-  tree->add(truth);
+  tree_->add(truth);
   return *this;
 }
 
 std::string Json::text() const {
-  assert(tree->open.empty() && "all is closed");
-  return tree->root.dump(2, ' ', false, Value::error_handler_t::replace) + "\n";
+  assert(tree_->open.empty() && "all is closed");
+  return tree_->root.dump(2, ' ', false, Value::error_handler_t::replace) +
+         "\n";
 }
 
 } // namespace nnv12::tools

@@ -8,8 +8,8 @@
 
 namespace nnv12::tools {
 
-/// Builds a JSON text, indented, one member a line. The caller closes what it
-/// opens. nlohmann::ordered_json behind calls that say what comes next.
+/// Builds a JSON text, indented, one member a line. The caller closes all that
+/// it opens. Hides nlohmann::ordered_json behind calls in the text's order.
 class Json {
 public:
   Json();
@@ -19,13 +19,13 @@ public:
   Json &endObject() { return close(); }
   Json &beginArray();
   Json &endArray() { return close(); }
-  /// Of the value that comes next, in an object.
+  /// Sets the key of the next value, in an object.
   Json &key(const char *name);
 
   /// Names of a model are foreign: bytes that are no UTF-8 become U+FFFD.
   Json &value(const std::string &text);
   Json &value(const char *text) { return value(std::string(text)); }
-  /// What is not finite becomes null.
+  /// Numbers that are not finite become null.
   Json &value(double number);
   Json &value(uint64_t number);
   Json &value(int64_t number);
@@ -43,7 +43,7 @@ private:
   struct Tree;
   Json &close();
 
-  std::unique_ptr<Tree> tree;
+  std::unique_ptr<Tree> tree_;
 };
 
 } // namespace nnv12::tools

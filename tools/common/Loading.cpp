@@ -122,10 +122,10 @@ void RunOptions::addTo(Options &options) {
   options.number("threads", "N", threads, 0, 64,
                  "How many threads compute; 0, the default: as many as the "
                  "bundle was compiled for, or one for each CPU.");
-  options.number("preparation-threads", "N", preparationThreads, 0, 64,
+  options.number("preparation-threads", "N", preparationThreads_, 0, 64,
                  "How many threads prepare weights beside those that compute, "
                  "at most; 0: none. Default: as the bundle's plan says.");
-  options.choice("mode", {"plan", "cold", "continuous"}, mode,
+  options.choice("mode", {"plan", "cold", "continuous"}, mode_,
                  "Whether later runs change to kernels that are faster once "
                  "their weights are prepared. plan, the default, and "
                  "continuous: where the bundle has such; cold: never.");
@@ -133,26 +133,26 @@ void RunOptions::addTo(Options &options) {
                  "Before the first run wait until all is prepared that later "
                  "runs want, a GPU's part too, so that the first one is as "
                  "they are. An error after N ms. Default: do not wait.");
-  options.flag("no-stealing", noStealing,
+  options.flag("no-stealing", noStealing_,
                "Lanes leave each other's work alone. For measurements.");
   options.flag("pin", pin, "Pin threads to CPUs.");
-  options.flag("oversubscribe", oversubscribe,
+  options.flag("oversubscribe", oversubscribe_,
                "As many threads as asked for, even on fewer CPUs. For tests.");
   options.choice(
-      "gpu", {"auto", "off", "after-first", "wait"}, gpu,
+      "gpu", {"auto", "off", "after-first", "wait"}, gpu_,
       "Whether a GPU computes a part, where the bundle has one for it. auto, "
       "the default: as the bundle's plan says; off: never; after-first: not "
       "in the first run; wait: in each run, the first of which waits until it "
       "is ready.");
-  options.flag("allow-software-gpu", allowSoftwareGpu,
+  options.flag("allow-software-gpu", allowSoftwareGpu_,
                "Take a device that is software for a GPU. For tests.");
-  options.text("vulkan-library", "FILE", vulkanLibrary,
+  options.text("vulkan-library", "FILE", vulkanLibrary_,
                "Vulkan's library. Default libvulkan.so.1.");
-  options.text("gpu-cache", "DIR", gpuCache,
-               "Where to keep what the GPU's driver compiles, for the next "
+  options.text("gpu-cache", "DIR", gpuCache_,
+               "Where to keep the GPU driver's compiled code for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
                "--public-key or --digest.");
-  options.number("gpu-threads", "N", gpuThreads, 0, 64,
+  options.number("gpu-threads", "N", gpuThreads_, 0, 64,
                  "How many threads prepare for the GPU; 0, the default: one of "
                  "two CPUs, or of each where the first run waits for them, as "
                  "far as the bundle's plan has work for them.");
@@ -162,41 +162,42 @@ SessionOptions RunOptions::session() const {
   SessionOptions result;
   result.threads = threads;
   result.pinThreads = pin;
-  if (preparationThreads == 0)
+  if (preparationThreads_ == 0)
     result.preparationThreads = NNV12_NO_PREPARATION_THREADS;
-  else if (preparationThreads != asPlanned)
-    result.preparationThreads = preparationThreads;
-  result.mode = mode == "cold"         ? NNV12_MODE_COLD
-                : mode == "continuous" ? NNV12_MODE_CONTINUOUS
-                                       : NNV12_MODE_PLAN;
-  result.noStealing = noStealing;
-  result.oversubscribe = oversubscribe;
-  result.gpu = gpu == "off"           ? NNV12_GPU_OFF
-               : gpu == "after-first" ? NNV12_GPU_AFTER_FIRST
-               : gpu == "wait"        ? NNV12_GPU_WAIT
-                                      : NNV12_GPU_AUTO;
-  if (gpuCache == "none")
+  else if (preparationThreads_ != asPlanned)
+    result.preparationThreads = preparationThreads_;
+  result.mode = mode_ == "cold"         ? NNV12_MODE_COLD
+                : mode_ == "continuous" ? NNV12_MODE_CONTINUOUS
+                                        : NNV12_MODE_PLAN;
+  result.noStealing = noStealing_;
+  result.oversubscribe = oversubscribe_;
+  result.gpu = gpu_ == "off"           ? NNV12_GPU_OFF
+               : gpu_ == "after-first" ? NNV12_GPU_AFTER_FIRST
+               : gpu_ == "wait"        ? NNV12_GPU_WAIT
+                                       : NNV12_GPU_AUTO;
+  if (gpuCache_ == "none")
     result.gpuCacheDir = "";
-  else if (!gpuCache.empty())
-    result.gpuCacheDir = gpuCache.c_str();
-  if (!vulkanLibrary.empty())
-    result.vulkanLibrary = vulkanLibrary.c_str();
-  result.allowSoftwareGpu = allowSoftwareGpu;
-  result.gpuThreads = gpuThreads;
+  else if (!gpuCache_.empty())
+    result.gpuCacheDir = gpuCache_.c_str();
+  if (!vulkanLibrary_.empty())
+    result.vulkanLibrary = vulkanLibrary_.c_str();
+  result.allowSoftwareGpu = allowSoftwareGpu_;
+  result.gpuThreads = gpuThreads_;
   return result;
 }
 
 void RunOptions::explainGpu(const char *tool, const Session &session,
                             const LoadOptions &load) const {
   nnv12_session_info info = session.info();
-  bool keeps = gpuCache.empty() ? !load.takesNoOther() : gpuCache != "none";
+  bool keeps = gpuCache_.empty() ? !load.takesNoOther() : gpuCache_ != "none";
   if (keeps && info.gpu_open_ns && info.gpu_cache == NNV12_GPU_CACHE_OFF)
     std::fprintf(stderr,
                  "%s: %s: found a folder that others can write or that cannot "
                  "be made; what the driver compiles is kept nowhere\n",
-                 tool, gpuCache.empty() ? "~/.cache/nnv12" : gpuCache.c_str());
-  bool isAsked = gpu == "after-first" || gpu == "wait";
-  if (info.gpu_stretches_taken || gpu == "off" ||
+                 tool,
+                 gpuCache_.empty() ? "~/.cache/nnv12" : gpuCache_.c_str());
+  bool isAsked = gpu_ == "after-first" || gpu_ == "wait";
+  if (info.gpu_stretches_taken || gpu_ == "off" ||
       (info.gpu_state == NNV12_GPU_NONE && !isAsked))
     return;
   const char *reason =
@@ -206,7 +207,7 @@ void RunOptions::explainGpu(const char *tool, const Session &session,
 
 void InputOptions::addTo(Options &options) {
   options.list("input", "NAME=FILE", inputs,
-               std::string("What the input NAME is: a .npy file of its type "
+               std::string("The file of input NAME: a .npy file of its type "
                            "and shape, or an image: ")
                    .append(imageKinds)
                    .append(". NAME= may be left out when there is one input.")

@@ -3,7 +3,7 @@
 #define NNV12_TOOLS_COMMON_LOADING_H
 
 #include "runtime/include/nnv12.hpp"
-#include "tools/common/Image.h"
+#include "tools/common/ImageInput.h"
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
 
@@ -41,7 +41,7 @@ void runSession(const std::string &path, Session &session,
 void prepareSession(const std::string &path, Session &session,
                     unsigned milliseconds);
 
-/// The options that tools have for a session. What session() gives points to
+/// The options that tools have for a session. The result of session() points to
 /// strings of these.
 struct RunOptions {
   unsigned threads = 0;
@@ -51,22 +51,22 @@ struct RunOptions {
   void addTo(Options &options);
   SessionOptions session() const;
   /// Says on standard error why the GPU computed nothing in the session's last
-  /// run, where the bundle has something for one or one was asked for.
-  /// And where a folder does not keep what the driver compiled.
+  /// run, where the bundle has a part for one or one was asked for. Also says
+  /// where a folder does not keep the driver's compiled code.
   void explainGpu(const char *tool, const Session &session,
                   const LoadOptions &load) const;
 
 private:
   static constexpr unsigned asPlanned = 1000;
-  unsigned preparationThreads = asPlanned;
-  std::string mode = "plan";
-  bool noStealing = false;
-  bool oversubscribe = false;
-  std::string gpu = "auto";
-  std::string gpuCache;
-  unsigned gpuThreads = 0;
-  std::string vulkanLibrary;
-  bool allowSoftwareGpu = false;
+  unsigned preparationThreads_ = asPlanned;
+  std::string mode_ = "plan";
+  bool noStealing_ = false;
+  bool oversubscribe_ = false;
+  std::string gpu_ = "auto";
+  std::string gpuCache_;
+  unsigned gpuThreads_ = 0;
+  std::string vulkanLibrary_;
+  bool allowSoftwareGpu_ = false;
 };
 
 /// Where inputs come from.

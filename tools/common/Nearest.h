@@ -1,4 +1,4 @@
-//===- Nearest.h - What somebody may have meant -----------------*- C++ -*-===//
+//===- Nearest.h - Guesses a mistyped word ----------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_NEAREST_H
 #define NNV12_TOOLS_COMMON_NEAREST_H
 
@@ -32,7 +32,7 @@ inline size_t editDistance(const std::string &a, const std::string &b) {
 inline std::string nearestTo(const std::string &word,
                              const std::vector<std::string> &known) {
   std::string nearest;
-  // Of a short word one letter, of a longer one a third of them.
+  // A short word may differ in one letter, a longer one in a third of them.
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string &candidate : known) {
     size_t distance = editDistance(word, candidate);
@@ -49,7 +49,7 @@ inline std::string dashed(const std::string &name) {
   return (name.size() == 1 ? "-" : "--") + name;
 }
 
-/// What a tool says of an option that it does not have. `given` is as it was
+/// The message about an option that a tool does not have. `given` is as it was
 /// given, with its dashes.
 inline std::string unknownOption(const std::string &given,
                                  const std::vector<std::string> &known,

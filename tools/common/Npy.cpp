@@ -75,7 +75,7 @@ bool isNpy(const std::string &path) {
          memcmp(file.data(), npyMagic, 6) == 0;
 }
 
-/// What follows 'KEY': in the header, a Python dictionary; or null.
+/// The text behind 'KEY': in the header, a Python dictionary; or null.
 static const char *valueOf(const std::string &header, const char *key) {
   size_t at = header.find("'" + std::string(key) + "'");
   if (at == std::string::npos)
@@ -172,7 +172,7 @@ static std::string checkRange(const Tensor &tensor, const std::string &code) {
   return {};
 }
 
-/// Reads what stands before the data.
+/// Reads the header before the data.
 static std::string readHeader(Reader &file, std::string &header) {
   uint8_t start[8], length[4] = {};
   if (!file.read(start, 8) || memcmp(start, npyMagic, 6) != 0)

@@ -10,10 +10,11 @@ namespace nnv12::tools {
 bool isNpy(const std::string &path);
 
 /// Reads versions 1 to 3, C or Fortran order, little-endian. Empty, or one line
-/// that starts with the path. What NumPy does not know is read when `expected`
-/// says so: bfloat16 from two-byte voids and integers, floats of 8 and 4 bits
-/// from one-byte voids and uint8 (their codes), integers of 4 and 2 bits from
-/// one-byte voids (their low bits) and from int8 and uint8 in their range.
+/// that starts with the path. Types that NumPy does not know are read when
+/// `expected` says so: bfloat16 from two-byte voids and integers, floats of 8
+/// and 4 bits from one-byte voids and uint8 (their codes), integers of 4 and 2
+/// bits from one-byte voids (their low bits) and from int8 and uint8 in their
+/// range.
 std::string readNpy(const std::string &path, nnv12_type expected,
                     Tensor &tensor);
 

@@ -25,9 +25,9 @@ struct Options::Parser {
 };
 
 Options::Options(const char *tool, const char *overview, const char *examples)
-    : tool(tool), overview(overview), examples(examples),
-      parser(std::make_unique<Parser>(overview, tool)) {
-  parser->app.add_flag("--version", parser->asksVersion);
+    : tool_(tool), overview_(overview), examples_(examples),
+      parser_(std::make_unique<Parser>(overview, tool)) {
+  parser_->app.add_flag("--version", parser_->asksVersion);
 }
 
 Options::~Options() = default;
@@ -35,7 +35,7 @@ Options::~Options() = default;
 void Options::add(const char *name, std::string meta, std::string help,
                   std::function<std::string(const std::string &)> set) {
   std::string flag = dashed(name);
-  parser->app
+  parser_->app
       .add_option(flag,
                   [flag, set = std::move(set)](const CLI::results_t &values) {
                     for (const std::string &value : values) {
@@ -48,12 +48,12 @@ void Options::add(const char *name, std::string meta, std::string help,
                   })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name(meta);
-  shown.push_back({name, std::move(meta), std::move(help)});
+  shown_.push_back({name, std::move(meta), std::move(help)});
 }
 
 void Options::flag(const char *name, bool &value, const char *help) {
-  parser->app.add_flag(dashed(name), value)->disable_flag_override();
-  shown.push_back({name, "", help});
+  parser_->app.add_flag(dashed(name), value)->disable_flag_override();
+  shown_.push_back({name, "", help});
 }
 
 void Options::text(const char *name, const char *meta, std::string &value,
@@ -150,14 +150,14 @@ void Options::choice(const char *name, const std::vector<const char *> &choices,
 }
 
 void Options::positional(const char *meta, std::string &value) {
-  one = &value;
-  positionals(meta, arguments);
+  one_ = &value;
+  positionals(meta, arguments_);
 }
 
 void Options::positionals(const char *meta, std::vector<std::string> &values) {
-  positionalMeta = meta;
-  positionalValues = &values;
-  parser->app.add_option(meta, values);
+  positionalMeta_ = meta;
+  positionalValues_ = &values;
+  parser_->app.add_option(meta, values);
 }
 
 /// Prints `text` in lines of at most 100 columns, each indented.
@@ -178,11 +178,11 @@ static void printWrapped(const std::string &text, size_t indent) {
 
 void Options::printHelp() const {
   printf("OVERVIEW: ");
-  printf("%s\n\nUSAGE: %s", overview, tool);
-  if (positionalValues)
-    printf(" %s%s", positionalMeta.c_str(), one ? "" : "...");
+  printf("%s\n\nUSAGE: %s", overview_, tool_);
+  if (positionalValues_)
+    printf(" %s%s", positionalMeta_.c_str(), one_ ? "" : "...");
   printf(" [options]\n\nOPTIONS:\n");
-  for (const Option &option : shown) {
+  for (const Option &option : shown_) {
     if (option.help.empty())
       continue;
     printf("  --%s%s%s\n", option.name.c_str(), option.meta.empty() ? "" : " ",
@@ -191,12 +191,12 @@ void Options::printHelp() const {
   }
   printf("  --help\n        Print this text.\n"
          "  --version\n        Print the version.\n\nEXAMPLES:\n%s",
-         examples);
+         examples_);
 }
 
 std::vector<std::string> Options::names() const {
   std::vector<std::string> names = {"help", "version"};
-  for (const Option &option : shown)
+  for (const Option &option : shown_)
     if (!option.help.empty())
       names.push_back(option.name);
   return names;
@@ -204,42 +204,42 @@ std::vector<std::string> Options::names() const {
 
 /// Ends the process where there is an argument that no option takes.
 void Options::checkArguments() const {
-  for (const std::string &argument : parser->app.remaining())
+  for (const std::string &argument : parser_->app.remaining())
     if (argument[0] == '-' && argument.size() > 1)
-      fail(
-          unknownOption(argument.substr(0, argument.find('=')), names(), tool));
+      fail(unknownOption(argument.substr(0, argument.find('=')), names(),
+                         tool_));
     else
       fail("'" + argument + "': found another argument, expected options " +
            "alone");
-  if (!positionalValues)
+  if (!positionalValues_)
     return;
-  if (one && positionalValues->size() > 1)
-    fail("'" + (*positionalValues)[1] +
-         "': found another argument, expected one " + positionalMeta);
-  if (positionalValues->empty())
-    fail("found no " + positionalMeta + "; see " + tool + " --help");
-  for (const std::string &value : *positionalValues)
+  if (one_ && positionalValues_->size() > 1)
+    fail("'" + (*positionalValues_)[1] +
+         "': found another argument, expected one " + positionalMeta_);
+  if (positionalValues_->empty())
+    fail("found no " + positionalMeta_ + "; see " + tool_ + " --help");
+  for (const std::string &value : *positionalValues_)
     if (value.empty())
-      fail("'': found an empty argument, expected " + positionalMeta);
+      fail("'': found an empty argument, expected " + positionalMeta_);
 }
 
 void Options::parse(int argc, char **argv) {
-  setToolName(tool);
+  setToolName(tool_);
   try {
-    parser->app.parse(argc, argv);
+    parser_->app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
     printHelp();
     exit(0);
   } catch (const CLI::ParseError &error) {
     fail(error.what());
   }
-  if (parser->asksVersion) {
-    printf("%s %s\n", tool, nnv12_version());
+  if (parser_->asksVersion) {
+    printf("%s %s\n", tool_, nnv12_version());
     exit(0);
   }
   checkArguments();
-  if (one)
-    *one = arguments[0];
+  if (one_)
+    *one_ = arguments_[0];
 }
 
 } // namespace nnv12::tools

@@ -59,26 +59,26 @@ private:
   };
   struct Parser;
 
-  /// `set` returns nothing, or what was expected.
+  /// `set` returns nothing, or a text that says what was expected.
   void add(const char *name, std::string meta, std::string help,
            std::function<std::string(const std::string &)> set);
   void printHelp() const;
   void checkArguments() const;
-  /// Of the options that are shown.
+  /// The names of the options that are shown.
   std::vector<std::string> names() const;
 
-  const char *tool, *overview, *examples;
-  std::unique_ptr<Parser> parser;
-  std::vector<Option> shown;
-  std::string positionalMeta;
-  std::vector<std::string> *positionalValues = nullptr;
-  std::string *one = nullptr; ///< where there is but one positional
-  std::vector<std::string> arguments;
+  const char *tool_, *overview_, *examples_;
+  std::unique_ptr<Parser> parser_;
+  std::vector<Option> shown_;
+  std::string positionalMeta_;
+  std::vector<std::string> *positionalValues_ = nullptr;
+  std::string *one_ = nullptr; ///< where there is but one positional
+  std::vector<std::string> arguments_;
 };
 
 /// Parses all of `text` as a finite number.
 bool parseReal(const std::string &text, double &value);
-/// The same of numbers with commas between them.
+/// Parses numbers with commas between them.
 bool parseReals(const std::string &text, std::vector<double> &values);
 
 } // namespace nnv12::tools

@@ -1,4 +1,4 @@
-//===- OtherPrograms.cpp - What other programs take of the CPUs -----------===//
+//===- OtherPrograms.cpp - The CPU time of other programs -----------------===//
 #include "tools/common/OtherPrograms.h"
 
 #include "tools/common/Clock.h"
@@ -12,7 +12,7 @@
 
 namespace nnv12::tools {
 
-/// Of fewer ticks nothing can be said.
+/// Fewer ticks tell nothing.
 static constexpr double leastTicks = 20;
 
 double busyTime(const std::string &stat, double ticks) {
@@ -50,15 +50,15 @@ static double ownTime() {
 }
 
 OtherPrograms::OtherPrograms()
-    : busy(readBusyTime()), own(ownTime()), start(double(nanoseconds())) {}
+    : busy_(readBusyTime()), own_(ownTime()), start_(double(nanoseconds())) {}
 
-double OtherPrograms::passed() const { return double(nanoseconds()) - start; }
+double OtherPrograms::passed() const { return double(nanoseconds()) - start_; }
 
 double OtherPrograms::cpuTime() const {
   double now = readBusyTime();
-  if (busy < 0 || now < 0 || passed() * 1e-9 * ticksPerSecond() < leastTicks)
+  if (busy_ < 0 || now < 0 || passed() * 1e-9 * ticksPerSecond() < leastTicks)
     return -1;
-  return std::max(0.0, now - busy - (ownTime() - own));
+  return std::max(0.0, now - busy_ - (ownTime() - own_));
 }
 
 double OtherPrograms::cpus() const {
@@ -66,7 +66,7 @@ double OtherPrograms::cpus() const {
   return time < 0 ? time : time / passed();
 }
 
-std::string busyText(double cpus, unsigned all) {
+std::string busyText(double cpus, unsigned total) {
   /// A system that is idle does as much for itself.
   static constexpr double little = 0.1;
   if (cpus < little)
@@ -75,7 +75,7 @@ std::string busyText(double cpus, unsigned all) {
   snprintf(text, sizeof text,
            "the machine was busy: other programs took %.1f of %u CPUs, so that "
            "times are longer",
-           cpus, all);
+           cpus, total);
   return text;
 }
 

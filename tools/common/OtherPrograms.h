@@ -1,4 +1,4 @@
-//===- OtherPrograms.h - What other programs take of the CPUs ---*- C++ -*-===//
+//===- OtherPrograms.h - The CPU time of other programs ---------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_OTHERPROGRAMS_H
 #define NNV12_TOOLS_COMMON_OTHERPROGRAMS_H
 
@@ -6,7 +6,7 @@
 
 namespace nnv12::tools {
 
-/// Of all CPUs of the machine, from its making on.
+/// Counts on all CPUs of the machine, from the construction on.
 class OtherPrograms {
 public:
   OtherPrograms();
@@ -22,14 +22,14 @@ public:
 private:
   double passed() const;
 
-  double busy, own, start;
+  double busy_, own_, start_;
 };
 
 /// A line for people that measure while others take so many of `all` CPUs;
 /// empty where it makes no difference, or is not known.
-std::string busyText(double cpus, unsigned all);
+std::string busyText(double cpus, unsigned total);
 
-/// Nanoseconds in which the CPUs did something, by what /proc/stat says, of
+/// Nanoseconds in which the CPUs did something, from the text of /proc/stat, of
 /// `ticks` a second; negative: it does not say.
 double busyTime(const std::string &stat, double ticks);
 

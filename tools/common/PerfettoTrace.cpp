@@ -20,26 +20,26 @@ public:
   void fixed(unsigned field, uint64_t value) {
     varint(field << 3 | 1);
     for (int i = 0; i < 8; ++i)
-      bytes += static_cast<char>(value >> 8 * i);
+      bytes_ += static_cast<char>(value >> 8 * i);
   }
   void text(unsigned field, const std::string &value) {
     varint(field << 3 | 2);
     varint(value.size());
-    bytes += value;
+    bytes_ += value;
   }
   void message(unsigned field, const Message &value) {
-    text(field, value.bytes);
+    text(field, value.bytes_);
   }
-  const std::string &encoded() const { return bytes; }
+  const std::string &encoded() const { return bytes_; }
 
 private:
   void varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7)
-      bytes += static_cast<char>(value | 0x80);
-    bytes += static_cast<char>(value);
+      bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
   }
 
-  std::string bytes;
+  std::string bytes_;
 };
 
 // Numbers of fields, by message.
@@ -80,14 +80,14 @@ public:
   std::string write();
 
 private:
-  /// Of a thread, which nest.
+  /// A stretch of a thread's time; these nest.
   struct Slice {
     uint64_t start, end;
     const nnv12_record *record; ///< or null:
     const char *name;
   };
 
-  void add(const Message &packet) { all.message(trace::packet, packet); }
+  void add(const Message &packet) { all_.message(trace::packet, packet); }
   void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
   void addCounterTrack(uint64_t uuid, const std::string &name);
   void addLine(uint32_t number);
@@ -98,24 +98,24 @@ private:
   void end(uint64_t time, uint64_t track);
   Message describe(const Slice &slice) const;
 
-  const Bundle &bundle;
-  const Recorded &recorded;
+  const Bundle &bundle_;
+  const Recorded &recorded_;
   /// A layer's first operation, by the layer's name.
-  std::map<std::string, uint32_t> operations;
-  Message all;
+  std::map<std::string, uint32_t> operations_;
+  Message all_;
 };
 
 Writer::Writer(const Bundle &bundle, const Recorded &recorded)
-    : bundle(bundle), recorded(recorded) {
+    : bundle_(bundle), recorded_(recorded) {
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i)
-    operations.emplace(bundle.operation(i).layer, i);
+    operations_.emplace(bundle.operation(i).layer, i);
 }
 
 void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
                       const std::string &name) {
   Message descriptor, owner, result;
   descriptor.number(track::uuid, uuid);
-  uint64_t pid = recorded.info.process;
+  uint64_t pid = recorded_.info.process;
   if (uuid == processTrack) {
     owner.number(process::pid, pid);
     owner.text(process::name, name);
@@ -133,7 +133,7 @@ void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
   add(result);
 }
 
-/// What is there to be told of a slice beside its name.
+/// Adds a fact about a slice beside its name.
 static void annotate(Message &target, const char *name, uint64_t value) {
   Message result;
   result.text(annotation::name, name);
@@ -158,7 +158,7 @@ Message Writer::describe(const Slice &slice) const {
     return result;
   }
   const nnv12_record &record = *slice.record;
-  std::string name = nameOf(bundle, record);
+  std::string name = nameOf(bundle_, record);
   result.text(event::categories, kindName(record));
   result.text(event::name, name);
   annotate(result, "run", uint64_t(record.run));
@@ -170,9 +170,9 @@ Message Writer::describe(const Slice &slice) const {
   if (!isExecute && !isPreparation(record))
     return result;
   annotate(result, "index", uint64_t(record.index));
-  annotate(result, "kernel", kernelOf(bundle, record));
-  if (isExecute && record.index < bundle.info().num_operations) {
-    nnv12_operation_info info = bundle.operation(record.index);
+  annotate(result, "kernel", kernelOf(bundle_, record));
+  if (isExecute && record.index < bundle_.info().num_operations) {
+    nnv12_operation_info info = bundle_.operation(record.index);
     annotate(result, "routine", std::string(info.routine));
     annotate(result, "multiply-adds", info.multiply_adds);
     annotate(result, "bytes", info.bytes);
@@ -182,10 +182,10 @@ Message Writer::describe(const Slice &slice) const {
     annotate(result, "stolen",
              uint64_t((record.flags & NNV12_RECORD_STOLEN) != 0));
   }
-  // Of a layer that is several operations nobody knows which one needs what was
-  // prepared: the flow leads through all of them.
-  auto first = operations.find(name);
-  if (first != operations.end() && record.run == 0)
+  // If a layer is several operations, nobody knows which one needs the prepared
+  // weights: the flow leads through all of them.
+  auto first = operations_.find(name);
+  if (first != operations_.end() && record.run == 0)
     result.fixed(event::flows, uint64_t(first->second) + 1);
   return result;
 }
@@ -213,11 +213,11 @@ void Writer::end(uint64_t time, uint64_t trackNumber) {
 /// nanosecond, the later one is cut.
 void Writer::addLine(uint32_t number) {
   std::vector<Slice> slices;
-  for (const nnv12_record &record : recorded.records)
+  for (const nnv12_record &record : recorded_.records)
     if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER)
       slices.push_back({record.start_ns, endOf(record), &record, nullptr});
   if (number == 0)
-    for (const ToolStage &stage : recorded.stages)
+    for (const ToolStage &stage : recorded_.stages)
       slices.push_back({stage.start, stage.end, nullptr, stage.name});
   std::stable_sort(
       slices.begin(), slices.end(), [](const Slice &a, const Slice &b) {
@@ -266,19 +266,19 @@ void Writer::count(uint64_t time, uint64_t trackNumber, uint64_t value) {
   add(result);
 }
 
-/// What was counted of each thread, from the run's start on.
+/// Adds the counts of each thread, from the run's start on.
 void Writer::addCounters() {
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks;
-  for (const nnv12_record &record : recorded.records) {
+  for (const nnv12_record &record : recorded_.records) {
     if (record.kind != NNV12_RECORD_COUNTER ||
-        record.lane >= recorded.info.num_threads)
+        record.lane >= recorded_.info.num_threads)
       continue;
     auto [place, isNew] = tracks.insert(
         {{record.lane, record.index}, firstCounterTrack + tracks.size()});
     if (isNew)
       addCounterTrack(place->second,
                       std::string(nnv12_counter_name(record.index)) + " of " +
-                          lineName(recorded.info, record.lane));
+                          lineName(recorded_.info, record.lane));
     count(record.start_ns, place->second, record.duration_ns);
   }
 }
@@ -286,25 +286,25 @@ void Writer::addCounters() {
 /// How much of the arena holds values.
 void Writer::addLiveBytes() {
   addCounterTrack(liveBytesTrack, "live bytes of the arena");
-  for (const nnv12_record &record : recorded.records)
+  for (const nnv12_record &record : recorded_.records)
     if (record.kind == NNV12_RECORD_EXECUTE &&
-        record.index < bundle.info().num_operations)
+        record.index < bundle_.info().num_operations)
       count(record.start_ns, liveBytesTrack,
-            bundle.operation(record.index).live_bytes);
+            bundle_.operation(record.index).live_bytes);
 }
 
 std::string Writer::write() {
-  std::string model = bundle.info().model;
+  std::string model = bundle_.info().model;
   addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
-  uint32_t lines = numLines(recorded);
+  uint32_t lines = numLines(recorded_);
   for (uint32_t i = 0; i < lines; ++i)
-    addTrack(trackOf(i), i, lineName(recorded.info, i));
+    addTrack(trackOf(i), i, lineName(recorded_.info, i));
   for (uint32_t i = 0; i < lines; ++i)
     addLine(i);
   addCounters();
-  if (!operations.empty())
+  if (!operations_.empty())
     addLiveBytes();
-  return all.encoded();
+  return all_.encoded();
 }
 
 } // namespace

@@ -9,10 +9,10 @@
 namespace nnv12::tools {
 
 /// A recording of the bundle in Perfetto's own format: protocol buffers, as
-/// protos/perfetto/trace/trace.proto of its sources has them (TrackEvent). Each
-/// thread is a track, on which runs, operations and their tiles nest; flows
-/// lead from what prepares a layer's weights to what computes it. Times
-/// are nanoseconds of CLOCK_MONOTONIC.
+/// protos/perfetto/trace/trace.proto of its sources defines them (TrackEvent).
+/// Each thread is a track, on which runs, operations and their tiles nest;
+/// flows lead from the preparations of a layer's weights to its operations.
+/// Times are nanoseconds of CLOCK_MONOTONIC.
 std::string perfettoTrace(const Bundle &bundle, const Recorded &recorded);
 
 } // namespace nnv12::tools

@@ -1,4 +1,4 @@
-//===- Properties.cpp - What a bundle says of its model -------------------===//
+//===- Properties.cpp - A bundle's properties of its model ----------------===//
 #include "tools/common/Properties.h"
 
 #include "tools/common/Report.h"
@@ -13,12 +13,12 @@ namespace {
 class PropertyReader {
 public:
   PropertyReader(const std::string &path, const Bundle &bundle)
-      : path(path), bundle(bundle) {}
+      : path_(path), bundle_(bundle) {}
 
   /// One of the words; `otherwise` where the bundle says nothing.
   std::string word(const char *key, const std::vector<const char *> &words,
                    const char *otherwise) const {
-    const char *value = bundle.property(key);
+    const char *value = bundle_.property(key);
     if (!value)
       return otherwise;
     std::string list;
@@ -31,7 +31,7 @@ public:
   }
 
   std::vector<double> numbers(const char *key, double otherwise) const {
-    const char *value = bundle.property(key);
+    const char *value = bundle_.property(key);
     std::vector<double> numbers = {otherwise};
     if (value && !parseReals(value, numbers))
       refuse(key, "numbers with commas between them");
@@ -40,12 +40,12 @@ public:
 
 private:
   [[noreturn]] void refuse(const char *key, const std::string &expected) const {
-    fail(path + ": property " + key + ": found '" + bundle.property(key) +
+    fail(path_ + ": property " + key + ": found '" + bundle_.property(key) +
          "', expected " + expected);
   }
 
-  const std::string &path;
-  const Bundle &bundle;
+  const std::string &path_;
+  const Bundle &bundle_;
 };
 } // namespace
 

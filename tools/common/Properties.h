@@ -1,4 +1,4 @@
-//===- Properties.h - What a bundle says of its model -----------*- C++ -*-===//
+//===- Properties.h - A bundle's properties of its model --------*- C++ -*-===//
 //
 // Keys that mean the same in every bundle: docs/tools.md.
 //
@@ -7,7 +7,7 @@
 #define NNV12_TOOLS_COMMON_PROPERTIES_H
 
 #include "runtime/include/nnv12.hpp"
-#include "tools/common/Image.h"
+#include "tools/common/ImageInput.h"
 
 #include <string>
 #include <vector>

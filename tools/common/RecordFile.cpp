@@ -15,16 +15,16 @@
 
 namespace nnv12::tools {
 
-/// Under another name first: who sees the file by its own sees all of it, and
-/// whoever still reads one of that name keeps it.
+/// Makes the file under another name first: a reader that sees it by its own
+/// name sees all of it, and readers of an older file of that name keep that.
 RecordFile::RecordFile(const std::string &path, const Bundle &bundle,
                        const SessionOptions &options, nnv12_record_level level,
                        uint32_t runs, const nnv12_counter_source *counters) {
-  recorder.counters = counters;
+  recorder_.counters = counters;
   nnv12_session_options c = options.get();
-  c.recorder = &recorder;
-  recorder.size = nnv12_recorder_size(bundle.get(), &c, level, runs);
-  recorder.level = level;
+  c.recorder = &recorder_;
+  recorder_.size = nnv12_recorder_size(bundle.get(), &c, level, runs);
+  recorder_.level = level;
   // Made with mode 0600.
   std::string temporary = path + ".XXXXXX";
   int file = mkstemp(temporary.data());
@@ -37,20 +37,20 @@ RecordFile::RecordFile(const std::string &path, const Bundle &bundle,
   if (file < 0)
     refuse("create");
   // Room is taken now: a full disk would end the process later.
-  if (int error = posix_fallocate(file, 0, off_t(recorder.size))) {
+  if (int error = posix_fallocate(file, 0, off_t(recorder_.size))) {
     errno = error;
     refuse("take room for the recording");
   }
-  recorder.memory =
-      mmap(nullptr, recorder.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (recorder.memory == MAP_FAILED)
+  recorder_.memory = mmap(nullptr, recorder_.size, PROT_READ | PROT_WRITE,
+                          MAP_SHARED, file, 0);
+  if (recorder_.memory == MAP_FAILED)
     refuse("map");
   close(file);
   if (rename(temporary.c_str(), path.c_str()) != 0)
     refuse("rename");
 }
 
-RecordFile::~RecordFile() { munmap(recorder.memory, recorder.size); }
+RecordFile::~RecordFile() { munmap(recorder_.memory, recorder_.size); }
 
 static std::string viewedPath;
 
@@ -71,18 +71,18 @@ RecordView::RecordView(const std::string &path) {
     fail(path + ": found " +
          (S_ISDIR(status.st_mode) ? "a folder" : "a special file") +
          ", expected a regular file");
-  length = size_t(status.st_size);
-  if (length == 0)
+  length_ = size_t(status.st_size);
+  if (length_ == 0)
     fail(path + ": found an empty file, expected a recording");
-  bytes = mmap(nullptr, length, PROT_READ, MAP_SHARED, file, 0);
-  if (bytes == MAP_FAILED)
+  bytes_ = mmap(nullptr, length_, PROT_READ, MAP_SHARED, file, 0);
+  if (bytes_ == MAP_FAILED)
     fail(path + ": cannot map: " + strerror(errno));
   close(file);
   viewedPath = std::string(toolName()) + ": " + path;
   signal(SIGBUS, sayCut);
 }
 
-RecordView::~RecordView() { munmap(bytes, length); }
+RecordView::~RecordView() { munmap(bytes_, length_); }
 
 Recording openRecording(const std::string &path, const RecordView &view) {
   try {

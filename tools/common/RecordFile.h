@@ -24,10 +24,10 @@ public:
   ~RecordFile();
 
   /// For SessionOptions.
-  const nnv12_recorder *get() const { return &recorder; }
+  const nnv12_recorder *get() const { return &recorder_; }
 
 private:
-  nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 0);
+  nnv12_recorder recorder_ = NNV12_RECORDER_INIT(nullptr, 0);
 };
 
 /// The memory of a recording in a file that somebody else may be writing to.
@@ -39,12 +39,12 @@ public:
   RecordView &operator=(const RecordView &) = delete;
   ~RecordView();
 
-  const void *data() const { return bytes; }
-  size_t size() const { return length; }
+  const void *data() const { return bytes_; }
+  size_t size() const { return length_; }
 
 private:
-  void *bytes;
-  size_t length;
+  void *bytes_;
+  size_t length_;
 };
 
 /// Opens the recording in a view of `path`. Ends the process with one line when

@@ -1,4 +1,4 @@
-//===- Recorded.cpp - What a session has written down ---------------------===//
+//===- Recorded.cpp - A session's records ---------------------------------===//
 #include "tools/common/Recorded.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ std::string lineName(const nnv12_recording_info &info, uint32_t line) {
 }
 
 namespace {
-/// What was recorded of a run's operations.
+/// The recorded times of a run's operations.
 struct RunTimes {
   std::vector<uint64_t> times;
   std::vector<bool> isKnown;

@@ -1,4 +1,4 @@
-//===- Recorded.h - What a session has written down -------------*- C++ -*-===//
+//===- Recorded.h - A session's records -------------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_RECORDED_H
 #define NNV12_TOOLS_COMMON_RECORDED_H
 
@@ -33,8 +33,8 @@ struct Recorded {
   void read(Recording &recording);
 };
 
-/// The order in which stretches of time nest: by start, longer ones first. What
-/// took no time ends what came before it.
+/// The order in which stretches of time nest: by start, longer ones first. A
+/// record that took no time ends those before it.
 inline bool nestsBefore(uint64_t start, uint64_t duration, uint64_t otherStart,
                         uint64_t otherDuration) {
   if (start != otherStart)
@@ -54,11 +54,11 @@ inline bool isPreparation(const nnv12_record &record) {
          record.kind <= NNV12_RECORD_TRANSFORM;
 }
 
-/// "execute", "read"..., "other" for what a newer runtime tells of.
+/// "execute", "read"..., "other" for kinds of newer runtimes.
 const char *kindName(const nnv12_record &record);
 
-/// The layer that a record is about, or what it is instead of that. Records are
-/// foreign: numbers that the bundle does not have give "?".
+/// The layer that a record is about, or a name for a record that is about none.
+/// Records are foreign: numbers that the bundle does not have give "?".
 std::string nameOf(const Bundle &bundle, const nnv12_record &record);
 /// The kernel that ran, or "".
 const char *kernelOf(const Bundle &bundle, const nnv12_record &record);
@@ -88,8 +88,8 @@ inline uint32_t endOfSubmission(const nnv12_record &submit,
 }
 
 /// Nanoseconds of each of so many operations, run by run, of those runs of
-/// which all operations are there. What a GPU computed takes what its kernels
-/// did, 0 where there were no time stamps.
+/// which all operations are there. An operation on a GPU takes the time of its
+/// kernels, 0 where there were no time stamps.
 std::vector<std::vector<uint64_t>>
 operationTimes(const std::vector<nnv12_record> &records,
                uint32_t numOperations);

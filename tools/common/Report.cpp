@@ -29,7 +29,7 @@ void setToolName(const char *name) {
 const char *toolName() { return currentName; }
 
 void fail(const std::string &message) {
-  // What was printed so far belongs before the error.
+  // Flushes the output so far, which belongs before the error.
   fflush(stdout);
   fprintf(stderr, "%s: %s\n", currentName, artifact::escaped(message).c_str());
   exit(1);

@@ -6,8 +6,8 @@
 
 namespace nnv12::tools {
 
-/// What messages begin with. From now on a process that gets no more memory
-/// says so in one line and ends with 1.
+/// Sets the beginning of messages. From now on a process that gets no more
+/// memory says so in one line and ends with 1.
 void setToolName(const char *name);
 const char *toolName();
 

@@ -17,11 +17,11 @@ struct Statistics {
   double median = 0, min = 0, p10 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
   double mean = 0;
 
-  /// Of nothing: all 0.
+  /// Without samples: all 0.
   Statistics() = default;
-  /// Of at least one sample.
+  /// Needs at least one sample.
   explicit Statistics(std::vector<double> samples) {
-    assert(!samples.empty() && "of nothing there are no statistics");
+    assert(!samples.empty() && "statistics need a sample");
     std::sort(samples.begin(), samples.end());
     size_t n = samples.size();
     median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
@@ -38,7 +38,7 @@ struct Statistics {
   }
 };
 
-/// Of at least one sample.
+/// The median of at least one sample.
 inline double median(std::vector<double> samples) {
   return Statistics(std::move(samples)).median;
 }

@@ -15,7 +15,7 @@ namespace nnv12::tools {
 
 void Buffer::Free::operator()(uint8_t *p) const { free(p); }
 
-Buffer::Buffer(size_t size) : length(size) {
+Buffer::Buffer(size_t size) : length_(size) {
   void *memory = nullptr;
   // Small pages of an input or output of some megabytes cost a millisecond at
   // their first use.
@@ -25,7 +25,7 @@ Buffer::Buffer(size_t size) : length(size) {
     fail("no memory for " + std::to_string(size) + " bytes");
   if (huge)
     madvise(memory, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
-  bytes.reset(static_cast<uint8_t *>(memory));
+  bytes_.reset(static_cast<uint8_t *>(memory));
 }
 
 size_t elementSize(nnv12_type type) {

@@ -18,16 +18,16 @@ public:
   Buffer() = default;
   explicit Buffer(size_t size);
 
-  uint8_t *data() { return bytes.get(); }
-  const uint8_t *data() const { return bytes.get(); }
-  size_t size() const { return length; }
+  uint8_t *data() { return bytes_.get(); }
+  const uint8_t *data() const { return bytes_.get(); }
+  size_t size() const { return length_; }
 
 private:
   struct Free {
     void operator()(uint8_t *p) const;
   };
-  std::unique_ptr<uint8_t, Free> bytes;
-  size_t length = 0;
+  std::unique_ptr<uint8_t, Free> bytes_;
+  size_t length_ = 0;
 };
 
 struct Tensor {

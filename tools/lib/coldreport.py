@@ -1,4 +1,4 @@
-"""The tables of measure-cold: Markdown, and each limit with what was found."""
+"""The tables of measure-cold: Markdown, and each limit with its figure."""
 import statistics
 
 from nnv12measure import figure, geometric_mean
@@ -40,7 +40,7 @@ def _median(samples):
 
 
 class Limits:
-    """What must hold, with what was found."""
+    """Limits that must hold, each with the figure that was found."""
 
     def __init__(self, cpus):
         self.cpus = cpus  # of the machine
@@ -109,7 +109,7 @@ def progress(row):
 
 
 class _Ratios:
-    """Of all models, for the limits."""
+    """Ratios of all models, for the limits."""
 
     def __init__(self):
         self.rows = {}
@@ -135,8 +135,8 @@ class _Ratios:
 
 
 def _memory(turns, more):
-    """Peak memory and what is allowed, of the cold run where that is nearest:
-    bundle, arena, 8 MB and `more`, a function of the bundle's note."""
+    """Peak memory and its limit, of the cold run that is nearest to it. The
+    limit is bundle, arena, 8 MB and `more`, a function of the bundle's note."""
 
     def pair(sample):
         note = turns["bundles"][sample["sitting"]]
@@ -164,7 +164,7 @@ def _floor(rows, threads, limits):
         added = _median(
             [s["process"] - s["in-process"] for s in turns["samples"]["cold"]]
         )
-        # Of others it is a small part.
+        # Added memory is a small part of other models' time.
         if _median(cold) < 5:
             process.append(added)
         # Each sitting has a bundle of its own.

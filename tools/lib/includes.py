@@ -6,8 +6,9 @@
 Between top folders: tools -> passes -> compiler -> dialects -> artifact, and
 tools -> runtime -> artifact; an arrow may skip floors, test/ may use all.
 Between the folders inside of one, and between units (a header and the source of
-the same name), there is no circle. A header's guard is its path. One line says
-what is wrong. --graph prints the arrows between folders. Exit status: 0, or 1.
+the same name), there is no circle. A header's guard is its path. No two product
+files share a name but those of SHARED_NAMES. One line says what is wrong.
+--graph prints the arrows between folders. Exit status: 0, or 1.
 """
 import re
 import subprocess
@@ -25,8 +26,24 @@ MAY_USE = {
     "tools": {"passes", "compiler", "dialects", "runtime", "artifact"},
     "test": {"tools", "passes", "compiler", "dialects", "runtime", "artifact"},
 }
-# A public header, and what flatc writes.
+# A public header, and the header that flatc writes.
 NO_GUARD = {"artifact/generated/bundle_generated.h", "runtime/include/nnv12.h"}
+# Names that several folders may have; the list may only become shorter.
+SHARED_NAMES = {
+    # A routine is called the same on every processor.
+    "ConvFew.cpp",
+    "ConvTranspose.cpp",
+    "ConvWinograd.cpp",
+    "Element.cpp",
+    "MatMul.cpp",
+    "Pool.cpp",
+    "Registry.cpp",
+    "Rows.cpp",
+    "Rows.h",
+    "ProfileJson.cpp",
+    "Report.cpp",
+    "Report.h",
+}
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 
 
@@ -73,9 +90,23 @@ def circles(arrows):
     return found
 
 
+def shared_names(files):
+    """Faults of names that more than one product file has."""
+    paths = defaultdict(list)
+    for file in files:
+        if not file.startswith("test/"):
+            paths[Path(file).name].append(file)
+    for name, found in sorted(paths.items()):
+        if len(found) > 1 and name not in SHARED_NAMES:
+            yield f"{name}: found {', '.join(found)}, expected one file"
+    for name in sorted(SHARED_NAMES):
+        if len(paths[name]) < 2:
+            yield f"{name}: is in SHARED_NAMES, but no two files share it"
+
+
 def main():
-    faults = []
     files = sources()
+    faults = list(shared_names(files))
     units, folders = defaultdict(set), defaultdict(set)
     known = set(files)
     for file in files:

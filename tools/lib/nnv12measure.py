@@ -1,4 +1,4 @@
-"""What the measuring scripts share: figures with their noise, cold files, slow
+"""Helpers of the measuring scripts: figures with their noise, cold files, slow
 storage, busy cores.
 
 Times are milliseconds unless a name says otherwise.

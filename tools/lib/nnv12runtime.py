@@ -238,8 +238,9 @@ def open_times(library, bundle, count):
 
 
 def main(library, bundle, threads, runs, *inputs):
-    """For scripts: what a fresh process meets in its first `runs` runs, as one
-    line of JSON, in nanoseconds. The first begins with opening the bundle."""
+    """For scripts: prints the times of a fresh process's first `runs` runs, as
+    one line of JSON, in nanoseconds. The first begins with opening the bundle.
+    """
     session = Session(
         library, bundle, [i.rsplit("=", 1) for i in inputs], int(threads)
     )

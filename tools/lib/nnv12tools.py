@@ -27,8 +27,8 @@ def shape_text(dims):
 
 
 def put_between_marks(text, path):
-    """Replaces what stands between the marks "measured: begin" and "measured:
-    end" of a Markdown file. Returns a line that says what is wrong, or None.
+    """Replaces the text between the marks "measured: begin" and "measured: end"
+    of a Markdown file. Returns a line that says what is wrong, or None.
     """
     lines = path.read_text().splitlines()
     places = [
@@ -47,9 +47,9 @@ def put_between_marks(text, path):
 
 
 def call(command, timeout=600, stderr=subprocess.PIPE, **options):
-    """Runs a command and returns what it prints, with
-    `stderr=subprocess.STDOUT` on both channels; raises ToolError with one line
-    that says what went wrong."""
+    """Runs a command and returns its output, with `stderr=subprocess.STDOUT`
+    that of both channels; raises ToolError with one line that says what went
+    wrong."""
     try:
         done = subprocess.run(
             [str(c) for c in command],
@@ -82,9 +82,9 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
     raise ToolError(f"{name}: {(errors or lines)[0]}")
 
 
-# Of GPUs: all that kernels may ask for.
+# All features of GPUs that kernels may ask for.
 ALL_FEATURES = "vulkan1.1+int64+float64+int8+int16+storage8+storage16"
-# nnv12-run with whatever there is, from the first run on.
+# nnv12-run with any GPU, from the first run on.
 ANY_GPU = ["--allow-software-gpu", "--gpu-cache=none"]
 ON_GPU = ["--gpu=wait", *ANY_GPU]
 
@@ -115,7 +115,7 @@ def add_gpu_arguments(parser):
         "--gpu-precision",
         choices=["f32", "f16"],
         default="f32",
-        help="with --gpu: what tensors of f32 are there in memory (f32)",
+        help="with --gpu: the type in memory of tensors of f32 (f32)",
     )
 
 
@@ -129,8 +129,8 @@ def all_on_gpu(precision):
 
 
 def kernels_in_f16(described):
-    """How many kernels for GPUs read or write tensors in f16, of what
-    nnv12-inspect --json says."""
+    """How many kernels for GPUs read or write tensors in f16, by the output of
+    nnv12-inspect --json."""
     modules = described.get("gpu", {}).get("modules", ())
     return sum(" f16:" in module["name"] for module in modules)
 
@@ -168,7 +168,7 @@ class Tools:
             "--emulator", default="", help="command that nnv12-run runs under"
         )
         parser.add_argument(
-            "--target", help="what to compile for (nnv12c --target)"
+            "--target", help="the target to compile for (nnv12c --target)"
         )
         parser.add_argument(
             "--check",

@@ -43,7 +43,7 @@ def prose(text):
 
 
 def anchors(text):
-    """Of a page's headings, as GitHub makes them."""
+    """The anchors of a page's headings, as GitHub makes them."""
     seen = Counter()
     for _, line in prose(text):
         heading = HEADING.match(line)

@@ -4,11 +4,11 @@
     testreport.py REPORT.xml [--require]
     testreport.py OUTPUT --name TEST [--require]
 
-Of a report the first line is "PASSED FAILED", in tests of ctest. A line follows
-for each test that was skipped, with its reason, and for each reason for which
-tests of GoogleTest in one were. With --require a skip for lack of a package is
-a failure, and its line begins with "required:" instead of "skipped:". It is
-one if its reason says which package to install.
+For a report the first line is "PASSED FAILED", in tests of ctest. A line
+follows for each test that was skipped, with its reason, and for each reason for
+which tests of GoogleTest in one were. With --require a skip for lack of a
+package is a failure, and its line begins with "required:" instead of
+"skipped:". It is one if its reason says which package to install.
 """
 import argparse
 import re
@@ -16,7 +16,7 @@ import xml.etree.ElementTree as tree
 from collections import Counter
 from pathlib import Path
 
-# A line that tools print, and what GoogleTest says of GTEST_SKIP() << REASON.
+# A line that tools print, and GoogleTest's text for GTEST_SKIP() << REASON.
 SAID = re.compile(r"^skipped: (.*)$", re.M)
 GOOGLE = re.compile(
     r"^\S+:\d+: Skipped\n(.*)\n(?:.*\n)*?\[  SKIPPED \] \S+ \(", re.M
@@ -24,7 +24,7 @@ GOOGLE = re.compile(
 
 
 def skips(case):
-    """(name, reason) of what a test of ctest has skipped."""
+    """(name, reason) of each skip in a test of ctest."""
     name, output = case.get("name"), case.findtext("system-out") or ""
     inner = Counter(GOOGLE.findall(output))
     for reason, count in inner.items():

@@ -1,12 +1,12 @@
 //===- nnv12-bench.cpp - Measures cold and warm inference -----------------===//
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
+#include "tools/common/LayerTimes.h"
 #include "tools/common/Loading.h"
 #include "tools/common/OtherPrograms.h"
-#include "tools/common/Profile.h"
 #include "tools/common/Recorded.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
@@ -65,7 +65,8 @@ struct Results {
   std::vector<Stage> cold, floor, warm;
   double residency = 0; ///< of the bundle before cold runs, at most, 0 to 1
   uint64_t coldPeak = 0, warmPeak = 0;
-  /// Of the warm session: what it knows, what it took, and after how many runs.
+  /// The warm session's switches: how many it has, how many it took, and after
+  /// how many runs.
   uint32_t switches = 0, switchesDone = 0, runsToSwitch = 0;
   OperationProfile profile; ///< empty if not asked for
   double otherCpus = -1;    ///< that other programs took meanwhile
@@ -91,8 +92,8 @@ static BenchOptions parseOptions(int argc, char **argv) {
                "root.");
   options.flag("unbacked", result.unbacked,
                "Leave free memory as it is. Else more than a cold run needs is "
-               "used and freed before, which matters in virtual machines: what "
-               "is free there may have to come from the host first.");
+               "used and freed before, which matters in virtual machines: free "
+               "memory there may have to come from the host first.");
   options.text("json", "FILE", result.json,
                "Write the results to FILE as well; - is standard output, "
                "instead of the table.");
@@ -110,14 +111,14 @@ static BenchOptions parseOptions(int argc, char **argv) {
   return result;
 }
 
-/// Of all threads of this process.
+/// The CPU time of all threads of this process.
 static double cpuMilliseconds() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
 }
 
-/// What happens in a fresh process.
+/// The work of a fresh process.
 static int coldMain(const BenchOptions &options) {
   ColdReport report;
   if (options.floorRun) {
@@ -126,8 +127,8 @@ static int coldMain(const BenchOptions &options) {
     sendReport(options.reportTo, report);
     return 0;
   }
-  // Before all else: what is read ahead would use the time, which does not
-  // count.
+  // Comes before all else: reading the inputs does not count, but reading ahead
+  // meanwhile would use that time.
   std::vector<Input> in = takeInputs(options.inputsFrom);
   double cpu = cpuMilliseconds(), start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);

@@ -1,4 +1,4 @@
-//===- GpuText.cpp - What a GPU may take over, as text and JSON -----------===//
+//===- GpuText.cpp - A GPU's part, as text and JSON -----------------------===//
 #include "tools/nnv12-inspect/GpuText.h"
 
 #include "artifact/Compatibility.h"
@@ -6,8 +6,8 @@
 #include "artifact/Hexadecimal.h"
 #include "artifact/ProgramView.h"
 #include "tools/nnv12-inspect/PlanText.h"
-#include "tools/page/GpuPlan.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <cinttypes>
 #include <cstdint>
@@ -33,7 +33,7 @@ static std::string textOf(const flatbuffers::String *text) {
   return text ? text->str() : "";
 }
 
-/// Of an API version.
+/// The text of an API version.
 static std::string versionText(uint32_t api) {
   return std::to_string(api >> 22 & 127) + "." +
          std::to_string(api >> 12 & 1023);

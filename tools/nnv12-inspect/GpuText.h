@@ -1,4 +1,4 @@
-//===- GpuText.h - What a GPU may take over, as text and JSON ---*- C++ -*-===//
+//===- GpuText.h - A GPU's part, as text and JSON ---------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_INSPECT_GPUTEXT_H
 #define NNV12_TOOLS_NNV12_INSPECT_GPUTEXT_H
 

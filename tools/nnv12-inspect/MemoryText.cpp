@@ -1,8 +1,8 @@
-//===- MemoryText.cpp - Whose memory a program's bytes are ----------------===//
+//===- MemoryText.cpp - A program's memory, by its sharers ----------------===//
 #include "tools/nnv12-inspect/MemoryText.h"
 
 #include "artifact/ProgramView.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -17,15 +17,15 @@ class WeightRanges {
 public:
   void add(const bundle::Operand *operand) {
     if (operand->space() == bundle::Space_Weights && operand->size())
-      all.push_back({operand->index(), operand->offset(),
-                     operand->offset() + operand->size()});
+      all_.push_back({operand->index(), operand->offset(),
+                      operand->offset() + operand->size()});
   }
   void add(const WeightRanges &others) {
-    all.insert(all.end(), others.all.begin(), others.all.end());
+    all_.insert(all_.end(), others.all_.begin(), others.all_.end());
   }
   /// Bytes in any of them, each once.
   uint64_t bytes() const {
-    std::vector<Range> sorted = all;
+    std::vector<Range> sorted = all_;
     std::sort(sorted.begin(), sorted.end(), [](const Range &a, const Range &b) {
       return a.segment != b.segment ? a.segment < b.segment : a.begin < b.begin;
     });
@@ -48,7 +48,7 @@ private:
     uint32_t segment;
     uint64_t begin, end;
   };
-  std::vector<Range> all;
+  std::vector<Range> all_;
 };
 } // namespace
 

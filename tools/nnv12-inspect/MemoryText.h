@@ -1,4 +1,4 @@
-//===- MemoryText.h - Whose memory a program's bytes are --------*- C++ -*-===//
+//===- MemoryText.h - A program's memory, by its sharers --------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_INSPECT_MEMORYTEXT_H
 #define NNV12_TOOLS_NNV12_INSPECT_MEMORYTEXT_H
 
@@ -9,16 +9,17 @@
 
 namespace nnv12::tools {
 
-/// Bytes that a program takes, by who shares them.
+/// Bytes that a program takes, by the processes that share them.
 struct MemoryUse {
   // Each session has its own.
   uint64_t arena = 0;
   uint64_t prepared = 0; ///< decoded and transformed weights of the first run
   uint64_t later = 0;    ///< those that only later routines read
-  /// Of these what no session prepares whose GPU takes the layers over.
+  /// The part of these that a session does not prepare if its GPU takes the
+  /// layers over.
   uint64_t withoutGpu = 0;
   uint64_t scratch = 0; ///< of each thread
-  // Of the file, which all processes that map it share.
+  // Bytes of the file, which all processes that map it share.
   uint64_t metadata = 0;
   uint64_t code = 0;
   uint64_t mapped = 0; ///< weights that are used where they lie
@@ -26,8 +27,8 @@ struct MemoryUse {
   uint64_t source = 0;
 };
 
-/// Of a program that this version understands. `overlays` is null where the
-/// bundle has none.
+/// The memory of a program that this version understands. `overlays` is null
+/// where the bundle has none.
 MemoryUse memoryUse(const bundle::Bundle *bundle,
                     const bundle::Overlays *overlays,
                     const bundle::Program *program, uint64_t metadata);

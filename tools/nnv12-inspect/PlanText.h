@@ -3,7 +3,7 @@
 #define NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
 
 #include "tools/common/Json.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <cstdint>
 #include <string>
@@ -30,8 +30,8 @@ std::string predictionText(uint64_t nanoseconds);
 void addNames(Json &json, const char *name, const bundle::Program *program,
               const flatbuffers::Vector<uint32_t> *numbers);
 
-/// Prints the plan of a program that has one: what is predicted, what prepares
-/// the weights, the lanes and, unless `summary`, their queues and the switches.
+/// Prints the plan of a program that has one: the predictions, the preparations
+/// of weights, the lanes and, unless `summary`, their queues and the switches.
 void printPlan(const bundle::Program *program, bool summary);
 
 /// Adds the members "lanes", "preparations", "switches" and the sums that

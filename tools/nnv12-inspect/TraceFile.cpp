@@ -34,20 +34,20 @@ namespace {
 class EventReader {
 public:
   EventReader(const std::string &path, size_t number, const Value &event)
-      : path(path), number(number), event(event) {
+      : path_(path), number_(number), event_(event) {
     if (!event.is_object())
       refuse("", found(event), "an object");
   }
 
   [[noreturn]] void refuse(const std::string &field, const std::string &what,
                            const char *expected) const {
-    fail(path + ": traceEvents[" + std::to_string(number) + "]" +
+    fail(path_ + ": traceEvents[" + std::to_string(number_) + "]" +
          (field.empty() ? "" : "." + field) + ": found " + what +
          ", expected " + expected);
   }
   const Value *field(const char *name) const {
-    auto place = event.find(name);
-    return place == event.end() ? nullptr : &*place;
+    auto place = event_.find(name);
+    return place == event_.end() ? nullptr : &*place;
   }
   double time(const char *name) const {
     const Value *value = field(name);
@@ -65,9 +65,9 @@ public:
   }
 
 private:
-  const std::string &path;
-  size_t number;
-  const Value &event;
+  const std::string &path_;
+  size_t number_;
+  const Value &event_;
 };
 } // namespace
 
@@ -102,7 +102,7 @@ static TraceEvent readEvent(const EventReader &reader) {
   if (!kind.is_string())
     reader.refuse("args.kind", found(kind),
                   "read, decode, transform or execute");
-  // Threads that start, and what else a later runtime tells of.
+  // Leaves out starts of threads, and events of later runtimes.
   if (!isStage(kind))
     return result;
   auto layer = arguments->find("layer");
@@ -168,7 +168,7 @@ static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
     if (place == byKey.end())
       continue;
     Candidates &candidates = place->second;
-    // What runs in pieces, as on several threads, stays with its last one.
+    // Pieces of one operation, as on several threads, stay with its last one.
     size_t at = std::min(candidates.next++, candidates.operations.size() - 1);
     event.planned = candidates.operations[at];
     any = true;

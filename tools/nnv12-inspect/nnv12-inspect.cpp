@@ -29,7 +29,7 @@ using artifact::Fault;
 static constexpr char overview[] =
     "shows what is in a bundle: inputs, outputs, segments and, for each "
     "target, kernels, layers, the memory plan and the plan of a cold start: "
-    "lanes, their queues, and what is predicted. Runs nothing, so bundles for "
+    "lanes, their queues, and predicted times. Runs nothing, so bundles for "
     "other CPUs can be looked at as well";
 
 static constexpr char examples[] =
@@ -96,8 +96,8 @@ static InspectOptions parseOptions(int argc, char **argv) {
       "time, as predicted. The page needs no other file and no network. - is "
       "standard output.");
   options.text("trace", "FILE", result.trace,
-               "For --html: draw beside it, on the same time axis, what "
-               "nnv12-run --trace FILE measured.");
+               "For --html: draw beside it, on the same time axis, the times "
+               "that nnv12-run --trace FILE measured.");
   options.parse(argc, argv);
   if (!result.trace.empty() && result.html.empty())
     fail("--trace: found no --html, expected the page to draw it in");

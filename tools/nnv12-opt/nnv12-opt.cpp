@@ -40,7 +40,7 @@ static std::string findUnknown(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  // Of models, and of kernels on their way down.
+  // Dialects of models, and of kernels on their way down.
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
                   mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect,

@@ -48,7 +48,7 @@ const char *verdictName(Verdict verdict) {
   return names[unsigned(verdict)];
 }
 
-/// Of ratios, by their logarithms: who swaps the sides gets the inverse.
+/// Compares by the logarithms of ratios: swapped sides give the inverse.
 static Change compareSeries(const Series &series, double risk) {
   Change change;
   change.name = series.name;
@@ -76,7 +76,7 @@ static Change compareSeries(const Series &series, double risk) {
   return change;
 }
 
-/// `budget`: what a ratio may differ from 1.
+/// `budget`: how far a ratio may be from 1.
 static void judge(Change &change, double budget) {
   if (change.verdict != Verdict::Same)
     return;
@@ -98,7 +98,7 @@ Comparison compare(const Series &run, const std::vector<Series> &layers,
            std::max(tools::median(series.before), tools::median(series.after)) <
                least;
   };
-  // Of many that are judged each may be wrong less often.
+  // The more series are judged, the less often each may be wrong.
   size_t judged = 1;
   for (const Series &series : layers)
     judged += !isSmall(series);

@@ -14,8 +14,8 @@
 
 namespace nnv12::prof {
 
-/// Of whatever is compared, block by block; one of them empty: only the other
-/// side has it.
+/// Times of one thing that is compared, block by block; one of them empty: only
+/// the other side has it.
 struct Series {
   std::string name;
   std::vector<double> before, after;
@@ -57,8 +57,8 @@ struct Limits {
   double layer = 0.01; ///< and a layer
   /// Layers below are not judged: that part of a run, and that long.
   double leastShare = 0.02, leastTime = 20'000;
-  /// That anything at all is called slower, or anything faster, when nothing
-  /// is.
+  /// The risk that anything at all is called slower, or anything faster, when
+  /// nothing is.
   double risk = 0.002;
 };
 

@@ -21,7 +21,7 @@ static void printChange(const Change &change) {
   if (hasBoth(change) && change.ratio.estimate > 0) {
     snprintf(difference, sizeof difference, "%+.2f",
              percent(change.ratio.estimate));
-    // Of few blocks there are no bounds.
+    // Few blocks give no bounds.
     if (std::isfinite(change.ratio.high))
       snprintf(between, sizeof between, "%+.2f and %+.2f",
                percent(change.ratio.low), percent(change.ratio.high));

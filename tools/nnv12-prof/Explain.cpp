@@ -8,12 +8,12 @@
 
 namespace nnv12::prof {
 
-/// What is less is not worth to be looked at before the kernel itself.
+/// A smaller part is not worth a look before the kernel itself.
 static constexpr double leastPart = 0.05;
 /// Kernels that are nearer than that to no roof compute something else than
 /// multiply-adds: exponentials, comparisons, addresses.
 static constexpr double leastOfRoof = 0.25;
-/// Of the peak that a loop without memory reaches, good kernels reach so much.
+/// Good kernels reach so much of the peak of a loop without memory.
 static constexpr double attainable = 0.7;
 
 static constexpr Cause kernelCauses[] = {Cause::Compute, Cause::Memory,
@@ -30,8 +30,8 @@ const char *causeName(Cause cause) {
   return names[unsigned(cause)];
 }
 
-static double &part(Explanation &of, Cause cause) {
-  return of.parts[unsigned(cause)];
+static double &part(Explanation &explanation, Cause cause) {
+  return explanation.parts[unsigned(cause)];
 }
 
 static double sum(const std::array<double, numCauses> &values) {
@@ -52,17 +52,18 @@ static std::string timeText(double ns) {
                      : format("%.1f us", ns * 1e-3);
 }
 
-/// Names the cause to look at first, after parts and gains are known. What a
-/// GPU computes is a kernel's own time, waiting for it is not.
+/// Names the cause to look at first, after parts and gains are known. A GPU's
+/// computing is a kernel's own time, waiting for it is not.
 static void nameCause(Explanation &explanation) {
   double time = sum(explanation.parts);
   explanation.isKnown = time > 0;
   for (Cause cause : otherCauses)
     if (cause != Cause::Gpu)
       explanation.gains[unsigned(cause)] = explanation.part(cause);
-  auto larger = [](const std::array<double, numCauses> &of) {
-    return
-        [&of](Cause a, Cause b) { return of[unsigned(a)] < of[unsigned(b)]; };
+  auto larger = [](const std::array<double, numCauses> &gains) {
+    return [&gains](Cause a, Cause b) {
+      return gains[unsigned(a)] < gains[unsigned(b)];
+    };
   };
   explanation.cause =
       *std::max_element(std::begin(otherCauses), std::end(otherCauses),
@@ -79,7 +80,7 @@ static void nameCause(Explanation &explanation) {
 
 namespace {
 
-/// What the machine does at best, of one operation.
+/// The machine's best rates for one operation.
 struct Roof {
   double rate = 0;       ///< multiply-adds a nanosecond
   double attainable = 0; ///< and those that kernels reach
@@ -103,16 +104,16 @@ class Operations {
 public:
   Operations(const std::vector<Work> &work, const RunWork &run,
              const Machine &machine)
-      : work(work), run(run), machine(machine), found(work.size()),
-        kernel(work.size()) {
+      : work_(work), run_(run), machine_(machine), found_(work.size()),
+        kernel_(work.size()) {
     assert(run.threads > 0 && "somebody computes");
     for (const Work &operation : work) {
       if (operation.isOnGpu)
         continue;
-      bestRate = std::max(
-          bestRate, Roof::quotient(operation.multiplyAdds, operation.time));
-      bestMemory =
-          std::max(bestMemory, Roof::quotient(operation.bytes, operation.time));
+      bestRate_ = std::max(
+          bestRate_, Roof::quotient(operation.multiplyAdds, operation.time));
+      bestMemory_ = std::max(bestMemory_,
+                             Roof::quotient(operation.bytes, operation.time));
     }
   }
 
@@ -127,45 +128,45 @@ private:
   void divideKernels();
   std::string describe(size_t number) const;
 
-  const std::vector<Work> &work;
-  const RunWork &run;
-  const Machine &machine;
-  std::vector<Explanation> found;
-  std::vector<double> kernel; ///< the kernel's own time that is left
-  double bestRate = 0, bestMemory = 0;
+  const std::vector<Work> &work_;
+  const RunWork &run_;
+  const Machine &machine_;
+  std::vector<Explanation> found_;
+  std::vector<double> kernel_; ///< the kernel's own time that is left
+  double bestRate_ = 0, bestMemory_ = 0;
 };
 
 } // namespace
 
 Roof Operations::roof(const Work &operation) const {
   Roof result;
-  result.rate = std::max(machine.multiplyAdds, bestRate);
-  result.attainable = std::max(bestRate, attainable * result.rate);
-  double memory = machine.memoryRate(operation.bytes);
-  // Without a probe the best operation is the roof. With one it is not: what
-  // one operation has in caches another one has not.
-  result.memory = memory > 0 ? memory : bestMemory;
+  result.rate = std::max(machine_.multiplyAdds, bestRate_);
+  result.attainable = std::max(bestRate_, attainable * result.rate);
+  double memory = machine_.memoryRate(operation.bytes);
+  // Without a probe the best operation is the roof. With one it is not: one
+  // operation may have in caches the data that another one has not.
+  result.memory = memory > 0 ? memory : bestMemory_;
   return result;
 }
 
 /// Rule: a thread that begins late was told late, a thread that has nothing
 /// more to do has less to do than others. One that never came found too few
-/// tiles, or came too late for them. What a GPU computes is the GPU's time, all
-/// of it.
+/// tiles, or came too late for them. The whole time of an operation on a GPU is
+/// the GPU's.
 void Operations::takeWaits() {
-  for (size_t i = 0; i < work.size(); ++i) {
-    const Work &operation = work[i];
+  for (size_t i = 0; i < work_.size(); ++i) {
+    const Work &operation = work_[i];
     if (operation.isOnGpu) {
-      part(found[i], Cause::Gpu) = operation.time;
+      part(found_[i], Cause::Gpu) = operation.time;
       continue;
     }
-    double threads = run.threads;
-    bool hasEnough = operation.tiles >= run.threads;
+    double threads = run_.threads;
+    bool hasEnough = operation.tiles >= run_.threads;
     double imbalance = operation.tail + (hasEnough ? 0 : operation.absent);
     double dispatch = operation.late + (hasEnough ? operation.absent : 0);
-    part(found[i], Cause::Imbalance) = imbalance / threads;
-    part(found[i], Cause::Dispatch) = dispatch / threads;
-    kernel[i] =
+    part(found_[i], Cause::Imbalance) = imbalance / threads;
+    part(found_[i], Cause::Dispatch) = dispatch / threads;
+    kernel_[i] =
         std::max(0.0, operation.time - (imbalance + dispatch) / threads);
   }
 }
@@ -175,95 +176,95 @@ void Operations::takeWaits() {
 /// long as the thread had no CPU, because the others wait for it. A thread that
 /// no other program kept from a CPU was woken up late: that stays dispatch.
 void Operations::takePreemption() {
-  double left = run.withoutCpu;
-  if (run.othersCpu >= 0)
-    left = std::min(left, run.othersCpu);
+  double left = run_.withoutCpu;
+  if (run_.othersCpu >= 0)
+    left = std::min(left, run_.othersCpu);
   double late = 0;
-  for (const Explanation &explanation : found)
-    late += explanation.part(Cause::Dispatch) * run.threads;
+  for (const Explanation &explanation : found_)
+    late += explanation.part(Cause::Dispatch) * run_.threads;
   double ofLate = late > 0 ? std::min(1.0, left / late) : 0;
   left -= late * ofLate;
   double excess = 0;
-  for (size_t i = 0; i < work.size(); ++i) {
-    double &dispatch = part(found[i], Cause::Dispatch);
-    part(found[i], Cause::Preemption) = dispatch * ofLate;
+  for (size_t i = 0; i < work_.size(); ++i) {
+    double &dispatch = part(found_[i], Cause::Dispatch);
+    part(found_[i], Cause::Preemption) = dispatch * ofLate;
     dispatch -= dispatch * ofLate;
     excess += excessOf(i);
   }
   double ofExcess = excess > 0 ? std::min(1.0, left / excess) : 0;
-  for (size_t i = 0; i < work.size(); ++i) {
+  for (size_t i = 0; i < work_.size(); ++i) {
     double lost = excessOf(i) * ofExcess;
-    double &imbalance = part(found[i], Cause::Imbalance);
+    double &imbalance = part(found_[i], Cause::Imbalance);
     double waits =
-        std::max(0.0, work[i].idle() - work[i].leastIdle) / run.threads;
+        std::max(0.0, work_[i].idle() - work_[i].leastIdle) / run_.threads;
     double ofWaits = std::min({lost, waits, imbalance});
     imbalance -= ofWaits;
-    double ofKernel = std::min(lost - ofWaits, kernel[i]);
-    kernel[i] -= ofKernel;
-    part(found[i], Cause::Preemption) += ofWaits + ofKernel;
+    double ofKernel = std::min(lost - ofWaits, kernel_[i]);
+    kernel_[i] -= ofKernel;
+    part(found_[i], Cause::Preemption) += ofWaits + ofKernel;
   }
 }
 
-/// How much longer it took than in good runs, beside what is known of it.
-/// Threads' CPUs are nothing to a GPU.
+/// How much longer it took than in good runs, without the part that is
+/// explained already. Threads' CPUs are nothing to a GPU.
 double Operations::excessOf(size_t i) const {
-  if (work[i].isOnGpu)
+  if (work_[i].isOnGpu)
     return 0;
-  return std::max(0.0, work[i].time - work[i].least -
-                           found[i].part(Cause::Preemption));
+  return std::max(0.0, work_[i].time - work_[i].least -
+                           found_[i].part(Cause::Preemption));
 }
 
-/// Rule: page faults cost what they cost elsewhere on this machine, where
-/// kernels take longer than their work.
+/// Rule: page faults cost as much as elsewhere on this machine, where kernels
+/// take longer than their work.
 void Operations::takeFaults() {
-  double cost = run.pageFaults * machine.faultNs / run.threads, excess = 0;
-  std::vector<double> above(work.size());
-  for (size_t i = 0; i < work.size(); ++i) {
-    Roof roof = this->roof(work[i]);
-    above[i] = std::max(
-        0.0, kernel[i] - std::max(roof.compute(work[i]), roof.move(work[i])));
+  double cost = run_.pageFaults * machine_.faultNs / run_.threads, excess = 0;
+  std::vector<double> above(work_.size());
+  for (size_t i = 0; i < work_.size(); ++i) {
+    Roof roof = this->roof(work_[i]);
+    above[i] = std::max(0.0, kernel_[i] - std::max(roof.compute(work_[i]),
+                                                   roof.move(work_[i])));
     excess += above[i];
   }
   double share = excess > 0 ? std::min(1.0, cost / excess) : 0;
-  for (size_t i = 0; i < work.size(); ++i) {
-    part(found[i], Cause::Faults) = above[i] * share;
-    kernel[i] -= above[i] * share;
+  for (size_t i = 0; i < work_.size(); ++i) {
+    part(found_[i], Cause::Faults) = above[i] * share;
+    kernel_[i] -= above[i] * share;
   }
 }
 
 /// Rule: a kernel is bound by the roof that it is nearer to. Slower CPUs are
 /// slower at computing alone.
 void Operations::divideKernels() {
-  for (size_t i = 0; i < work.size(); ++i) {
-    if (work[i].isOnGpu)
+  for (size_t i = 0; i < work_.size(); ++i) {
+    if (work_[i].isOnGpu)
       continue;
-    Roof roof = this->roof(work[i]);
-    double compute = roof.compute(work[i]), move = roof.move(work[i]);
-    bool isMemory = move > compute && move >= leastOfRoof * kernel[i];
+    Roof roof = this->roof(work_[i]);
+    double compute = roof.compute(work_[i]), move = roof.move(work_[i]);
+    bool isMemory = move > compute && move >= leastOfRoof * kernel_[i];
     Cause bound = isMemory ? Cause::Memory : Cause::Compute;
-    double slower = isMemory ? 0 : kernel[i] * (1 - machine.speed);
-    part(found[i], Cause::Frequency) = slower;
-    kernel[i] -= slower;
-    part(found[i], bound) = kernel[i];
+    double slower = isMemory ? 0 : kernel_[i] * (1 - machine_.speed);
+    part(found_[i], Cause::Frequency) = slower;
+    kernel_[i] -= slower;
+    part(found_[i], bound) = kernel_[i];
     // A kernel whose work is not told is as good as it can be.
-    double best = roof.best(work[i]);
-    found[i].gains[unsigned(bound)] =
-        best > 0 ? std::max(0.0, kernel[i] - best) : 0;
+    double best = roof.best(work_[i]);
+    found_[i].gains[unsigned(bound)] =
+        best > 0 ? std::max(0.0, kernel_[i] - best) : 0;
   }
 }
 
 std::string Operations::describe(size_t number) const {
-  const Work &operation = work[number];
-  const Explanation &explanation = found[number];
+  const Work &operation = work_[number];
+  const Explanation &explanation = found_[number];
   Roof roof = this->roof(operation);
   double time = explanation.part(explanation.cause);
   switch (explanation.cause) {
   case Cause::Compute: {
-    double of = Roof::quotient(roof.compute(operation), time);
+    double part = Roof::quotient(roof.compute(operation), time);
     // Probes and kernels are not measured at the same moment.
-    of = std::min(of, 1.0);
-    return of > 0 ? format("%.0f %% of the compute roof", 100 * of)
-                  : "computes other things than multiply-adds";
+    part = std::min(part, 1.0);
+    return part > 0 ? format("%.0f %% of the compute roof", 100 * part)
+                    : "computes other things than multiply-adds";
   }
   case Cause::Memory:
     return format(
@@ -271,8 +272,8 @@ std::string Operations::describe(size_t number) const {
         100 * std::min(1.0, Roof::quotient(roof.move(operation), time)));
   case Cause::Imbalance:
     return format("%llu tiles on %u threads: waits for the last one %s",
-                  static_cast<unsigned long long>(operation.tiles), run.threads,
-                  timeText(time).c_str());
+                  static_cast<unsigned long long>(operation.tiles),
+                  run_.threads, timeText(time).c_str());
   case Cause::Dispatch:
     return "threads begin late, together " +
            timeText(operation.late + operation.absent);
@@ -282,7 +283,7 @@ std::string Operations::describe(size_t number) const {
     return "page faults take about " + timeText(time);
   case Cause::Frequency:
     return format("CPUs have %.0f %% of the fastest one's speed",
-                  100 * machine.speed);
+                  100 * machine_.speed);
   case Cause::Weights:
     return "waits for weights " + timeText(time);
   case Cause::Gpu:
@@ -300,12 +301,12 @@ std::vector<Explanation> Operations::explain() {
   takePreemption();
   takeFaults();
   divideKernels();
-  for (size_t i = 0; i < work.size(); ++i) {
-    nameCause(found[i]);
-    if (found[i].isKnown)
-      found[i].text = describe(i);
+  for (size_t i = 0; i < work_.size(); ++i) {
+    nameCause(found_[i]);
+    if (found_[i].isKnown)
+      found_[i].text = describe(i);
   }
-  return std::move(found);
+  return std::move(found_);
 }
 
 std::vector<Explanation> explainOperations(const std::vector<Work> &work,
@@ -406,11 +407,11 @@ static std::string describeCold(const ColdWork &work,
   }
 }
 
-/// Rules: waits and preparations of the execute lane are for weights. What its
-/// operations take longer than in warm runs is first the time that it had no
-/// CPU, then that of page faults, then that of cold caches. Those that a GPU
-/// computes in warm runs have none to be compared with. What is outside of them
-/// is a GPU's time, and waiting until it is ready.
+/// Rules: waits and preparations of the execute lane are for weights. If its
+/// operations take longer than in warm runs, the difference is first the time
+/// that it had no CPU, then that of page faults, then that of cold caches.
+/// Operations of a GPU in warm runs have nothing to be compared with. Time
+/// outside of all operations is a GPU's, and waiting until it is ready.
 Explanation explainCold(const ColdWork &work, const Explanation &warm,
                         const Machine &machine) {
   Explanation result = warm;

@@ -15,17 +15,17 @@ FreshOutputs::FreshOutputs(const Bundle &bundle) {
     if (memory == MAP_FAILED)
       tools::fail("no memory for outputs of " + std::to_string(size) +
                   " bytes");
-    buffers.push_back({memory, size});
+    buffers_.push_back({memory, size});
   }
 }
 
 FreshOutputs::~FreshOutputs() {
-  for (const Output &buffer : buffers)
+  for (const Output &buffer : buffers_)
     munmap(buffer.data, buffer.size);
 }
 
 void FreshOutputs::renew() {
-  for (const Output &buffer : buffers)
+  for (const Output &buffer : buffers_)
     madvise(buffer.data, buffer.size, MADV_DONTNEED);
 }
 

@@ -17,14 +17,14 @@ public:
   FreshOutputs &operator=(const FreshOutputs &) = delete;
   ~FreshOutputs();
 
-  /// Of the bundle, in its order.
-  const std::vector<Output> &outputs() const { return buffers; }
+  /// The bundle's outputs, in its order.
+  const std::vector<Output> &outputs() const { return buffers_; }
   /// From now on each page is as if it was never used: the next use of it is a
   /// page fault.
   void renew();
 
 private:
-  std::vector<Output> buffers;
+  std::vector<Output> buffers_;
 };
 
 } // namespace nnv12::prof

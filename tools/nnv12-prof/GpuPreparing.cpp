@@ -10,7 +10,7 @@ size_t GpuPreparing::placeOf(uint32_t index) const {
   return place;
 }
 
-/// Each is done once. What the plan does not have is of no preparation: a
+/// Each preparation is done once. Skips records that the plan does not have: a
 /// recording is foreign.
 static void takeRecords(const tools::Recorded &recorded,
                         GpuPreparing &preparing) {
@@ -23,7 +23,7 @@ static void takeRecords(const tools::Recorded &recorded,
     GpuPreparation &found = preparing.all[place];
     found.isRecorded = true;
     found.thread = tools::lineName(recorded.info, tools::lineOf(record));
-    // Of a foreign file it may have been before.
+    // A foreign file may have times before the session's beginning.
     found.begin =
         double(static_cast<int64_t>(record.start_ns - recorded.info.start_ns));
     found.took = double(record.duration_ns);

@@ -1,7 +1,7 @@
 //===- GpuPreparing.h - How long preparing a GPU took -----------*- C++ -*-===//
 //
-// What a plan has a session's threads do for a GPU, beside what was recorded of
-// it. Times are nanoseconds.
+// The preparations that a plan has for a GPU, with their records. Times are
+// nanoseconds.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_NNV12_PROF_GPUPREPARING_H
@@ -9,7 +9,7 @@
 
 #include "tools/common/Recorded.h"
 #include "tools/nnv12-prof/StoredProgram.h"
-#include "tools/page/GpuPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <array>
 
@@ -17,7 +17,7 @@ namespace nnv12::prof {
 
 struct GpuPreparation : tools::PlannedGpuPreparation {
   bool isRecorded = false;
-  // What was, if it was.
+  // The record, if there is one.
   std::string thread;         ///< the line of a picture that it is on
   double begin = 0, took = 0; ///< since the session's beginning; and how long
 
@@ -25,7 +25,7 @@ struct GpuPreparation : tools::PlannedGpuPreparation {
 };
 
 struct GpuPreparing {
-  /// Those of one stage that were recorded, all threads together.
+  /// The recorded preparations of one stage, all threads together.
   struct Sum {
     uint32_t preparations = 0, pipelines = 0;
     uint64_t bytes = 0;

@@ -57,7 +57,7 @@ uint64_t lengthOf(Stretches stretches) {
 }
 
 uint64_t overlapOf(const Stretches &some, const Stretches &others) {
-  // What is in either is in one alone or in both.
+  // Each moment in either is in one alone or in both.
   Stretches all = some;
   all.insert(all.end(), others.begin(), others.end());
   return lengthOf(some) + lengthOf(others) - lengthOf(all);

@@ -8,7 +8,8 @@
 
 namespace nnv12::prof {
 
-/// Of an operation in a run, nanoseconds of all threads that compute together.
+/// The idle time of an operation in a run, nanoseconds of all threads that
+/// compute together.
 struct Idle {
   double late = 0;   ///< until the first tiles, and between tiles
   double tail = 0;   ///< after the last tiles
@@ -17,9 +18,9 @@ struct Idle {
   double sum() const { return late + tail + absent; }
 };
 
-/// Of the operation that was recorded as `execute`, with all records of tiles
-/// of the same run, in any order. An operation without tiles is the execute
-/// lane's alone.
+/// Finds the idle time of the operation that was recorded as `execute`, with
+/// all records of tiles of the same run, in any order. An operation without
+/// tiles is the execute lane's alone.
 Idle findIdle(const nnv12_record &execute,
               const std::vector<const nnv12_record *> &tiles,
               unsigned numThreads);

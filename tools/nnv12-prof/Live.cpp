@@ -1,4 +1,4 @@
-//===- Live.cpp - What a session does now ---------------------------------===//
+//===- Live.cpp - Shows what a session does now ---------------------------===//
 #include "tools/nnv12-prof/Live.h"
 
 #include "tools/common/Clock.h"
@@ -20,28 +20,28 @@ namespace nnv12::prof {
 
 namespace {
 
-/// What has come in the last seconds.
+/// The records of the last seconds.
 class Window {
 public:
   void add(const nnv12_record &record);
-  /// Forgets what is older than two seconds before `now`.
+  /// Forgets records that are older than two seconds before `now`.
   void forget(uint64_t now);
   void print(const LiveOptions &options, const nnv12_recording_info &info,
              uint64_t lost) const;
 
 private:
   static constexpr uint64_t length = 2'000'000'000;
-  std::deque<nnv12_record> records;
+  std::deque<nnv12_record> records_;
 };
 
 } // namespace
 
-void Window::add(const nnv12_record &record) { records.push_back(record); }
+void Window::add(const nnv12_record &record) { records_.push_back(record); }
 
 void Window::forget(uint64_t now) {
   // By when they were read, nearly: threads come one after the other.
-  while (!records.empty() && tools::endOf(records.front()) + length < now)
-    records.pop_front();
+  while (!records_.empty() && tools::endOf(records_.front()) + length < now)
+    records_.pop_front();
 }
 
 static void printBar(double part) {
@@ -56,7 +56,7 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
   std::vector<double> runs;
   std::vector<double> operations, busy(info.num_threads);
   double inRuns = 0, inOperations = 0;
-  for (const nnv12_record &record : records) {
+  for (const nnv12_record &record : records_) {
     double time = double(record.duration_ns);
     if (record.kind == NNV12_RECORD_WHOLE_RUN) {
       runs.push_back(time);
@@ -76,7 +76,7 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
       continue;
     if (tools::isPreparation(record))
       busy[record.thread] += time;
-    // What the execute lane does alone has no tiles of its own.
+    // The execute lane's own work has no tiles.
     else if (record.thread == 0)
       busy[0] += record.kind == NNV12_RECORD_EXECUTE ? time
                  : record.kind == NNV12_RECORD_JOIN  ? -time
@@ -135,13 +135,13 @@ void watch(const LiveOptions &options) {
   Window window;
   for (unsigned update = 0; !options.updates || update < options.updates;
        ++update) {
-    // Before the records: what comes later is no more.
+    // Asks before the records: no record comes after an end that it has seen.
     nnv12_recording_info info = recording.info();
     for (const nnv12_record &record : recording.readAll(lost))
       window.add(record);
     uint64_t now = tools::nanoseconds();
     window.forget(now);
-    // Home, and no more of what stood there.
+    // Moves the cursor home and erases the old text.
     if (isTerminal)
       printf("\033[H\033[J");
     window.print(options, info, lost);

@@ -1,4 +1,4 @@
-//===- Live.h - What a session does now -------------------------*- C++ -*-===//
+//===- Live.h - Shows what a session does now -------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_PROF_LIVE_H
 #define NNV12_TOOLS_NNV12_PROF_LIVE_H
 

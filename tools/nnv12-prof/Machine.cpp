@@ -1,4 +1,4 @@
-//===- Machine.cpp - What this machine could do at best -------------------===//
+//===- Machine.cpp - The best rates of this machine -----------------------===//
 #include "tools/nnv12-prof/Machine.h"
 
 #include "tools/common/Clock.h"
@@ -17,7 +17,7 @@ namespace nnv12::prof {
 
 namespace {
 
-// As many chains as hide the latency of what they consist of.
+// So many chains hide the latency of an operation.
 constexpr unsigned chains = 12;
 
 typedef float Vector4 __attribute__((vector_size(16)));
@@ -79,7 +79,7 @@ static double seconds(double from) {
 }
 
 /// Runs `work`, which returns how much it did, on so many threads at once,
-/// again and again for that long; what all of them did a nanosecond.
+/// again and again for that long; returns the sum of all threads a nanosecond.
 static double rateOf(unsigned threads, double duration,
                      const std::function<double(unsigned thread)> &work) {
   std::atomic<unsigned> ready{0};
@@ -107,7 +107,8 @@ static double rateOf(unsigned threads, double duration,
   return sum;
 }
 
-/// Keeps what is computed for its time alone; each thread has its own.
+/// Keeps results that nobody reads, so that the compiler keeps their computing;
+/// each thread has its own.
 static thread_local volatile float sink;
 
 static double measureMultiplyAdds(const std::string &target, unsigned threads) {
@@ -194,7 +195,7 @@ static double cpuFact(int cpu, const char *name) {
   return value;
 }
 
-/// By what the system says of CPUs that may be no business of this process.
+/// The system's numbers include CPUs that this process may not use.
 static double speedOfCpus() {
   cpu_set_t mine;
   if (sched_getaffinity(0, sizeof mine, &mine) != 0)

@@ -1,4 +1,4 @@
-//===- Machine.h - What this machine could do at best -----------*- C++ -*-===//
+//===- Machine.h - The best rates of this machine ---------------*- C++ -*-===//
 //
 // Roofs that measured times are compared with. About a third of a second.
 //
@@ -17,12 +17,12 @@ struct Machine {
   /// Multiplications with additions of floats, a nanosecond.
   double multiplyAdds = 0;
 
-  /// What is read again and again.
+  /// Memory that is read again and again.
   struct Memory {
     double bytes; ///< so much in all
     double rate;  ///< bytes a nanosecond
   };
-  /// By size, from what fits caches to what does not.
+  /// By size, from sizes that fit caches to sizes that do not.
   std::vector<Memory> memory;
 
   double faultNs = 0; ///< the first use of a page
@@ -34,8 +34,8 @@ struct Machine {
   double memoryRate(double bytes) const;
 };
 
-/// Measures what `threads` threads can do with the instructions of a target
-/// such as "x86-64-v3", now, beside whatever else is running.
+/// Measures the rates of `threads` threads with the instructions of a target
+/// such as "x86-64-v3", now, beside all other programs that run.
 Machine measureMachine(const std::string &target, unsigned threads);
 
 } // namespace nnv12::prof

@@ -1,4 +1,4 @@
-//===- Model.cpp - What a recording says of a bundle's runs ---------------===//
+//===- Model.cpp - A recording's facts about runs -------------------------===//
 #include "tools/nnv12-prof/Model.h"
 
 #include "tools/nnv12-prof/Idle.h"
@@ -22,14 +22,14 @@ struct RunRecords {
   std::vector<const nnv12_record *> executes;  ///< by operation, null: none
   std::vector<bool> isOnGpu;                   ///< by operation
   bool hasSubmits = false, hasKernels = false; ///< of a GPU
-  double submits = 0, kernels = 0;             ///< what these took
+  double submits = 0, kernels = 0;             ///< times of these
   uint64_t firstSubmit = UINT64_MAX;           ///< when it began
   std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
   std::vector<const nnv12_record *> counters;
 
-  /// What the GPU computed: of whatever it was given, where that is not known.
+  /// The GPU's computing; the time of all its work where that is not known.
   double onGpu() const { return hasKernels ? kernels : submits; }
-  /// What its work took beside that.
+  /// The time of its work beside that.
   double handOver() const { return std::max(0.0, submits - onGpu()); }
 };
 
@@ -154,8 +154,9 @@ static Operation describe(const Bundle &bundle, uint32_t index,
   return result;
 }
 
-/// Of the slowest hundredth of the runs, at least one, what each operation took
-/// more than its median, as a part of all that they took more.
+/// Finds each operation's part of the lost time: how much longer than its
+/// median it took in the slowest hundredth of the runs, at least one, as a part
+/// of all that these runs took longer.
 static void findSlowShares(Profile &profile) {
   size_t count = profile.runs.size();
   if (count < 10)
@@ -192,8 +193,8 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
         if (tiles->thread < count)
           busy[tiles->thread] += double(tiles->duration_ns);
       waiting += of.join[i];
-      // What a GPU computes no thread does, and what the execute lane does
-      // alone has no tiles of its own.
+      // No thread does an operation of a GPU, and the execute lane's own work
+      // has no tiles.
       if (of.isOnGpu[i])
         operations -= std::max(of.times[i], 0.0);
       else if (of.busy[i] == 0)
@@ -215,7 +216,7 @@ static bool computes(const nnv12_recording_info &info, uint32_t thread) {
   return thread == 0 || thread > info.num_preparing;
 }
 
-/// Of all threads that compute, a run; 0: not counted.
+/// The count of all threads that compute, a run; 0: not counted.
 static double perRun(const std::vector<Counter> &counters,
                      nnv12_counter wanted) {
   for (const Counter &counter : counters)
@@ -253,7 +254,7 @@ findCounters(const std::vector<const RunRecords *> &runs,
   return counters;
 }
 
-/// Of the execute lane alone, in that run.
+/// The count of the execute lane alone, in that run.
 static double countOf(const RunRecords &run, nnv12_counter counter) {
   for (const nnv12_record *record : run.counters)
     if (record->index == counter && record->lane == 0)
@@ -264,17 +265,17 @@ static double countOf(const RunRecords &run, nnv12_counter counter) {
 /// How long the execute lane had nothing to do in that run while a GPU was
 /// prepared for it.
 static double findGpuWait(const tools::Recorded &recorded,
-                          const RunRecords &of) {
-  if (!of.hasSubmits)
+                          const RunRecords &records) {
+  if (!records.hasSubmits)
     return 0;
   Stretches preparing, busy;
   for (const nnv12_record &record : recorded.records) {
     if (tools::isGpuPreparation(record)) {
-      uint64_t from = std::max(record.start_ns, of.run.start),
-               to = std::min(endOf(record), of.firstSubmit);
+      uint64_t from = std::max(record.start_ns, records.run.start),
+               to = std::min(endOf(record), records.firstSubmit);
       if (from < to)
         preparing.push_back({from, to});
-    } else if (record.run == of.run.number && record.thread == 0 &&
+    } else if (record.run == records.run.number && record.thread == 0 &&
                (record.kind == NNV12_RECORD_EXECUTE ||
                 record.kind == NNV12_RECORD_WAIT || isPreparation(record))) {
       busy.push_back({record.start_ns, endOf(record)});
@@ -338,7 +339,7 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   cold.work.withoutCpu = countOf(first->second, NNV12_COUNTER_CPU_WAIT);
 }
 
-/// What is known of the work of operation `i`, from whole warm runs.
+/// Finds the work of operation `i` in whole warm runs.
 static Work findWork(const Operation &operation,
                      const std::vector<const RunRecords *> &runs,
                      const nnv12_recording_info &info, unsigned threads) {

@@ -1,4 +1,4 @@
-//===- Model.h - What a recording says of a bundle's runs -------*- C++ -*-===//
+//===- Model.h - A recording's facts about runs -----------------*- C++ -*-===//
 //
 // Times are nanoseconds. Medians are over warm runs: those after all weights
 // were prepared and all kernels changed to.
@@ -18,7 +18,7 @@
 
 namespace nnv12::prof {
 
-/// Of some samples, which are kept in their order.
+/// Some samples, which are kept in their order.
 struct Distribution : tools::Statistics {
   std::vector<double> samples;
 
@@ -38,25 +38,24 @@ struct Operation {
   uint64_t multiplyAdds = 0, bytes = 0, tiles = 0;
   Distribution time;
   double share = 0; ///< of the medians' sum
-  /// Of a recording with pieces, medians: what the threads computed in all, and
-  /// how long the leader waited for the others at the end.
+  /// Medians of a recording with pieces: the threads' computing in all, and how
+  /// long the leader waited for the others at the end.
   double busy = 0, join = 0;
-  /// Of the time that all threads had, the part in which they did nothing of
-  /// this operation.
+  /// The part of all threads' time in which they did nothing of this operation.
   double idle = 0;
-  /// Of the time that slow runs took more than the median one, the part that
+  /// The part of the time that slow runs took more than the median one which
   /// was spent here.
   double slowShare = 0;
   /// Bytes of the arena that hold a value meanwhile.
   uint64_t liveBytes = 0;
   Explanation explanation;
 
-  /// What computes it, for people.
+  /// The kernel's and routine's names, for people.
   const char *shownKernel() const { return isOnGpu ? "gpu" : kernel.c_str(); }
   const char *shownRoutine() const { return isOnGpu ? "gpu" : routine.c_str(); }
 };
 
-/// What was counted in warm runs, the mean.
+/// A counter in warm runs, the mean.
 struct Counter {
   uint32_t counter = 0;         ///< nnv12_counter
   double perRun = 0;            ///< of all threads that compute
@@ -74,19 +73,19 @@ struct Run {
 struct Thread {
   std::string name;
   /// Parts of the time of warm runs: computing, and waiting for others' tiles.
-  /// Of the execute lane alone, unless pieces were recorded.
+  /// The execute lane's alone, unless pieces were recorded.
   double busy = 0, waiting = 0;
 };
 
-/// The first run, and what was prepared before it.
+/// The first run, and the preparations before it.
 struct Cold {
   bool isKnown = false;
   double time = 0; ///< from the first record to the end of the run
   double run = 0;
-  /// By what it is, on all threads: "read", "decode", "execute"...
+  /// By kind, on all threads: "read", "decode", "execute"...
   std::map<std::string, double> stages;
   double waits = 0; ///< for weights
-  /// The operations that waited longest, with what each waited.
+  /// The operations that waited longest, each with its wait.
   std::vector<std::pair<uint32_t, double>> longestWaits;
   uint64_t storedBytes = 0; ///< that were read
   ColdWork work;
@@ -99,7 +98,7 @@ struct Profile {
   std::vector<Operation> operations;
   std::vector<Run> runs; ///< the warm ones
   Distribution time;     ///< of these
-  /// Of these: what belongs to no operation, as a part of the time.
+  /// The part of these runs' time that belongs to no operation.
   double gaps = 0;
   std::vector<Thread> threads;
   std::vector<Counter> counters;
@@ -111,8 +110,8 @@ struct Profile {
   Explanation explanation; ///< of a warm run
 };
 
-/// Of a recording of that bundle. What the machine could do may not be known;
-/// what was done for a GPU is for findGpuPreparing() to say.
+/// The profile of a recording of that bundle. The machine's rates may not be
+/// known; findGpuPreparing() adds a GPU's preparations.
 Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
                     const Machine &machine = Machine());
 

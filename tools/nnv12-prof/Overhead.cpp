@@ -1,4 +1,4 @@
-//===- Overhead.cpp - What recording costs --------------------------------===//
+//===- Overhead.cpp - The cost of recording -------------------------------===//
 #include "tools/nnv12-prof/Overhead.h"
 
 #include "tools/common/Clock.h"

@@ -1,4 +1,4 @@
-//===- Overhead.h - What recording costs ------------------------*- C++ -*-===//
+//===- Overhead.h - The cost of recording -----------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_PROF_OVERHEAD_H
 #define NNV12_TOOLS_NNV12_PROF_OVERHEAD_H
 
@@ -11,14 +11,15 @@ namespace nnv12::prof {
 
 /// Nanoseconds.
 struct Overhead {
-  double run = 0;           ///< the median of runs that are not recorded
-  double difference = 0;    ///< the median of what recorded ones take more
+  double run = 0; ///< the median of runs that are not recorded
+  /// the median of the time that recorded ones take more
+  double difference = 0;
   double low = 0, high = 0; ///< where that median is with 95 %
 };
 
-/// Of runs that are recorded and runs that are not, in turns, in one session:
-/// two sessions differ by where their memory lies more than by what is looked
-/// for. Ends the process when a run fails.
+/// Measures runs that are recorded and runs that are not, in turns, in one
+/// session: the places of two sessions' memory make a larger difference than
+/// recording. Ends the process when a run fails.
 Overhead measureOverhead(const std::string &path, const Bundle &bundle,
                          SessionOptions options, nnv12_record_level level,
                          unsigned pairs, const nnv12_counter_source *counters,

@@ -33,7 +33,7 @@ static void addExplanation(Json &json, const Explanation &explanation) {
   json.endObject().endObject();
 }
 
-/// What the machine does at best, all threads together.
+/// Adds the machine's best rates, all threads together.
 static void addRoof(Json &json, const Machine &machine) {
   if (machine.memory.empty())
     return;
@@ -88,7 +88,7 @@ static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
   json.endObject();
 }
 
-/// What is of no thread and has no times is planned and was not recorded.
+/// A preparation without thread and times is planned and was not recorded.
 static void addGpuPreparation(Json &json, const GpuPreparation &preparation) {
   json.beginObject().member("id", preparation.id);
   json.member("stage", tools::stageName(preparation.stage));

@@ -16,7 +16,7 @@ public:
   explicit Places(const tools::Plan &plan) {
     for (size_t i = 0; i < plan.operations.size(); ++i) {
       const tools::PlannedOperation &operation = plan.operations[i];
-      auto &places = operation.isPreparation ? preparations : executes;
+      auto &places = operation.isPreparation ? preparations_ : executes_;
       places.resize(std::max<size_t>(places.size(), operation.index + 1),
                     UINT32_MAX);
       places[operation.index] = uint32_t(i);
@@ -24,23 +24,24 @@ public:
   }
 
   uint32_t of(const nnv12_record &record) const {
-    const auto &places = tools::isPreparation(record) ? preparations : executes;
+    const auto &places =
+        tools::isPreparation(record) ? preparations_ : executes_;
     return record.index < places.size() ? places[record.index] : UINT32_MAX;
   }
 
 private:
-  std::vector<uint32_t> executes, preparations;
+  std::vector<uint32_t> executes_, preparations_;
 };
 
 } // namespace
 
 static double microsecondsFrom(uint64_t start, uint64_t time) {
-  // What prepares a GPU may be of a foreign file, and before all else.
+  // A GPU's preparations in a foreign file may be before all else.
   return double(static_cast<int64_t>(time - start)) * 1e-3;
 }
 
-/// What was recorded of a run: operations on the execute lane, tiles on other
-/// threads, preparations.
+/// The events of a run: operations on the execute lane, tiles on other threads,
+/// preparations.
 static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
                                                const tools::Recorded &recorded,
                                                const Places &places,

@@ -1,7 +1,7 @@
 //===- ProfileText.cpp - Profiles as text and as tables -------------------===//
 #include "runtime/include/nnv12_counters.h"
 #include "tools/nnv12-prof/Profile.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -67,7 +67,7 @@ static void printCounters(const Profile &profile) {
   printf("\n");
 }
 
-/// Where the time went, largest part first, and what to look at.
+/// Prints the parts of the time, largest first, and the cause to look at.
 static void printExplanation(const char *what, const Explanation &explanation) {
   if (!explanation.isKnown)
     return;

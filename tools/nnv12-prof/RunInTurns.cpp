@@ -14,22 +14,22 @@ namespace nnv12::prof {
 
 namespace {
 
-/// Of one bundle in one block: a session that is recorded.
+/// A bundle's recorded session in one block.
 class Contestant {
 public:
   Contestant(const Side &side, SessionOptions options)
-      : side(side),
-        recorder(*side.bundle, options, NNV12_RECORD_OPERATION, runsKept) {
-    options.recorder = recorder.get();
-    session = std::make_unique<Session>(
+      : side_(side),
+        recorder_(*side.bundle, options, NNV12_RECORD_OPERATION, runsKept) {
+    options.recorder = recorder_.get();
+    session_ = std::make_unique<Session>(
         tools::openSession(side.path, *side.bundle, options));
-    tools::warmUp(*session, /*least=*/4, [&] { run(); });
-    firstRun = numRuns;
+    tools::warmUp(*session_, /*least=*/4, [&] { run(); });
+    firstRun_ = numRuns_;
   }
 
   void run() {
-    tools::runSession(side.path, *session, side.inputs, side.outputs);
-    ++numRuns;
+    tools::runSession(side_.path, *session_, side_.inputs, side_.outputs);
+    ++numRuns_;
   }
 
   /// After the last run.
@@ -40,13 +40,13 @@ public:
   Times times() const;
 
 private:
-  // What came before is lost: blocks are short, and there are many.
+  // Older records are lost: blocks are short, and there are many.
   static constexpr uint32_t runsKept = 1000;
 
-  const Side &side;
-  Recorder recorder;
-  std::unique_ptr<Session> session;
-  uint32_t numRuns = 0, firstRun = 0;
+  const Side &side_;
+  Recorder recorder_;
+  std::unique_ptr<Session> session_;
+  uint32_t numRuns_ = 0, firstRun_ = 0;
 };
 
 } // namespace
@@ -59,24 +59,24 @@ static std::string nameOf(const nnv12_operation_info &operation) {
 
 Contestant::Times Contestant::times() const {
   tools::Recorded recorded;
-  Recording recording = recorder.recording();
+  Recording recording = recorder_.recording();
   recorded.read(recording);
   std::vector<nnv12_record> warm;
   std::vector<double> runs;
   for (const nnv12_record &record : recorded.records) {
-    if (record.run < firstRun)
+    if (record.run < firstRun_)
       continue;
     warm.push_back(record);
     if (record.kind == NNV12_RECORD_WHOLE_RUN)
       runs.push_back(double(record.duration_ns));
   }
-  uint32_t count = side.bundle->info().num_operations;
+  uint32_t count = side_.bundle->info().num_operations;
   std::map<std::string, std::vector<double>> samples;
   for (const std::vector<uint64_t> &times :
        tools::operationTimes(warm, count)) {
     std::map<std::string, double> ofLayers;
     for (uint32_t i = 0; i < count; ++i)
-      ofLayers[nameOf(side.bundle->operation(i))] += double(times[i]);
+      ofLayers[nameOf(side_.bundle->operation(i))] += double(times[i]);
     for (const auto &[layer, time] : ofLayers)
       samples[layer].push_back(time);
   }
@@ -86,7 +86,7 @@ Contestant::Times Contestant::times() const {
   return result;
 }
 
-/// Both sides alternate in who begins: neither always follows the other.
+/// The sides take turns to begin: neither always follows the other.
 static void runBlock(Contestant &first, Contestant &second, double end,
                      unsigned &runs) {
   constexpr unsigned leastRounds = 3;
@@ -120,7 +120,7 @@ Turns runInTurns(const Side &before, const Side &after,
   double start = double(tools::nanoseconds());
   for (unsigned block = 0; block < blocks; ++block) {
     double end = start + seconds * 1e9 * (block + 1) / blocks;
-    // Whose session is made first may have the better memory.
+    // The session that is made first may have the better memory.
     bool isSwapped = block % 2;
     Contestant first(isSwapped ? after : before, options);
     Contestant second(isSwapped ? before : after, options);

@@ -15,7 +15,7 @@ struct Side {
   std::vector<Output> outputs;
 };
 
-/// What warm runs took, block by block.
+/// The times of warm runs, block by block.
 struct Turns {
   Series run;
   /// By name, those of the first side first. Operations of one layer are added

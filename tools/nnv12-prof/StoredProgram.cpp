@@ -10,15 +10,15 @@ namespace nnv12::prof {
 StoredProgram::StoredProgram(const std::string &path, const Bundle &bundle) {
   artifact::Fault fault;
   const bundle::Bundle *stored = nullptr;
-  if (file.open(path.c_str(), fault))
-    stored = artifact::verifyBundle(file.data(), file.size(), fault);
+  if (file_.open(path.c_str(), fault))
+    stored = artifact::verifyBundle(file_.data(), file_.size(), fault);
   if (!stored)
     tools::fail(path + ": " + fault.text);
   uint32_t number = bundle.info().program;
   if (number >= stored->programs()->size())
     tools::fail(path + ": the file has changed meanwhile");
   program = stored->programs()->Get(number);
-  overlays = artifact::overlaysIn(stored, file.data());
+  overlays = artifact::overlaysIn(stored, file_.data());
 }
 
 } // namespace nnv12::prof

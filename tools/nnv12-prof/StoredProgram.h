@@ -12,15 +12,15 @@ namespace nnv12::prof {
 /// is to be known of it while it runs, and the file has more.
 class StoredProgram {
 public:
-  /// Of a bundle that was opened from `path`. Ends the process where the file
-  /// cannot be read again.
+  /// Finds the program of a bundle that was opened from `path`. Ends the
+  /// process where the file cannot be read again.
   StoredProgram(const std::string &path, const Bundle &bundle);
 
   const bundle::Program *program = nullptr;
   const bundle::Overlays *overlays = nullptr; ///< verified; null: none
 
 private:
-  artifact::MappedFile file;
+  artifact::MappedFile file_;
 };
 
 } // namespace nnv12::prof

@@ -1,5 +1,5 @@
 //===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Counters.h"
@@ -39,7 +39,7 @@ struct ShowOptions {
             const Recorded &recorded, const Machine &machine) const;
 };
 
-/// What a session that is profiled does.
+/// The options of a session that is profiled.
 struct ProfileOptions {
   unsigned runs = 200;
   unsigned every = 0; ///< milliseconds from one run to the next
@@ -129,7 +129,7 @@ void ProfileOptions::addTo(Options &options) {
 void ProfileOptions::addLevel(Options &options) {
   options.choice("level", {"run", "operation", "piece"}, level,
                  ("How much is recorded: runs alone; each operation as well; "
-                  "what each thread did of it as well. Default " +
+                  "each thread's part of it as well. Default " +
                   level + ".")
                      .c_str());
   counters.addTo(options);
@@ -155,7 +155,7 @@ static Recorded record(const std::string &path, const Bundle &bundle,
       options.freshOutputs ? fresh.outputs() : asOutputs(outputs);
   SessionOptions session = options.session.session();
   nnv12_record_level level = options.recordLevel();
-  // Of very many runs the last ones are kept.
+  // Keeps the last ones of very many runs.
   static constexpr size_t mostBytes = size_t(256) << 20;
   uint32_t kept = options.runs;
   nnv12_recorder counting = NNV12_RECORDER_INIT(nullptr, 0);
@@ -175,7 +175,7 @@ static Recorded record(const std::string &path, const Bundle &bundle,
                        options.counters.source());
     session.recorder = recordFile->get();
   }
-  // What counters cost is outside of the times.
+  // The cost of counters is outside of the times.
   nnv12_recorder each = *session.recorder;
   each.counters_per_mille = each.gpu_per_mille = 0;
   session.recorder = &each;
@@ -208,12 +208,11 @@ static Recorded record(const std::string &path, const Bundle &bundle,
 //===----------------------------------------------------------------------===//
 
 static constexpr char overview[] =
-    "runs a bundle and shows where the time goes: runs and what slow ones "
-    "lose, "
+    "runs a bundle and shows where the time goes: runs, losses of slow ones, "
     "threads, operations, the first run. Other commands: nnv12-prof live FILE "
     "watches a session that records to a file; nnv12-prof report FILE shows "
     "what was recorded; nnv12-prof table BUNDLE... makes a table of kernels; "
-    "nnv12-prof overhead BUNDLE... measures what recording costs; "
+    "nnv12-prof overhead BUNDLE... measures the cost of recording; "
     "nnv12-prof compare OLD NEW says whether a bundle is slower. Each has a "
     "--help of its own";
 
@@ -343,8 +342,8 @@ static int reportMain(int argc, char **argv) {
 
 static constexpr char tableOverview[] =
     "runs bundles and writes a line for each kernel, with its features (layer, "
-    "routine, multiply-adds, bytes, tiles) and its times: what predictors of "
-    "latency and searches for architectures are made from";
+    "routine, multiply-adds, bytes, tiles) and its times: the data from which "
+    "predictors of latency and searches for architectures are made";
 
 static constexpr char tableExamples[] =
     R"(  nnv12-prof table a.nnv b.nnv -o kernels.csv --threads 1
@@ -354,7 +353,7 @@ static int tableMain(int argc, char **argv) {
   std::vector<std::string> bundlePaths;
   std::string output = "-";
   ProfileOptions profile;
-  // What threads write down of operations costs time.
+  // Records of tiles cost time.
   profile.level = "operation";
   profile.counters = Counters("none");
   Options options("nnv12-prof table", tableOverview, tableExamples);
@@ -385,9 +384,9 @@ static int tableMain(int argc, char **argv) {
 //===----------------------------------------------------------------------===//
 
 static constexpr char overheadOverview[] =
-    "measures what recording costs: runs each bundle with every other run "
-    "recorded, and shows what these take more, with the interval in which the "
-    "median is with 95 %";
+    "measures the cost of recording: runs each bundle with every other run "
+    "recorded, and shows how much longer these take, with the interval in "
+    "which the median is with 95 %";
 
 static constexpr char overheadExamples[] =
     R"(  nnv12-prof overhead a.nnv b.nnv --threads 1

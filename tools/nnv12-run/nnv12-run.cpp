@@ -1,13 +1,13 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
 #include "artifact/Escape.h"
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Files.h"
+#include "tools/common/LayerTimes.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
-#include "tools/common/Profile.h"
 #include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 
@@ -95,12 +95,13 @@ static CommandLine parseOptions(int argc, char **argv) {
   options.flag("settle", result.settle,
                "Then wait until all is prepared that later runs want, and run "
                "once more: with the kernels that the bundle has for later "
-               "runs, and what a GPU does in them.");
-  options.text("trace", "FILE", result.trace,
-               "Write what each lane did when, from opening the bundle to the "
-               "end of the last run, in the Trace Event Format, for Perfetto, "
-               "chrome://tracing and nnv12-inspect --html; - is standard "
-               "output, instead of the summary of the outputs.");
+               "runs, and with a GPU's part in them.");
+  options.text(
+      "trace", "FILE", result.trace,
+      "Write the times of each lane's work, from opening the bundle to the "
+      "end of the last run, in the Trace Event Format, for Perfetto, "
+      "chrome://tracing and nnv12-inspect --html; - is standard "
+      "output, instead of the summary of the outputs.");
   options.flag("time", result.time, "Print how long each stage took.");
   options.flag("profile", result.profile,
                "Print how long each layer took, in a second run, with caches "
@@ -142,7 +143,8 @@ static std::string caseFile(const std::string &dir, uint32_t output) {
   return dir + "/output_" + std::to_string(output) + ".npy";
 }
 
-/// Before the run: no output may replace what is read, be it after the run.
+/// Checks before the run that no output replaces an input, not even one that is
+/// read after the run.
 static void checkOutputs(const CommandLine &options, const Bundle &bundle) {
   if (!options.labels.empty())
     noteInput(options.labels);
@@ -284,7 +286,7 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
            artifact::escaped(labels[order[i]]).c_str());
 }
 
-/// For --settle: what takes longer than this does not come to an end.
+/// The longest wait of --settle: a longer one does not come to an end.
 static constexpr unsigned mostSettling = 600000;
 
 int main(int argc, char **argv) {
@@ -314,7 +316,7 @@ int main(int argc, char **argv) {
   std::vector<Output> out = asOutputs(outputs);
   if (options.session.waitFor)
     prepareSession(options.bundle, *session, options.session.waitFor);
-  // What a bundle says is shown where nothing else is asked for.
+  // Shows the bundle's own result where no other output is asked for.
   bool isSummary = options.expect.empty() && options.outputDir.empty() &&
                    options.trace != "-";
   std::vector<std::string> labels;
@@ -370,7 +372,7 @@ int main(int argc, char **argv) {
     writeText(options.trace, chromeTrace(bundle, recorded));
   }
   if (options.profile) {
-    // Of the second run, which does not wait for weights.
+    // Profiles the second run, which does not wait for weights.
     sessionOptions = options.session.session();
     Recorder runs(bundle, sessionOptions, NNV12_RECORD_OPERATION, 2);
     runs.setGpuPerMille(0);

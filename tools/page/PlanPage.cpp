@@ -9,7 +9,7 @@
 
 #include "artifact/ProgramView.h"
 #include "tools/common/Json.h"
-#include "tools/page/GpuPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <cassert>
 
@@ -170,7 +170,7 @@ std::string makePage(const PlanPage &page) {
       {"@DATA@", inertJson(makeData(page))},
       {"@PROFILE@", page.profile.empty() ? "null\n" : inertJson(page.profile)},
       {"@SCRIPT@", pageScript}};
-  // Marks are looked for in the skeleton alone: never in what was put in.
+  // Looks for marks in the skeleton alone, never in inserted text.
   std::string skeleton = pageSkeleton, result;
   size_t begin = 0;
   for (const auto &part : parts) {

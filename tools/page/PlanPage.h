@@ -2,7 +2,7 @@
 #ifndef NNV12_TOOLS_PAGE_PLANPAGE_H
 #define NNV12_TOOLS_PAGE_PLANPAGE_H
 
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <string>
 
@@ -14,17 +14,17 @@ struct TraceEvent {
   uint32_t lane = 0;
   std::string layer; ///< the event's name where it is no operation
   /// "read", "decode", "transform", "execute"; "device", "pipeline", "upload"
-  /// or "record" of what prepares a GPU; or "other".
+  /// or "record" for a GPU's preparations; or "other".
   std::string stage;
   double start = 0, duration = 0;
   bool stolen = false;
   uint32_t index = UINT32_MAX; ///< as the trace numbers it, if it does
   /// Index into Plan::operations; UINT32_MAX: none that the plan knows.
   uint32_t planned = UINT32_MAX;
-  std::string id; ///< of what prepares a GPU: "g7", as the plan calls it
+  std::string id; ///< a GPU's preparation: "g7", as the plan calls it
 };
 
-/// What a page shows. Names come from the model: foreign text.
+/// The contents of a page. Names come from the model: foreign text.
 struct PlanPage {
   std::string bundlePath;
   uint64_t bundleSize;
@@ -37,7 +37,7 @@ struct PlanPage {
   std::vector<TraceEvent> warmRun; ///< a typical one; empty: none
   /// JSON of nnv12-prof, with which the page has more tabs; empty: none.
   std::string profile;
-  /// What lanes of events are called; empty: as those of the plan.
+  /// Names of the lanes of events; empty: as those of the plan.
   std::vector<std::string> lines;
 };
 

@@ -162,7 +162,7 @@ Coord CoordMath::div(const Coord &x, int64_t divisor) {
         k.add(k.div(Index(x.base.value, shift * divisor), divisor), c - shift);
     result.multiple = x.multiple / divisor;
   } else {
-    // What is below the known multiple cannot change the quotient.
+    // A part below the known multiple cannot change the quotient.
     int64_t g = std::gcd(x.multiple, divisor);
     int64_t c = x.base.constant - floorMod(x.base.constant, g);
     result.base = k.div(Index(x.base.value, c), divisor);
@@ -272,7 +272,7 @@ Condition CoordMath::less(const Coord &x, int64_t bound) {
 }
 
 Condition CoordMath::notLess(const Coord &x, int64_t bound) {
-  // Of one comparison, only one part is set.
+  // One comparison sets one part only.
   Condition result = less(x, bound);
   auto invert = [&](Value v) -> Value {
     return v ? Value(arith::XOrIOp::create(k.b, v, k.iconst(1, v.getType())))

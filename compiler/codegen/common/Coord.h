@@ -44,7 +44,7 @@ struct Coord {
 
 using Coords = llvm::SmallVector<Coord, 6>;
 
-/// What is known of a comparison: it may be decided, or a test that is the same
+/// The result of a comparison: it may be decided, or a test that is the same
 /// for all lanes, or one by lane, or both of these (which must both hold).
 struct Condition {
   bool never = false;

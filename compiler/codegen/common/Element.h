@@ -19,8 +19,8 @@
 
 namespace nnv12::codegen {
 
-/// A tensor's logical shape and, if it lies in memory, how. What a kernel works
-/// with may be a simpler view of the tensor than its type (dimensions merged).
+/// A tensor's logical shape and, if it lies in memory, its layout. A kernel may
+/// work with a simpler view of the tensor than its type (dimensions merged).
 struct TensorView {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<nn::Layout::Axis> axes;
@@ -109,8 +109,9 @@ public:
   /// A constant table in the code segment, as memory.
   mlir::Value table(llvm::ArrayRef<double> values, mlir::Type element);
 
-  /// Marks the result's index, for the analysis of what may be done in place.
-  /// A leaf that lies in memory as the result does is read at `offset`, too.
+  /// Marks the result's index, for the analysis of operands that may share its
+  /// memory. A leaf that lies in memory as the result does is read at `offset`,
+  /// too.
   void setRoot(Coords index, const TensorView &memory, Coord offset) {
     root = std::move(index);
     rootMemory = &memory;

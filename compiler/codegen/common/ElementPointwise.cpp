@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-/// What one vector of a function costs, in cheap instructions.
+/// The cost of one vector of a function, in cheap instructions.
 static double costOf(nn::UnaryKind kind, Type type) {
   using K = nn::UnaryKind;
   double wide = type.isF64() ? 2 : 1;

@@ -242,7 +242,7 @@ static Value emitArgReduce(ElementEmitter &e, Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
-// What follows a convolution or matrix product
+// The end of a convolution or matrix product
 //===----------------------------------------------------------------------===//
 
 /// residual_activation(activation(x + bias) + residual).
@@ -265,7 +265,7 @@ static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
   return x;
 }
 
-/// The same of a convolution, whose bias is by channel.
+/// finish() for a convolution, whose bias is by channel.
 template <typename OpTy>
 static Value finishConv(ElementEmitter &e, OpTy conv, Value sum,
                         ArrayRef<Coord> index) {

@@ -63,7 +63,7 @@ static Value emitResize(ElementEmitter &e, Operation *op,
   }
   Coords at(index);
   // Two taps a dimension at most: one sum over all corners, in the order in
-  // which ONNX Runtime adds them, so that what is a tie there is one here.
+  // which ONNX Runtime adds them, so that a tie there is one here.
   Value corners;
   std::function<void(size_t, Value)> addCorners = [&](size_t next,
                                                       Value weight) {
@@ -343,7 +343,7 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
     int64_t ratio = align.getSamplingRatio();
     if (ratio > 0)
       return e.k.constant(ratio);
-    // At most what covers the input once over, whatever the region says.
+    // At most enough samples to cover the input once over, for any region.
     Value n =
         m.clamp(m.ceil(bin), m.c(0), m.c(double(std::max(in[2], in[3])) + 1));
     n = m.select(m.isNaN(n), m.c(0), n);

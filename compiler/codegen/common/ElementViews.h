@@ -12,7 +12,7 @@ bool hasElementKernel(mlir::Operation *layer);
 
 /// The layers that one kernel computes.
 struct ElementProgram {
-  mlir::Value root;                         ///< what is stored
+  mlir::Value root;                         ///< the value that is stored
   TensorView output;                        ///< where
   llvm::SmallVector<mlir::Value> leaves;    ///< one an operand, in order
   llvm::SmallVector<mlir::Operation *> ops; ///< in order; root's is the last

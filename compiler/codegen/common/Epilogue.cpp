@@ -1,4 +1,4 @@
-//===- Epilogue.cpp - What follows a sum of products ----------------------===//
+//===- Epilogue.cpp - The steps behind a sum of products ------------------===//
 
 #include "compiler/codegen/common/Epilogue.h"
 

@@ -1,4 +1,4 @@
-//===- Epilogue.h - What follows a sum of products --------------*- C++ -*-===//
+//===- Epilogue.h - The steps behind a sum of products ----------*- C++ -*-===//
 //
 // out = residual_activation(activation(sum + bias) + residual), absent parts
 // skipped.
@@ -18,7 +18,7 @@ struct Epilogue {
   nn::FunctionAttr activation;         ///< may be null
   nn::FunctionAttr residualActivation; ///< may be null
 
-  /// Of a conv, conv_transpose or matmul.
+  /// The epilogue of a conv, conv_transpose or matmul.
   template <typename Op> static Epilogue of(Op op) {
     Epilogue e;
     e.bias = bool(op.getBias());

@@ -10,7 +10,7 @@ namespace nnv12 {
 constexpr int endingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /// While one of these is alive, ending signals wait: a handler that cleans up
-/// finds what this thread changes either as it was before or as it is after.
+/// finds this thread's changes either not begun or complete.
 class HeldSignals {
 public:
   HeldSignals() {

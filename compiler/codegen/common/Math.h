@@ -6,11 +6,12 @@
 // (one byte in memory, as are i4 and i2) is i1, and a float of 8 or 4 bits is
 // its code, i8, which nothing but a cast understands.
 //
-// What C leaves undefined is defined here, since no input may trap: integer
-// division by zero gives 0, and so does its remainder; the smallest integer
-// divided by -1 is itself; a shift by the width or more gives 0 (-1 for a
-// negative number shifted right); a float out of an integer's range is clamped,
-// NaN becomes 0. min, max, clip and relu give NaN for NaN, as numpy does.
+// Operations that C leaves undefined are defined here, since no input may trap:
+// integer division by zero gives 0, and so does its remainder; the smallest
+// integer divided by -1 is itself; a shift by the width or more gives 0 (-1 for
+// a negative number shifted right); a float out of an integer's range is
+// clamped, NaN becomes 0. min, max, clip and relu give NaN for NaN, as numpy
+// does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_COMMON_MATH_H

@@ -73,7 +73,7 @@ Value FloatMath::ceil(Value x) { return math::CeilOp::create(b, x); }
 Value FloatMath::truncate(Value x) { return math::TruncOp::create(b, x); }
 Value FloatMath::roundEven(Value x) { return math::RoundEvenOp::create(b, x); }
 Value FloatMath::copySign(Value magnitude, Value sign) {
-  // What MLIR makes of it for SPIR-V gave wrong powers of f64 on lavapipe.
+  // MLIR's lowering for SPIR-V gave wrong powers of f64 on lavapipe.
   if (!k.fuses && isF64()) {
     Value x = abs(magnitude);
     Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
@@ -254,7 +254,7 @@ Value FloatMath::log(Value x) {
 }
 
 Value FloatMath::log1p(Value x) {
-  // log(u) with a first order correction of what rounding 1 + x lost.
+  // log(u) with a first order correction of the rounding error of 1 + x.
   Value u = add(x, c(1));
   Value lost = div(sub(x, sub(u, c(1))), u);
   Value big =

@@ -29,7 +29,7 @@ public:
   Value div(Value x, Value y);
   /// Rounds once where the processor does so everywhere, else twice.
   Value fma(Value x, Value y, Value z);
-  /// What rounding xy = x * y lost, exactly: x * y - xy.
+  /// The rounding error of xy = x * y, exactly: x * y - xy.
   Value lostByProduct(Value x, Value y, Value xy);
   /// x - q * d, where that is near to 0: rounded once.
   Value remainder(Value x, Value q, Value d);

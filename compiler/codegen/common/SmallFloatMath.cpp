@@ -60,7 +60,7 @@ struct Bits {
   int64_t power(int exponent) const {
     return int64_t(exponent + bias) << mantissa;
   }
-  /// Those of infinity; larger ones are NaNs.
+  /// The bits of infinity; larger ones are NaNs.
   int64_t infinity() const { return int64_t(2 * bias + 1) << mantissa; }
   int64_t nan() const { return infinity() | int64_t(1) << (mantissa - 1); }
 

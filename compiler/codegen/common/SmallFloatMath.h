@@ -1,7 +1,7 @@
 //===- SmallFloatMath.h - Codes of small floats in kernels ------*- C++ -*-===//
 //
-// What SmallFloat::decode and encode do, as vector arithmetic on the bits of
-// f32 or f64. Bit by bit the same: constants fold to what kernels compute.
+// SmallFloat::decode and encode as vector arithmetic on the bits of f32 or f64.
+// Bit by bit the same: constants fold to the numbers that kernels compute.
 // Nothing depends on whether the processor flushes subnormal numbers.
 //
 //===----------------------------------------------------------------------===//

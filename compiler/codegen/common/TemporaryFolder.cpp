@@ -18,8 +18,9 @@
 
 using namespace nnv12;
 
-/// All that exist, linked through themselves: noting one takes no memory. Who
-/// holds the mutex holds ending signals back, too: their handler takes it.
+/// All folders that exist, linked through themselves: noting one takes no
+/// memory. A thread that holds the mutex holds ending signals back, too: their
+/// handler takes it.
 static std::mutex mutex;
 static TemporaryFolder *first = nullptr;
 
@@ -86,7 +87,7 @@ struct Entry {
 };
 } // namespace
 
-/// Removes what is in a folder, and in `depth` levels of folders there. By
+/// Removes the contents of a folder, and of `depth` levels of folders there. By
 /// system calls alone: the C library's functions take memory and locks.
 static void removeContents(int folder, unsigned depth) {
   alignas(Entry) char buffer[2048];

@@ -10,8 +10,8 @@ namespace nnv12 {
 
 /// A folder of its own below `parent`, or below the system's for temporary
 /// files where that is "" (TMPDIR). It is gone with this. Nobody else can look
-/// into it or put something in its place: code runs from there. So there is
-/// none where others may rename what is in `parent`.
+/// into it or replace its files: code runs from there. So there is none where
+/// others may rename files of `parent`.
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(const std::string &parent = "");
@@ -19,10 +19,10 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  /// The path of what has this name.
+  /// The path of the file with this name.
   std::string inside(llvm::StringRef name) const;
-  /// The same, of a file that is there from now on, empty at first, for this
-  /// user alone: what replaces or overwrites it leaves its permissions.
+  /// The path of a file that exists from now on, empty at first, for this user
+  /// alone. A program that replaces or overwrites it leaves its permissions.
   std::string file(llvm::StringRef name) const;
   /// Why there is none, if so: a line that names the folder.
   std::string error;

@@ -164,9 +164,9 @@ void Steps::pairRows(const Matrix &matrix) {
   }
 }
 
-/// Emits the steps. An arithmetic is what the steps are done with: the type of
-/// its numbers, and for them add, sub, scaled (a product with a constant) and
-/// fma (the same, added to a number, rounded once).
+/// Emits the steps. An arithmetic does the steps: it has the type of its
+/// numbers, and for them add, sub, scaled (a product with a constant) and fma
+/// (the same, added to a number, rounded once).
 struct EmittedArithmetic {
   using Number = Value;
   BuilderBase &k;
@@ -237,7 +237,8 @@ combine(Arithmetic &a, ArrayRef<Term> terms, ArrayRef<Number> x) {
   return sum;
 }
 
-/// The matrix's product with x, which grows by what pairs of it share.
+/// The matrix's product with x, which grows by the values that pairs of it
+/// share.
 template <typename Arithmetic, typename Number = typename Arithmetic::Number>
 [[gnu::always_inline]] inline SmallVector<Number, 8>
 multiply(Arithmetic &a, const Steps &steps, SmallVector<Number, 8> x) {

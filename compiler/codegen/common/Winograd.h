@@ -59,8 +59,8 @@ void emitTransform2D(
     llvm::function_ref<mlir::Value(int64_t row, int64_t col)> load,
     llvm::function_ref<void(int64_t row, int64_t col, mlir::Value)> store);
 
-/// Emits matrix * x, which is what emitTransform2D() does with a column, and
-/// then with a row.
+/// Emits matrix * x. emitTransform2D() does so with a column, and then with a
+/// row.
 Values emitTransform1D(BuilderBase &k, const Matrix &matrix,
                        mlir::ValueRange x);
 

@@ -33,7 +33,7 @@ void initializeTargets() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser(); // for what --check-bounds says in assembly
+    LLVMInitializeX86AsmParser(); // for the assembly of --check-bounds
     LLVMInitializeAArch64TargetInfo();
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
@@ -52,8 +52,8 @@ createMachine(const Target &target, Effort effort, std::string &error) {
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
-  // Only what a kernel says with fma is contracted: results must not depend on
-  // what the optimiser happens to see.
+  // Only a kernel's own fma is contracted: results must not depend on the code
+  // that the optimiser happens to see.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
@@ -116,7 +116,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// Kernels as LLVM IR, and what it takes to make machine code of them.
+/// Kernels as LLVM IR, and all that makes machine code of them.
 struct LoweredModule {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::LLVMContext> context;

@@ -1,8 +1,8 @@
 //===- Backend.h - From a module of kernels to machine code -----*- C++ -*-===//
 //
-// MLIR passes, LLVM, and lld in this process: what comes out is one flat piece
-// of code without relocations, writable data or undefined symbols, which works
-// at any address that is a multiple of 4 KiB.
+// MLIR passes, LLVM, and lld in this process make one flat piece of code
+// without relocations, writable data or undefined symbols, which works at any
+// address that is a multiple of 4 KiB.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
@@ -26,7 +26,7 @@ mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module,
                                         const Target &target,
                                         Effort effort = Effort::Full);
 
-/// What compileModule() would say of the kernels' fingerprints, in half the
+/// The fingerprints that compileModule() would give the kernels, in half the
 /// time. The module is of no use afterwards.
 mlir::FailureOr<Fingerprints> fingerprintModule(mlir::ModuleOp module,
                                                 const Target &target);

@@ -43,13 +43,13 @@ void nnv12::codegen::describeBounds(ModuleOp module, llvm::StringRef symbol,
 
 namespace {
 
-/// What is known of a piece of memory inside a function, as index values.
+/// A piece of memory inside a function, as index values.
 struct Extent {
   Value bytes;
   Value operand; ///< its number in the kernel's operand table
 };
 
-/// Of a memref's or vector's elements, in bytes.
+/// The size of an element of a memref or vector, in bytes.
 int64_t elementBytes(Type type) {
   return nn::storageElementSize(getElementTypeOrSelf(type));
 }
@@ -183,7 +183,7 @@ LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory,
   Value bad =
       arith::AndIOp::create(b, mask, arith::OrIOp::create(b, before, behind));
   Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
-  // Of several lanes the first one's place is reported.
+  // Reports the first of several bad lanes.
   Value start = arith::MulIOp::create(b, offset, constant(size));
   failIf(any, start, type.getNumElements() * size, *extent);
   return success();
@@ -272,7 +272,7 @@ LogicalResult FunctionChecks::run(ModuleOp module) {
                   memref::ExtractAlignedPointerAsIndexOp>(
                 [](Operation *) { return success(); })
             .Default([&](Operation *op) -> LogicalResult {
-              // Whatever else takes memory would pass unchecked.
+              // Any other operation on memory would pass unchecked.
               if (llvm::any_of(op->getOperandTypes(),
                                llvm::IsaPred<MemRefType>))
                 return op->emitError(

@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// What stands for a name in the text of who refers to it.
+  /// The text that stands for a name where another value refers to it.
   const std::string &reference(const llvm::GlobalValue &value) {
     auto [it, isNew] = references.try_emplace(&value);
     // Also while it is being described, where it calls itself.

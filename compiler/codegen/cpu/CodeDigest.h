@@ -16,10 +16,10 @@ namespace nnv12::codegen {
 /// BLAKE2bp-256 of kernels' code, by symbol of the entry point.
 using Fingerprints = std::map<std::string, std::vector<uint8_t>>;
 
-/// Of each function that can be called from outside: a digest of it and all
-/// that it calls and refers to, of the machine that code is generated for and
-/// of LLVM's version. `module` is optimised: what follows depends on these
-/// alone. Neither names nor other kernels of the module count.
+/// A digest for each function that can be called from outside: of the function
+/// and all that it calls and refers to, of the machine that code is generated
+/// for, and of LLVM's version. `module` is optimised: the machine code depends
+/// on these alone. Neither names nor other kernels of the module count.
 Fingerprints digestCode(const llvm::Module &module,
                         const llvm::TargetMachine &machine);
 

@@ -13,12 +13,12 @@
 
 namespace nnv12::codegen {
 
-/// What the runtime must know of an emitted kernel.
+/// The runtime's facts about an emitted kernel.
 struct KernelInfo {
   int64_t tiles = 1;        ///< size of the grid
   int64_t scratchBytes = 0; ///< private to each thread
-  /// What the tiles compute of each result; empty where tiles are no boxes.
-  /// They write disjoint parts that make up the results all the same.
+  /// The boxes of each result that the tiles compute; empty where tiles are no
+  /// boxes. They write disjoint parts that make up the results all the same.
   llvm::SmallVector<TileMap, 1> maps;
   /// Result 0 may share memory with operand i: every element of it is read
   /// before the same place of the result is written, in the same tile, and no
@@ -46,7 +46,7 @@ public:
   virtual void transform(mlir::Operation *layer, const void *packed,
                          void *transformed) const;
 
-  /// A routine of cpuRoutines() as what it is.
+  /// Casts a routine of cpuRoutines() to its class.
   static const CpuRoutine &of(const Routine &routine) {
     return static_cast<const CpuRoutine &>(routine);
   }

@@ -29,7 +29,7 @@ namespace {
 enum class Plan {
   Rows,  ///< along the innermost axis in memory
   Flat,  ///< along memory, across axes (rows would be short)
-  Scalar ///< one element at a time; vectors are left to what it sums over
+  Scalar ///< one element at a time; vectors run over the axis of a sum
 };
 
 using Box = TileMap::Box;
@@ -54,8 +54,8 @@ static double workPerElement(const ElementProgram &program) {
 
 /// Where along each dimension of the result the computation changes, so that
 /// each part between is free of questions: starts of concatenated tensors. Only
-/// this kernel's layers count: who computed an operand does not matter, and the
-/// dimensions of that layer are not those of the views here.
+/// this kernel's layers count: the layer of an operand does not matter, and its
+/// dimensions are not those of the views here.
 static void collectCuts(ElementEmitter &e, Value tensor,
                         std::vector<std::vector<int64_t>> &cuts) {
   if (e.isLeaf(tensor))
@@ -139,7 +139,7 @@ static std::vector<Box> boxesOf(ElementEmitter &e,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Moves what does not change out of the loop, reads of operands included: a
+/// Moves invariant operations out of the loop, reads of operands included: a
 /// kernel writes to no operand but where it has just read (in place).
 static void hoistInvariants(Operation *loop) {
   auto op = dyn_cast<scf::ForOp>(loop);
@@ -582,7 +582,7 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
     best = Candidate{function, info, emitter.cost()};
     return emitter.cost();
   };
-  // What would be the cost if every access were one instruction.
+  // Weighs plans against the cost of one instruction for every access.
   bool flatPossible = !scalarOnly;
   int64_t innermost = 1;
   {
@@ -601,7 +601,7 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
     if (flatPossible && innermost < k.VL &&
         innermost < program.output.elements())
       attempt(Plan::Flat);
-    // Sums along what is contiguous are vectors even where elements come
+    // Sums along contiguous elements are vectors even where results come
     // singly.
     bool sums = llvm::any_of(program.ops, [](Operation *op) {
       return isa<nn::ReduceOp, nn::MatMulOp>(op);

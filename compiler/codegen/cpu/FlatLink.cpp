@@ -25,8 +25,8 @@ using mlir::LogicalResult;
 using mlir::ModuleOp;
 using mlir::success;
 
-/// Code and constants become one section at address 0; whatever would need the
-/// loader's help (writable data, tables of absolute addresses) is refused.
+/// Code and constants become one section at address 0. Sections that would need
+/// the loader's help (writable data, tables of absolute addresses) are refused.
 static constexpr char linkerScript[] = R"(SECTIONS {
   . = 0;
   .code : { *(.text .text.*) . = ALIGN(64); *(.rodata .rodata.*) }

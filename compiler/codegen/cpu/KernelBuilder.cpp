@@ -63,7 +63,7 @@ void KernelBuilder::storePart(Value x, Value memory, Index offset,
   if (count <= 0)
     return;
   // LLVM makes one lane of a masked store a store of the whole register's
-  // element, which is wider than what a truncated vector holds.
+  // element, which is wider than an element of a truncated vector.
   if (count == 1)
     return store(extract(x, 0), memory, offset);
   Type element = elementOf(memory);
@@ -128,7 +128,7 @@ KernelBuilder::microKernel(StringRef name, ArrayRef<Type> memories, int indices,
                            llvm::function_ref<void(ValueRange)> body) {
   if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
     assert(function.getNumArguments() == memories.size() + indices &&
-           "what shares a name shares a signature");
+           "functions of one name have one signature");
     return function;
   }
   return internalFunction(*this, name, memories, indices, body);

@@ -16,7 +16,7 @@ void buildKernelPipeline(mlir::OpPassManager &pm);
 /// Runs it. Fails with a diagnostic.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
-/// Registers the pipeline, and what of it is ours, with mlir-opt style tools.
+/// Registers the pipeline, and our own passes of it, with mlir-opt style tools.
 void registerKernelPasses();
 
 } // namespace nnv12::codegen

@@ -80,7 +80,7 @@ Sample pool() {
               shaped({1, 32, 28, 28}) + " -> " + shaped({1, 32, 14, 14})};
 }
 
-/// What the registry says of samples.
+/// The registry's answers for samples.
 class Table {
 public:
   explicit Table(llvm::raw_ostream &os)

@@ -6,8 +6,8 @@
 
 namespace nnv12::codegen {
 
-/// Prints docs/routines.md: all routines, and for made-up layers of every class
-/// what the registry answers (after Figure 5 of the NNV12 paper).
+/// Prints docs/routines.md: all routines, and the registry's answers for
+/// made-up layers of every class (after Figure 5 of the NNV12 paper).
 void printRoutineTable(llvm::raw_ostream &os);
 
 } // namespace nnv12::codegen

@@ -1,4 +1,4 @@
-//===- Target.h - What code is generated for --------------------*- C++ -*-===//
+//===- Target.h - The CPU that code is generated for ------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_TARGET_H
 #define NNV12_COMPILER_CODEGEN_CPU_TARGET_H
 
@@ -18,7 +18,7 @@ struct Target {
   std::string cpu;      ///< LLVM -mcpu
   std::string tuneCpu;  ///< LLVM -mtune, empty for none
   std::string features; ///< LLVM -mattr
-  /// What the runtime checks, LLVM feature names.
+  /// LLVM's names of the features that the runtime checks.
   std::vector<std::string> required;
   int vectorLanes;     ///< f32 lanes of a vector register: 16, 8 or 4
   int vectorRegisters; ///< 32 or 16
@@ -26,8 +26,9 @@ struct Target {
   bool multiplyByElement;
   /// Masked loads and stores are cheap.
   bool hasMasks;
-  /// Of a core, as data sheets of usual cores say: what loops are cut to, and
-  /// no promise. Those of a phone are a fraction of a server's.
+  /// The caches of a core, from data sheets of usual cores. Loops are cut to
+  /// these sizes, but nothing promises them: a phone's caches are a fraction of
+  /// a server's.
   int64_t firstLevelCache, secondLevelCache; ///< bytes
 
   /// Takes LLVM's name of a processor to schedule instructions for; false,

@@ -22,9 +22,8 @@ using llvm::formatv;
 
 namespace {
 
-/// What memory holds before a tile writes to it: numbers that are none, or
-/// zero. They differ in every bit, so that a byte that keeps both was not
-/// written.
+/// Memory holds one of these before a tile writes to it: NaNs, or zeros. They
+/// differ in every bit, so that a byte that keeps both was not written.
 constexpr unsigned char poisons[] = {0xff, 0x00};
 
 /// Memory between two pages that nobody may touch, its end (or its start) at
@@ -93,7 +92,7 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
   }
 }
 
-/// The ends of each type's range, and what is no number: as bits, a byte
+/// The ends of each type's range, and numbers that are none: as bits, a byte
 /// pattern that repeats gives large, small and negative integers and floats of
 /// all kinds.
 void fillWild(char *data, const TileCheck::Operand &operand, uint32_t seed) {
@@ -283,7 +282,7 @@ std::string Checker::checkBoxes(llvm::ArrayRef<int64_t> order,
   return checkWhole("after all tiles one by one");
 }
 
-/// Without a map: what is written is found by both poisons.
+/// Without a map, both poisons together show which bytes are written.
 std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
   std::vector<std::vector<char>> written;
   for (unsigned r = 0; r < check.results; ++r)
@@ -387,7 +386,7 @@ std::string Checker::run() {
     // The next round has every poison in the other direction.
     std::reverse(order.begin(), order.end());
   }
-  // Whatever values there are: the kernel ends, and stays in its memory.
+  // For any values the kernel ends, and stays in its memory.
   for (bool atEnd : {true, false}) {
     if (!allocate(atEnd))
       return "found too little memory, expected room for all operands";
@@ -403,7 +402,7 @@ std::string Checker::run() {
   return "";
 }
 
-/// What the child tells while it runs.
+/// The child's report while it runs.
 struct Progress {
   size_t kernel = 0;
   size_t length = 0;

@@ -2,12 +2,11 @@
 //
 // For developers (nnv12c --check-tiles) and tests: the tiles of a kernel run
 // one by one, in random orders, into memory that is poisoned and ends at pages
-// that nobody may touch. What a tile writes has to be the box that its TileMap
-// declares, all of it and nothing else, and has to be what a run of all tiles
-// at once computes, so that no tile can depend on another. Kernels without a
-// map have to write disjoint parts that make up the results. Operands hold
-// ordinary numbers first, and then the worst ones: no value may lead outside of
-// memory.
+// that nobody may touch. A tile has to write the box that its TileMap declares,
+// all of it and nothing else, and the same numbers as a run of all tiles at
+// once, so that no tile can depend on another. Kernels without a map have to
+// write disjoint parts that make up the results. Operands hold ordinary numbers
+// first, and then the worst ones: no value may lead outside of memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_TILECHECK_H
@@ -22,7 +21,7 @@ namespace nnv12::codegen {
 struct TileCheck {
   struct Operand {
     int64_t bytes;
-    mlir::Type element; ///< what operands are filled with
+    mlir::Type element; ///< the type of the operand's numbers
   };
   std::string name;   ///< for messages
   uint32_t entry = 0; ///< offset in the code

@@ -1,10 +1,10 @@
 //===- Widen.cpp - Packed weights of those in fewer bits ------------------===//
 //
-// A tile is a part of a unit, of which all elements are told by one vector of
-// scales. What an element costs is its memory: it is written once, in order,
-// and what it is made of is a quarter or half of that. Nothing here is
-// contracted or rounded twice: an int8 and a half are f32 exactly, and there is
-// one multiplication.
+// A tile is a part of a unit, and one vector of scales serves all elements of a
+// unit. The cost of an element is its memory: it is written once, in order, and
+// its narrow form is a quarter or half of that. Nothing here is contracted or
+// rounded twice: an int8 and a half are f32 exactly, and there is one
+// multiplication.
 //
 //===----------------------------------------------------------------------===//
 

@@ -65,7 +65,7 @@ struct Band {
 };
 } // namespace
 
-/// What is_causal and the windows of version 25 leave of the keys.
+/// The keys that is_causal and the windows of version 25 leave.
 static Band readBand(Node &n) {
   Band band;
   int64_t left = n.intAttr("left_window_size", -1);
@@ -116,7 +116,7 @@ static Value visibleKeys(Node &n, const Band &band, int64_t steps, int64_t keys,
 }
 
 /// A mask whose last dimension covers all keys. Since version 24 it may be too
-/// short: what is missing is forbidden.
+/// short: missing keys are forbidden.
 static Value lengthenMask(Node &n, Value mask, int64_t keys) {
   int64_t last = n.rank(mask) - 1, given = n.dim(mask, last);
   if (n.failed() || given >= keys || (n.opset() < 24 && given == 1))
@@ -128,8 +128,8 @@ static Value lengthenMask(Node &n, Value mask, int64_t keys) {
                n.scalar(n.elem(mask), forbidden));
 }
 
-/// What is added to the scores: zero where a query may see a key, minus
-/// infinity where not, and the mask if it has numbers. Null for nothing.
+/// The term that is added to the scores: zero where a query may see a key,
+/// minus infinity where not, and the mask if it has numbers. Null for none.
 static Value scoreBias(Node &n, Value visible, Value mask, int64_t keys,
                        Type type) {
   if (mask) {

@@ -197,7 +197,7 @@ static void scan(Node &n) {
   if (batched && n.has(0))
     return n.fail("sequence_lens", "sequences of one length");
   // Before 9 there are directions alone, and the axis is the one behind the
-  // batch. What the attributes of later versions would mean is anybody's guess.
+  // batch. Nobody knows how attributes of later versions would be meant there.
   for (const char *later : {"scan_input_axes", "scan_output_axes",
                             "scan_input_directions", "scan_output_directions"})
     if (batched && n.hasAttr(later))

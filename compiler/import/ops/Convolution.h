@@ -1,4 +1,4 @@
-//===- Convolution.h - What kinds of convolution share ----------*- C++ -*-===//
+//===- Convolution.h - The core of all kinds of convolution -----*- C++ -*-===//
 #ifndef NNV12_COMPILER_IMPORT_OPS_CONVOLUTION_H
 #define NNV12_COMPILER_IMPORT_OPS_CONVOLUTION_H
 

@@ -255,7 +255,7 @@ static Value foldLeft(Node &n, BinaryKind kind) {
 
 template <BinaryKind K> static void variadic(Node &n) { n.out(foldLeft(n, K)); }
 
-/// Of the inputs that are given.
+/// The mean of the inputs that are given.
 static void mean(Node &n) {
   Value sum = foldLeft(n, BinaryKind::add);
   n.out(n.mul(sum, 1.0 / n.variadic().size()));

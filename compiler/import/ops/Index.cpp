@@ -1,4 +1,4 @@
-//===- Index.cpp - Gather, scatter and what selects elements --------------===//
+//===- Index.cpp - Gather, scatter and selections -------------------------===//
 
 #include "compiler/import/OpTable.h"
 #include "dialects/nn/Layout.h"

@@ -1,7 +1,7 @@
 //===- LinearAttention.cpp - Layers that carry a state --------------------===//
 //
-// Linear attention and the short causal convolution before it: what they keep
-// of the past has one size, however long the past is.
+// Linear attention and the short causal convolution before it: their state has
+// one size, however long the past is.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"

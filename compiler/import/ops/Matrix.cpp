@@ -102,7 +102,7 @@ struct Labelled {
 /// Evaluates terms from left to right, each step a batched matrix product.
 class Einsum {
 public:
-  explicit Einsum(Node &node) : n(node) {}
+  explicit Einsum(Node &node) : n_(node) {}
 
   Value run(std::string equation, ArrayRef<Value> operands) {
     std::string terms, result;
@@ -116,16 +116,16 @@ public:
       return bad(equation);
     SmallVector<Labelled> labelled;
     for (auto [part, value] : llvm::zip(parts, operands)) {
-      Labelled l{value, expand(part.str(), n.rank(value))};
-      if (n.failed() || l.labels.size() != size_t(n.rank(value)))
+      Labelled l{value, expand(part.str(), n_.rank(value))};
+      if (n_.failed() || l.labels.size() != size_t(n_.rank(value)))
         return bad(equation);
       for (auto [i, c] : llvm::enumerate(l.labels)) {
-        int64_t d = n.dim(value, i);
-        auto [it, isNew] = sizes.try_emplace(c, d);
+        int64_t d = n_.dim(value, i);
+        auto [it, isNew] = sizes_.try_emplace(c, d);
         if (!isNew && it->second != d && it->second != 1 && d != 1)
-          return n.fail("dimensions of different sizes for one index in '" +
-                            equation + "'",
-                        "one size"),
+          return n_.fail("dimensions of different sizes for one index in '" +
+                             equation + "'",
+                         "one size"),
                  Value();
         it->second = std::max(it->second, d);
       }
@@ -136,7 +136,7 @@ public:
     result = expand(result, -1);
     std::string seen;
     for (char c : result) {
-      if (!sizes.count(c) || seen.find(c) != std::string::npos)
+      if (!sizes_.count(c) || seen.find(c) != std::string::npos)
         return bad(equation);
       seen += c;
     }
@@ -150,13 +150,13 @@ public:
     left = sumOut(left, result);
     Ints target;
     for (char c : result)
-      target.push_back(sizes[c]);
-    return n.broadcast(arrange(left, result), target);
+      target.push_back(sizes_[c]);
+    return n_.broadcast(arrange(left, result), target);
   }
 
 private:
   Value bad(const std::string &equation) {
-    n.fail("equation '" + equation + "'", "one that fits the operands");
+    n_.fail("equation '" + equation + "'", "one that fits the operands");
     return {};
   }
 
@@ -166,15 +166,15 @@ private:
     for (size_t i = 0; i < labels.size(); ++i)
       if (!(dots != std::string::npos && i >= dots && i < dots + 3) &&
           !isalpha(static_cast<unsigned char>(labels[i])))
-        n.fail("'" + labels + "' in the equation", "letters");
-    if (dots == std::string::npos || n.failed())
+        n_.fail("'" + labels + "' in the equation", "letters");
+    if (dots == std::string::npos || n_.failed())
       return labels;
-    int64_t count = rank < 0 ? ellipsis : rank - int64_t(labels.size() - 3);
+    int64_t count = rank < 0 ? ellipsis_ : rank - int64_t(labels.size() - 3);
     if (count < 0 || count > 30) {
-      n.fail("'" + labels + "' for rank " + Twine(rank), "fewer indices");
+      n_.fail("'" + labels + "' for rank " + Twine(rank), "fewer indices");
       return labels;
     }
-    ellipsis = std::max(ellipsis, count);
+    ellipsis_ = std::max(ellipsis_, count);
     std::string names;
     for (int64_t i = count; i > 0; --i)
       names += char(i);
@@ -198,17 +198,17 @@ private:
   Labelled diagonals(Labelled l) {
     for (size_t i = 0; i < l.labels.size(); ++i) {
       size_t j = l.labels.find(l.labels[i], i + 1);
-      if (j == std::string::npos || n.failed())
+      if (j == std::string::npos || n_.failed())
         continue;
       // Multiply by the identity and add up the second dimension.
-      int64_t size = n.dim(l.value, i);
+      int64_t size = n_.dim(l.value, i);
       Ints eye(l.labels.size(), 1);
       eye[i] = eye[j] = size;
-      Value mask = n.generate(eye, n.i1(), [&](int64_t k) {
+      Value mask = n_.generate(eye, n_.i1(), [&](int64_t k) {
         return k % size == k / size ? 1.0 : 0.0;
       });
-      l.value = n.select(mask, l.value, n.scalar(n.elem(l.value), 0));
-      l.value = n.reduce(ReduceKind::sum, l.value, {int64_t(j)}, false);
+      l.value = n_.select(mask, l.value, n_.scalar(n_.elem(l.value), 0));
+      l.value = n_.reduce(ReduceKind::sum, l.value, {int64_t(j)}, false);
       l.labels.erase(j, 1);
       --i;
     }
@@ -216,7 +216,7 @@ private:
   }
 
   [[maybe_unused]] bool hasLabels(const Labelled &l) const {
-    return n.failed() || l.labels.size() == size_t(n.rank(l.value));
+    return n_.failed() || l.labels.size() == size_t(n_.rank(l.value));
   }
 
   Labelled sumOut(Labelled l, const std::string &keep) {
@@ -230,12 +230,12 @@ private:
         left += c;
     // Indices that broadcast here count as often as their real size.
     for (int64_t a : axes)
-      if (n.dim(l.value, a) != sizes[l.labels[a]]) {
-        Ints s = n.shape(l.value);
-        s[a] = sizes[l.labels[a]];
-        l.value = n.broadcast(l.value, s);
+      if (n_.dim(l.value, a) != sizes_[l.labels[a]]) {
+        Ints s = n_.shape(l.value);
+        s[a] = sizes_[l.labels[a]];
+        l.value = n_.broadcast(l.value, s);
       }
-    l.value = n.reduce(ReduceKind::sum, l.value, axes, false);
+    l.value = n_.reduce(ReduceKind::sum, l.value, axes, false);
     l.labels = left;
     return l;
   }
@@ -246,18 +246,19 @@ private:
     Ints perm, s;
     for (char c : labels) {
       size_t at = l.labels.find(c);
-      s.push_back(at == std::string::npos ? 1 : n.dim(l.value, at));
+      s.push_back(at == std::string::npos ? 1 : n_.dim(l.value, at));
       if (at != std::string::npos)
         perm.push_back(at);
     }
-    return n.reshape(n.transpose(l.value, perm), s);
+    return n_.reshape(n_.transpose(l.value, perm), s);
   }
 
-  int64_t product(const std::string &labels, Value v, const std::string &of) {
+  int64_t product(const std::string &labels, Value v,
+                  const std::string &dimensions) {
     int64_t p = 1;
-    for (auto [i, c] : llvm::enumerate(of))
+    for (auto [i, c] : llvm::enumerate(dimensions))
       if (labels.find(c) != std::string::npos)
-        p *= n.dim(v, i);
+        p *= n_.dim(v, i);
     return p;
   }
 
@@ -266,7 +267,7 @@ private:
     auto in = [](char c, const std::string &s) {
       return s.find(c) != std::string::npos;
     };
-    // What only one side has and nobody needs is added up first.
+    // Labels that only one side has and nobody needs are added up first.
     l = sumOut(l, later + r.labels);
     r = sumOut(r, later + l.labels);
     std::string batch, rows, columns, inner;
@@ -278,21 +279,21 @@ private:
     for (char c : inner) { // both sides must have the full size
       for (Labelled *side : {&l, &r}) {
         size_t at = side->labels.find(c);
-        Ints s = n.shape(side->value);
-        if (n.failed() || s[at] == sizes[c])
+        Ints s = n_.shape(side->value);
+        if (n_.failed() || s[at] == sizes_[c])
           continue;
-        s[at] = sizes[c];
-        side->value = n.broadcast(side->value, s);
+        s[at] = sizes_[c];
+        side->value = n_.broadcast(side->value, s);
       }
     }
     Value x = arrange(l, batch + rows + inner);
     Value y = arrange(r, batch + inner + columns);
-    if (n.failed())
+    if (n_.failed())
       return l;
     Ints xs, ys, result;
     for (char c : batch) {
-      xs.push_back(n.dim(l.value, l.labels.find(c)));
-      ys.push_back(n.dim(r.value, r.labels.find(c)));
+      xs.push_back(n_.dim(l.value, l.labels.find(c)));
+      ys.push_back(n_.dim(r.value, r.labels.find(c)));
       result.push_back(std::max(xs.back(), ys.back()));
     }
     int64_t m = product(rows, l.value, l.labels);
@@ -301,21 +302,21 @@ private:
     xs.append({m, k});
     ys.append({k, cols});
     for (char c : rows)
-      result.push_back(n.dim(l.value, l.labels.find(c)));
+      result.push_back(n_.dim(l.value, l.labels.find(c)));
     for (char c : columns)
-      result.push_back(n.dim(r.value, r.labels.find(c)));
-    x = n.reshape(x, xs);
-    y = n.reshape(y, ys);
+      result.push_back(n_.dim(r.value, r.labels.find(c)));
+    x = n_.reshape(x, xs);
+    y = n_.reshape(y, ys);
     // 8-bit integers wrap around as the equation's other steps do.
     Value z = inner.empty() && (m == 1 || cols == 1)
-                  ? n.mul(x, y)
-                  : n.cast(n.matmul(x, y), n.elem(x));
-    return {n.reshape(z, result), batch + rows + columns};
+                  ? n_.mul(x, y)
+                  : n_.cast(n_.matmul(x, y), n_.elem(x));
+    return {n_.reshape(z, result), batch + rows + columns};
   }
 
-  Node &n;
-  std::map<char, int64_t> sizes;
-  int64_t ellipsis = 0;
+  Node &n_;
+  std::map<char, int64_t> sizes_;
+  int64_t ellipsis_ = 0;
 };
 } // namespace
 

@@ -1,4 +1,4 @@
-//===- Reduce.cpp - Reductions and what goes along an axis ----------------===//
+//===- Reduce.cpp - Reductions and scans along an axis --------------------===//
 
 #include "compiler/import/OpTable.h"
 
@@ -31,9 +31,9 @@ static std::optional<Ints> reduceAxes(Node &n, Value x) {
 /// ONNX knows 0 and 1; for any other number ONNX Runtime drops the dimensions.
 static bool keepDims(Node &n) { return n.intAttr("keepdims", 1) == 1; }
 
-/// What an empty maximum or minimum is: an infinity, or the type's smallest or
-/// largest integer. The largest ones of 64 bits are no doubles: the power of
-/// two above stands for them, and makeSplat() clamps it.
+/// The value of an empty maximum or minimum: an infinity, or the type's
+/// smallest or largest integer. The largest ones of 64 bits are no doubles: the
+/// power of two above stands for them, and makeSplat() clamps it.
 static double limit(Type type, bool isMax) {
   if (isa<FloatType>(type))
     return isMax ? -std::numeric_limits<double>::infinity()
@@ -176,7 +176,8 @@ static void topK(Node &n) {
   n.out(1, results[1]);
 }
 
-/// Before 13 the input is a matrix: what lies before axis, and from there on.
+/// Before 13 the input becomes a matrix: the dimensions before axis, and those
+/// from there on.
 static Value along(Node &n, Value (*layer)(Node &, Value, int64_t)) {
   Value x = n.in(0);
   if (n.opset() >= 13) {

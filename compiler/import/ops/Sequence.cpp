@@ -1,6 +1,6 @@
 //===- Sequence.cpp - Sequences and optionals -----------------------------===//
 //
-// They exist while importing only, as lists of tensors: what a model does with
+// They exist while importing only, as lists of tensors. So a model's uses of
 // them must be known at compile time, but for the tensors' elements.
 //
 //===----------------------------------------------------------------------===//

@@ -32,7 +32,7 @@ static void size(Node &n) { n.out(n.ints({}, {n.size(n.in(0))})); }
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// 0 copies the input's dimension, but with allowzero; -1 is what is left.
+/// 0 copies the input's dimension, but with allowzero; -1 is the rest.
 static void reshape(Node &n) {
   Value x = n.in(0);
   Ints target = n.opset() < 5 ? n.intsAttr("shape") : n.intsInput(1, "shape");

@@ -103,7 +103,7 @@ static void tfIdfVectorizer(Node &n) {
       counts.push_back(countGrams(n, x, pool, maxSkip));
     first += pool.count();
   }
-  // One more column of zeros serves what nothing counts.
+  // One more column of zeros serves the outputs that nothing counts.
   counts.push_back(n.splat({n.dim(x, 0), 1}, n.f32(), 0));
   factors.push_back(0);
   for (int64_t &s : sources)

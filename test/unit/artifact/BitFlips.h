@@ -24,9 +24,8 @@ void withFlips(AlignedCopy &copy, size_t size, std::initializer_list<int> bits,
     }
 }
 
-/// The digest catches accidents. Behind it, whoever makes a digest that fits
-/// must not crash us either, whichever bit of the metadata or of overlays is
-/// another one.
+/// The digest catches accidents. An attacker who makes a digest that fits must
+/// not crash us either, by any bit of the metadata or of overlays.
 inline void
 expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
   artifact::Header header;

@@ -1,4 +1,4 @@
-//===- ChangedOverlay.h - What is said of a changed overlay -----*- C++ -*-===//
+//===- ChangedOverlay.h - Faults of changed overlays ------------*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_ARTIFACT_CHANGEDOVERLAY_H
 #define NNV12_TEST_UNIT_ARTIFACT_CHANGEDOVERLAY_H
 
@@ -19,13 +19,13 @@ struct OverlayCase {
   std::function<void(artifact::ProgramGpu &)> change;
 };
 
-/// What the writer, which runs the verifier, says of a changed sample; empty:
-/// nothing.
+/// The fault of a changed sample, from the writer, which runs the verifier;
+/// empty: none.
 inline std::string
 errorOf(const std::function<void(artifact::Bundle &)> &change) {
   GpuSample sample;
   change(sample.bundle);
-  // What is good fails for want of the folder.
+  // A good bundle fails for want of the folder.
   std::string error =
       artifact::writeBundle(sample.bundle, "/nonexistent/a.nnv");
   size_t colon = error.find(": ");
@@ -34,7 +34,7 @@ errorOf(const std::function<void(artifact::Bundle &)> &change) {
                                       : error.substr(colon + 2);
 }
 
-/// The same of the overlay of program 0.
+/// The fault of a sample with a changed overlay of program 0.
 inline std::string
 errorOfGpu(const std::function<void(artifact::ProgramGpu &)> &change) {
   return errorOf(

@@ -1,6 +1,6 @@
 //===- CompatibilityTest.cpp - Bundles of later writers -------------------===//
 //
-// What is not known makes a program one for newer readers, and no error of the
+// An unknown part makes a program one for newer readers, and no error of the
 // bundle as long as another program is left. Whole files of a later format:
 // test/unit/runtime/EvolutionTest.cpp.
 //
@@ -150,7 +150,7 @@ TEST(Compatibility, OneMustBeLeft) {
   }
 }
 
-/// What is wrong with one of them as well is for others to say.
+/// Other tests find other faults of such a program.
 TEST(Compatibility, ProgramsForNewerReadersAreNotLookedAt) {
   for (const Case &c : cases) {
     std::string text;
@@ -210,8 +210,8 @@ TEST(Compatibility, WhatAllProgramsShare) {
   EXPECT_TRUE(metadata.verify(fault)) << fault.text;
 }
 
-/// They are left alone; what is no code is not run, and what is no weights is
-/// not read.
+/// They are left alone: a segment that is no code is not run, and one that is
+/// no weights is not read.
 TEST(Compatibility, SegmentsOfUnknownKinds) {
   Sample sample;
   sample.bundle.segments.push_back({SegmentKind::Weights, {{"other", 5}}});
@@ -232,7 +232,7 @@ TEST(Compatibility, SegmentsOfUnknownKinds) {
   EXPECT_STREQ(fault.text, "program 0: code: found 0, expected a code segment");
 }
 
-/// Which one runs what, nobody here could tell.
+/// Nobody here could tell which processor runs a kernel.
 TEST(Compatibility, OneProcessor) {
   for (uint32_t count : {1, 2}) {
     fb::FlatBufferBuilder builder;

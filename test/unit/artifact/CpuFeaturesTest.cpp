@@ -1,4 +1,4 @@
-//===- CpuFeaturesTest.cpp - What this CPU can run ------------------------===//
+//===- CpuFeaturesTest.cpp - Features of this CPU -------------------------===//
 #include "artifact/CpuFeatures.h"
 
 #include <cstring>
@@ -22,7 +22,7 @@ TEST(CpuFeatures, UnknownIsAbsent) {
 #endif
 }
 
-/// What the C library knows and what the CPU says are the same.
+/// The C library's answers and the CPU's are the same.
 TEST(CpuFeatures, BothSourcesAgree) {
   CpuFeatures library(CpuFeatures::CLibrary), cpu(CpuFeatures::Cpu);
   unsigned count = 0, there = 0;

@@ -31,7 +31,7 @@ static std::vector<unsigned char> sample(size_t size) {
   return data;
 }
 
-/// What this CPU runs.
+/// The compressors that this CPU runs.
 static std::vector<const Compressor *> runnable() {
   std::vector<const Compressor *> found;
   CpuFeatures cpu;
@@ -81,7 +81,7 @@ TEST(Digest, PiecesMakeNoDifference) {
     Digest whole = digestOf(data.data(), size);
     for (size_t step : {1, 3, 127, 128, 129, 383, 384, 511, 512, 513, 896, 897,
                         1024, 1025, 4999})
-      // A small piece in front of it: what is buffered is of any size then.
+      // A small piece in front of it: then any number of bytes is buffered.
       for (size_t head : {0, 1, 400, 600, 896}) {
         Hasher hasher;
         hasher.update(data.data(), head);

@@ -37,7 +37,7 @@ TEST(Escape, PlainBytes) {
       }
 }
 
-/// Whoever shows a name of a bundle that was opened need not look at it.
+/// Tools can print names of an opened bundle without looking at them.
 TEST(Escape, NoNameOfABundleHoldsControlCharacters) {
   TemporaryFolder folder;
   Sample sample;

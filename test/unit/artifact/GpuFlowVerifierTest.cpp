@@ -79,7 +79,7 @@ const OverlayCase plans[] = {
 };
 
 const OverlayCase flows[] = {
-    // What waits for what.
+    // Waits.
     {"gpu: preparation 2: after: found no operation 13, expected the Device "
      "among them",
      [](ProgramGpu &g) { g.preparations[Overlay::Copy].after = {}; }},
@@ -279,7 +279,7 @@ TEST(GpuFlowVerifier, KnowsThatPartsLeaveTheRest) {
                           "expected it in `out`");
 }
 
-/// What a switch reads must be there as well.
+/// The operands of a switch must be there as well.
 TEST(GpuFlowVerifier, FollowsSwitches) {
   EXPECT_EQ(
       errorOf([](Bundle &b) {
@@ -371,7 +371,7 @@ TEST(GpuFlowVerifier, ManyDispatchesAreCheckedQuickly) {
 
 TEST(GpuFlowVerifier, RefusesWhatTakesTooLongToCheck) {
   EXPECT_EQ(errorOfGpu([](ProgramGpu &g) {
-              // Each wipes what all before it have written.
+              // Each wipes the results of all before it.
               Dispatch dispatch = g.stretches[1].dispatches[0];
               for (uint64_t i = 0; i < 100000; ++i) {
                 dispatch.operands[0].offset = g.arenaSize;

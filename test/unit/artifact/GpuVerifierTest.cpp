@@ -226,7 +226,7 @@ const OverlayCase tables[] = {
      [](ProgramGpu &g) { g.warm = {0, 2}; }},
 };
 
-/// Of metadata that the writer does not make.
+/// The fault of metadata that the writer does not make.
 std::string errorOfPatched(
     const std::function<void(PatchedMetadata &, const bundle::ProgramGpu *)>
         &change) {
@@ -299,7 +299,7 @@ TEST(GpuVerifier, RefusesModulesAndPipelines) {
          b.programs[1].preparations.clear();
          b.programs[1].switches.clear();
        }},
-      // What the writer needs itself.
+      // The writer's own needs.
       {"gpu: code: found 4, expected a segment, less than 4",
        [](Bundle &b) { b.gpu->code = 4; }},
       {"gpu: module sample_copy: piece: found 3, expected one of 3, of 32-bit "
@@ -379,7 +379,7 @@ TEST(GpuVerifier, RefusesWhatNoWriterMakes) {
             0u);
 }
 
-/// What a later version adds: the program stays as it is, without a GPU.
+/// Parts of a later version: the program stays as it is, without a GPU.
 TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
   using Change = std::function<void(const bundle::ProgramGpu *,
                                     const bundle::OverlayHead *)>;
@@ -442,7 +442,7 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
     PatchedMetadata metadata(sample.bundle);
     const bundle::ProgramGpu *gpu = metadata.overlay();
     change(gpu, metadata.program()->overlay());
-    // What else is wrong with it does not matter then.
+    // Other faults of it do not matter then.
     PatchedMetadata::patch<uint32_t>(gpu->stretches()->Get(0),
                                      bundle::Stretch::VT_FIRST, 99);
     Fault fault, why;

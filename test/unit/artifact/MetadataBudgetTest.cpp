@@ -180,7 +180,7 @@ TEST(MetadataBudget, SharedStrings) {
   EXPECT_EQ(properties.verify().find(tooOften), 0u);
 }
 
-// What tools read of a tuning bundle.
+// The tables that tools read of a tuning bundle.
 TEST(MetadataBudget, SharedWork) {
   fb::FlatBufferBuilder builder;
   std::string key(10000, 'x');
@@ -210,7 +210,7 @@ TEST(MetadataBudget, SharedWork) {
                           builder.GetBufferPointer() + builder.GetSize()});
     builder.Clear();
     Fault fault;
-    verifyOverlaysBuffer(overlays.data, overlays.size, fault);
+    (void)verifyOverlaysBuffer(overlays.data, overlays.size, fault);
     return std::string(fault.text);
   };
   (void)builder.CreateString(key); // so that there is as much to share
@@ -229,7 +229,7 @@ TEST(MetadataBudget, SegmentsLieBesideEachOther) {
             "expected them not to overlap");
 }
 
-// What a file can make us do is in proportion to its size.
+// The work that a file can cause is in proportion to its size.
 TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
   Shared worst;
   worst.numOperations = 1 << 20;
@@ -260,7 +260,7 @@ TEST(MetadataBudget, MisalignedShape) {
   Fault fault;
   ASSERT_TRUE(verifyFlatBuffer(metadata.data, metadata.size, fault))
       << fault.text;
-  // Four bytes further up, the vector begins with what was its first half
+  // Four bytes further up, the vector begins with half of its old first
   // element: length 1 and something behind it.
   auto *vector =
       const_cast<fb::Vector<int64_t> *>(bundle->inputs()->Get(0)->shape());

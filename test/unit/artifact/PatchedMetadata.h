@@ -41,7 +41,7 @@ public:
     return bundle()->programs()->Get(index);
   }
 
-  /// Of a bundle that has some.
+  /// The overlays of a bundle that has some.
   const bundle::Overlays *overlays() const {
     return flatbuffers::GetRoot<bundle::Overlays>(overlayBytes->data);
   }

@@ -13,11 +13,11 @@ using namespace nnv12::test;
 
 namespace {
 
-// Of the sample's first round: preparations 0 to 3 are the read, decode,
+// The sample's first round: preparations 0 to 3 are the read, decode,
 // transform, and the decode for the switch; operations 0 and 1 add and
 // multiply. Lanes 0 to 2 have preparations 0, 1 and 2 at the head of their
-// queues. Messages count on behind the 5 executes: preparation 0 is
-// operation 5, the last one operation 12.
+// queues. Messages count on behind the 5 executes: preparation 0 is operation
+// 5, the last one operation 12.
 
 struct Case {
   const char *message;
@@ -187,7 +187,7 @@ const Case cases[] = {
      }},
     {"never starts: the order of the lanes and `after` form a cycle",
      [](Program &p) {
-       // The transform before what it waits for, in one lane.
+       // The transform comes before its own decode in one lane.
        p.lanes[1].queue.insert(p.lanes[1].queue.begin(), {prepare, 2});
        p.lanes[2].queue.erase(p.lanes[2].queue.begin());
      }},
@@ -234,7 +234,7 @@ const Case cases[] = {
      [](Program &p) { p.preparations[5].operands[0].offset = 0; }},
     {"switch 0: operand 2: found Prepared bytes that operation 8 writes",
      [](Program &p) { p.switches[0].replacement.after = {}; }},
-    // A background writes what an execute reads.
+    // A background writes an operand of an execute.
     {"operation 1: operand 2: found Prepared bytes that operation 8 writes",
      [](Program &p) {
        p.operations[1].operands[2].offset =
@@ -271,7 +271,7 @@ TEST(PlanVerifier, Refuses) {
   }
 }
 
-/// Even when all that read it are done: who wrote it may be at it still.
+/// Even when all its readers are done: its writer may be at it still.
 TEST(PlanVerifier, RefusesMemoryThatIsUsedAgain) {
   EXPECT_NE(errorOf([](Program &p) {
               // The second round decodes into the place of the first's.
@@ -284,7 +284,7 @@ TEST(PlanVerifier, RefusesMemoryThatIsUsedAgain) {
             std::string::npos);
 }
 
-/// Several preparations may write the parts of what one reads.
+/// Several preparations may write the parts of one operand.
 TEST(PlanVerifier, TakesWeightsInParts) {
   EXPECT_EQ(errorOf([](Program &p) {
               Operation half = p.preparations[3];
@@ -299,7 +299,7 @@ TEST(PlanVerifier, TakesWeightsInParts) {
             "");
 }
 
-/// What an earlier execute waited for is there for later ones.
+/// Results that an earlier execute waited for are there for later ones.
 TEST(PlanVerifier, TakesWhatEarlierExecutesWaitedFor) {
   EXPECT_EQ(errorOf([](Program &p) {
               p.operations[0].after = {{prepare, 2}};
@@ -431,7 +431,7 @@ TEST(PlanVerifier, RefusesWhatTakesTooLongToCheck) {
   EXPECT_NE(errorOf([](Program &p) {
               Operation link = p.preparations[2];
               for (uint32_t i = 0; i < 3000; ++i) {
-                // All read what the first one writes, one after another.
+                // All read the first one's result, one after another.
                 link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
                 link.operands[1] = {Space::Prepared, 0, 0, 192};
                 link.after = {

@@ -1,4 +1,4 @@
-//===- SpirvCases.cpp - What no driver may see ----------------------------===//
+//===- SpirvCases.cpp - Modules that no driver may see --------------------===//
 #include "test/unit/artifact/SpirvCases.h"
 
 namespace nnv12::test {

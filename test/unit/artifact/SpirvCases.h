@@ -1,4 +1,4 @@
-//===- SpirvCases.h - What no driver may see --------------------*- C++ -*-===//
+//===- SpirvCases.h - Modules that no driver may see ------------*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_ARTIFACT_SPIRVCASES_H
 #define NNV12_TEST_UNIT_ARTIFACT_SPIRVCASES_H
 
@@ -9,14 +9,14 @@
 
 namespace nnv12::test {
 
-/// A sample with other text, and a part of what the verifier says of it.
+/// A sample with other text, and a part of the verifier's message.
 struct SpirvCase {
   SpirvSampleNumber sample;
   const char *message;
   std::vector<std::pair<const char *, const char *>> edits; ///< from, to
 };
 
-/// What comes before functions.
+/// Cases of the sections before functions.
 const std::vector<SpirvCase> &spirvDeclarationCases();
 /// Functions, and ids in general.
 const std::vector<SpirvCase> &spirvFunctionCases();

@@ -1,4 +1,4 @@
-//===- SpirvFunctionCases.cpp - What no driver may see in functions -------===//
+//===- SpirvFunctionCases.cpp - Functions that no driver may see ----------===//
 #include "test/unit/artifact/SpirvCases.h"
 
 namespace nnv12::test {

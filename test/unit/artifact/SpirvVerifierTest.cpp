@@ -206,7 +206,7 @@ TEST(SpirvVerifier, RefusesTruncation) {
   }
 }
 
-/// Calls visit(words, what) for each word of each sample with another value.
+/// Calls visit(sample, words, place) for each word of each sample, changed.
 template <typename Visit> static void forEachMutation(const Visit &visit) {
   for (const SpirvSample &sample : spirvSamples) {
     std::vector<uint32_t> words = wordsOf(sample);
@@ -253,7 +253,7 @@ static bool isValid(const std::vector<uint32_t> &words, std::string &report) {
   return isGood;
 }
 
-/// What is accepted here, the validator of Khronos accepts, too.
+/// Khronos's validator accepts all modules that are accepted here.
 TEST(SpirvVerifier, AcceptsOnlyWhatSpirvValDoes) {
   if (system("spirv-val --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "no spirv-val: install Debian's spirv-tools";

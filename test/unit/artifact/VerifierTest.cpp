@@ -85,7 +85,7 @@ TEST(Verifier, MetadataCutAtEveryLength) {
   for (size_t size = 0; size < header.metadataSize; ++size) {
     AlignedCopy cut(image.data() + header.metadataOffset, size);
     Fault fault;
-    verifyMetadata(cut.data, cut.size, image.size(), fault);
+    (void)verifyMetadata(cut.data, cut.size, image.size(), fault);
   }
 }
 
@@ -253,7 +253,7 @@ TEST(Verifier, Kernels) {
   expectRefused(cases);
 }
 
-/// Of a map everything else may be followed without further checks.
+/// Everything else of a map may be followed without further checks.
 TEST(Verifier, TileMaps) {
   const uint64_t most = uint64_t(1) << 46, manyTiles = uint64_t(1) << 31;
   struct MapCase {
@@ -344,7 +344,7 @@ TEST(Verifier, TakesTileMapsOfAllKinds) {
         k.maps.clear();
         k.tiles = 0;
       },
-      // The last tile has what is left.
+      // The last tile has the rest.
       [](Kernel &k) { k.maps[0].parts[0] = {{0}, {41}, {{0, 3, 16}}}; },
       // Several parts, one of them a tile.
       [](Kernel &k) {
@@ -381,7 +381,7 @@ TEST(Verifier, TakesTileMapsOfAllKinds) {
   }
 }
 
-/// What the writer never makes.
+/// Metadata that the writer never makes.
 TEST(Verifier, ProcessorsAndMemories) {
   using Meta = PatchedMetadata;
   struct PatchCase {

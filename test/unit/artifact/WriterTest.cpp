@@ -197,8 +197,8 @@ TEST(Writer, Overlay) {
   EXPECT_EQ(head->warm_commands(), warm);
 }
 
-/// What the writer wrote, read and written again, is the same; with another
-/// object in memory as well.
+/// A bundle that was read and is written again is the same; with another object
+/// in memory as well.
 TEST(Writer, OverlaysAreTheSameBytesEachTime) {
   TemporaryFolder folder;
   GpuSample one, two;
@@ -356,7 +356,7 @@ TEST_F(Signing, UnsignedBundle) {
   EXPECT_EQ(fault.code, Fault::Untrusted);
 }
 
-// Whatever else is wrong: who is not trusted is not listened to.
+// Comes before any other fault: a stranger's file is not read further.
 TEST_F(Signing, ComesBeforeAllThatTheFileSays) {
   Sample sample;
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");

@@ -63,7 +63,7 @@ TEST(DeviceClock, IsKnownFromTheFirstSubmission) {
   EXPECT_FALSE(clock.isKnown());
   auto [start, end] = machine.submit(clock, 2e6, 1000);
   ASSERT_TRUE(clock.isKnown());
-  // Within what was handed over and what was seen.
+  // Both times lie within the hand-over and its end.
   EXPECT_LT(std::fabs(machine.errorNs(clock, start)), 60e3);
   EXPECT_LT(std::fabs(machine.errorNs(clock, end)), 1.1e6);
 }

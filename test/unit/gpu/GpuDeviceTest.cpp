@@ -17,7 +17,7 @@ class GpuDeviceTest : public GpuTest {
 protected:
   GpuDeviceTest() { open(); }
 
-  /// What a session that waits for its GPU says of that; its result is right.
+  /// The reason of a session that waits for its GPU; its result is right.
   std::string reason(const nnv12_session_options &options) {
     SessionPointer session = create(options);
     EXPECT_EQ(run(session), expected());
@@ -27,7 +27,8 @@ protected:
     return *now.gpu_reason ? now.gpu_reason : now.gpu_device_name;
   }
   std::string reason() { return reason(options(NNV12_GPU_WAIT)); }
-  /// The same of a process's first session, with one device that is so.
+  /// The reason of a process's first session, with one device that was changed
+  /// so.
   template <typename Change> std::string reasonOf(Change change) {
     nnv12_gpu_release();
     mock.reset();

@@ -1,4 +1,4 @@
-//===- GpuFaultTest.cpp - Whatever fails, the CPU computes ----------------===//
+//===- GpuFaultTest.cpp - The CPU computes after any fault ----------------===//
 #include "test/unit/gpu/GpuTest.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ protected:
   TemporaryFolder cache;
 };
 
-/// Of functions that may fail: all but vkCmd…, vkDestroy…, vkGet…Properties2.
+/// Whether a function may fail: all but vkCmd…, vkDestroy…, vkGet…Properties2.
 bool mayFail(const std::string &function) {
   for (const char *never :
        {"vkCmd", "vkDestroy", "vkFree", "vkGetPhysicalDevice",
@@ -152,7 +152,7 @@ TEST_F(GpuFaultTest, RefusedThreads) {
   expectClean();
 }
 
-/// What cannot be waited for may be waited for otherwise, and is good then.
+/// If one wait fails, another one may work, and the result is good then.
 TEST_F(GpuFaultTest, AWaitThatFailsIsNoLoss) {
   makeDevice(0);
   mock.fault = {"vkGetSemaphoreCounterValueKHR", 1,
@@ -192,7 +192,7 @@ TEST_F(GpuFaultTest, ALossIsForAll) {
   expectClean();
 }
 
-/// What a device that gives no answer may still do, nobody knows.
+/// Nobody knows what a device that gives no answer may still do.
 TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
   for (unsigned kind : {0, 1, 2, 3}) {
     makeDevice(kind);

@@ -25,7 +25,7 @@ protected:
     result.mode = NNV12_MODE_CONTINUOUS;
     return result;
   }
-  /// What the CPU gives with its own later routines.
+  /// The result of the CPU's own later routines.
   Bytes later(int seed = 0) {
     SessionPointer session = create(continuous(NNV12_GPU_OFF));
     EXPECT_EQ(prepare(session), NNV12_OK) << error.message;
@@ -94,7 +94,7 @@ TEST_F(GpuLaterTest, PreparingTakesTooLong) {
   EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
 }
 
-/// What a GPU takes over is not prepared again for the CPU.
+/// Weights of layers that a GPU takes over are not prepared again for the CPU.
 TEST_F(GpuLaterTest, NothingIsPreparedTwice) {
   for (bool waits : {false, true}) {
     SessionPointer session = create(continuous(NNV12_GPU_AUTO));
@@ -144,8 +144,8 @@ TEST_F(GpuLaterTest, ARefusedGpuLeavesItToTheCpu) {
     }
 }
 
-/// Or until it is lost: then the CPU computes what it did, and with its later
-/// routines once they are prepared.
+/// Or until it is lost: then the CPU computes the GPU's layers, and with its
+/// later routines once they are prepared.
 TEST_F(GpuLaterTest, ALostGpuLeavesItToTheCpu) {
   for (uint32_t preparing : {0u, NNV12_NO_PREPARATION_THREADS}) {
     mock.reset();
@@ -176,7 +176,7 @@ TEST_F(GpuLaterTest, ALostGpuLeavesItToTheCpu) {
   }
 }
 
-/// Of a network that a GPU computes a part of, the CPU's part has its later
+/// If a GPU computes a part of a network, the CPU's part has its later
 /// routines, and both take over in one run.
 TEST_F(GpuLaterTest, BothTakeOverTogether) {
   GpuSample sample;
@@ -218,7 +218,7 @@ TEST_F(GpuLaterTest, BothTakeOverTogether) {
 // Deadlines
 //===----------------------------------------------------------------------===//
 
-/// What the GPU has begun is waited for; then the run ends.
+/// The run waits for a stretch that the GPU has begun; then it ends.
 TEST_F(GpuLaterTest, ADeadlineInTheMiddleOfAStretch) {
   for (VkPhysicalDeviceType type : {VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
                                     VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU}) {
@@ -245,7 +245,7 @@ TEST_F(GpuLaterTest, ADeadlineInTheMiddleOfAStretch) {
   }
 }
 
-/// The wait for the GPU ends, too; the next run waits for what is left.
+/// The wait for the GPU ends, too; the next run waits for the rest.
 TEST_F(GpuLaterTest, ADeadlineWhileTheGpuIsPrepared) {
   sleepIn("vkCreateDevice", 1000);
   SessionPointer session = create(NNV12_GPU_WAIT);

@@ -13,7 +13,7 @@ namespace {
 
 class GpuLimitsTest : public GpuTest {
 protected:
-  /// What a session on the device says, which computes what the CPU does.
+  /// The facts of a session on the device, whose result is the CPU's.
   nnv12_session_info infoOf() {
     // The device's name and the reason stay with the session.
     session = create(options(NNV12_GPU_WAIT));
@@ -31,7 +31,7 @@ protected:
 
 } // namespace
 
-/// What Vulkan promises of any device is enough for the sample.
+/// The limits that Vulkan promises of any device are enough for the sample.
 TEST_F(GpuLimitsTest, TheLeastThatThereIs) {
   open();
   mock.devices[0].makeLeast();
@@ -62,8 +62,8 @@ TEST_F(GpuLimitsTest, FiveStorageBuffers) {
   close();
 }
 
-/// Only stretches that need it are done without. Of the ranges of executes 0 to
-/// 4, [1, 2), [3, 4), [3, 5) and [4, 5) have no addition.
+/// Only stretches that need it are left out. [1, 2), [3, 4), [3, 5) and [4, 5)
+/// of the ranges of executes 0 to 4 have no addition.
 TEST_F(GpuLimitsTest, OthersAreComputed) {
   RangesSample sample;
   sample.bindMore(5);
@@ -86,7 +86,7 @@ TEST_F(GpuLimitsTest, OthersAreComputed) {
   close();
 }
 
-/// Each limit alone, one less than what a stretch needs.
+/// Each limit alone, one less than a stretch needs.
 TEST_F(GpuLimitsTest, EachLimit) {
   GpuSample sample;
   sample.bundle.gpu->pipelines[2].pushWords = 4;

@@ -1,4 +1,4 @@
-//===- GpuRecordTest.cpp - What is recorded of a GPU's work ---------------===//
+//===- GpuRecordTest.cpp - Records of a GPU's work ------------------------===//
 #include "test/unit/gpu/GpuTest.h"
 
 #include <algorithm>
@@ -23,8 +23,9 @@ protected:
     void operator()(void *memory) const { free(memory); }
   };
 
-  /// What the thread of that number records in so many runs of a session, all
-  /// of which must be right; none: those that prepare for the GPU.
+  /// The records of the thread of that number in so many runs of a session, all
+  /// of which must be right; none: the records of threads that prepare for the
+  /// GPU.
   std::vector<nnv12_record> record(nnv12_record_level level, int runs,
                                    std::optional<uint32_t> thread = 0,
                                    uint32_t gpuPerMille = 0) {
@@ -78,7 +79,7 @@ uint64_t endOf(const nnv12_record &record) {
 } // namespace
 
 /// Each stretch is a submission with its kernels inside, in their order, which
-/// is inside its run; nothing else computes what it takes over.
+/// is inside its run; nothing else computes its layers.
 TEST_F(GpuRecordTest, KernelsLieInsideTheirSubmission) {
   std::vector<nnv12_record> records = record(NNV12_RECORD_OPERATION, 20);
   std::map<uint32_t, nnv12_record> runs;

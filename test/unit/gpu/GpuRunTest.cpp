@@ -17,7 +17,7 @@ extern uint32_t forcedStretch;
 
 namespace {
 
-/// What a device may be like.
+/// A kind of device.
 struct Kind {
   const char *name;
   std::function<void(MockDevice &)> change;
@@ -87,7 +87,7 @@ constexpr bool isSanitized = true;
 constexpr bool isSanitized = false;
 #endif
 
-/// Of this process, in memory.
+/// The resident bytes of this process.
 uint64_t residentBytes() {
   unsigned long all = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> all >> resident;
@@ -126,7 +126,7 @@ TEST_P(GpuRunTest, WaitsForTheGpu) {
 }
 
 /// The bundle says AfterFirst: not a call and no thread before the second run,
-/// so that who wants one result pays nothing.
+/// so that a single result costs nothing.
 TEST_P(GpuRunTest, BeginsWithTheSecondRun) {
   {
     SessionPointer session = create(withMode(NNV12_GPU_AUTO));
@@ -148,8 +148,8 @@ TEST_P(GpuRunTest, BeginsWithTheSecondRun) {
   expectClean();
 }
 
-/// Once all is prepared, a run submits, waits, and calls nothing else but what
-/// memory needs.
+/// Once all is prepared, a run submits, waits, and makes no other call but for
+/// memory.
 TEST_P(GpuRunTest, CallsLittle) {
   SessionPointer session = create(withMode(NNV12_GPU_WAIT));
   EXPECT_EQ(run(session, 0), expected(0));
@@ -171,8 +171,8 @@ TEST_P(GpuRunTest, CallsLittle) {
   }
 }
 
-/// Beside what the plan asks for, little of the device and of the process: here
-/// the mock's memory is the process's, too.
+/// Beside the plan's memory, little of the device and of the process: here the
+/// mock's memory is the process's, too.
 TEST_P(GpuRunTest, TakesLittleMemory) {
   (void)expected(1);
   constexpr uint64_t megabyte = 1 << 20;
@@ -201,7 +201,7 @@ TEST_P(GpuRunTest, SleepsForMostOfWhatIsPredicted) {
   SessionPointer session = create(withMode(NNV12_GPU_WAIT));
   EXPECT_EQ(run(session, 0), expected(0));
   int seed = 0;
-  // Of two stretches the first one takes so long.
+  // The first of two stretches takes so long.
   auto expectCalls = [&](uint64_t nanoseconds, uint32_t sleeps, bool asks) {
     auto count = [&](std::initializer_list<const char *> names) {
       uint32_t sum = 0;

@@ -27,7 +27,7 @@ using SessionPointer = std::unique_ptr<nnv12_session, CloseSession>;
 using Bytes = std::vector<unsigned char>;
 
 /// A bundle with an overlay, a session's options that have it find the mock,
-/// and what the CPU alone computes.
+/// and the CPU's own results.
 class GpuTest : public testing::Test {
 protected:
   GpuTest();

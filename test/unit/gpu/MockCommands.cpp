@@ -1,4 +1,4 @@
-//===- MockCommands.cpp - What the device of tests is told to do ----------===//
+//===- MockCommands.cpp - Commands of the device of tests -----------------===//
 #include "test/unit/gpu/MockCommands.h"
 
 #include <algorithm>

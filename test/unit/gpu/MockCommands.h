@@ -1,4 +1,4 @@
-//===- MockCommands.h - What the device of tests is told to do --*- C++ -*-===//
+//===- MockCommands.h - Commands of the device of tests ---------*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_GPU_MOCKCOMMANDS_H
 #define NNV12_TEST_UNIT_GPU_MOCKCOMMANDS_H
 

@@ -1,4 +1,4 @@
-//===- MockFunctions.cpp - What a Vulkan library for tests can do ---------===//
+//===- MockFunctions.cpp - Functions of a Vulkan library for tests --------===//
 #include "runtime/gpu/Vulkan.h"
 #include "test/unit/gpu/MockCommands.h"
 
@@ -9,7 +9,7 @@
 using namespace nnv12::test;
 using namespace nnv12::test::mocked;
 
-/// Never destroyed: what is meant to be left stays reachable.
+/// Never destroyed: objects that are left on purpose stay reachable.
 Mock &mocked::mock = *new Mock;
 
 namespace {
@@ -100,8 +100,7 @@ bool isUnified(const MockDevice &facts) {
          facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
-/// Type 0 is the device's own, but for devices that share all; type 1 is what
-/// CPUs see.
+/// Type 0 is the device's own, but for devices that share all; CPUs see type 1.
 void GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device,
                                        VkPhysicalDeviceMemoryProperties *all) {
   const MockDevice &facts = factsOf(device);
@@ -289,7 +288,7 @@ VkResult CreateShaderModule(VkDevice device,
 
 constexpr auto DestroyShaderModule = destroy<Module, VkShaderModule>;
 
-/// What a driver has compiled: its head, and something behind it.
+/// A driver's compiled code: its header, and something behind it.
 std::vector<uint8_t> cacheData() {
   VkPipelineCacheHeaderVersionOne head = {
       sizeof head, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, 0x12, 0x34, {}};
@@ -408,7 +407,7 @@ void UpdateDescriptorSets(VkDevice device, uint32_t count,
 PFN_vkVoidFunction GetDeviceProcAddr(VkDevice device, const char *name);
 
 //===----------------------------------------------------------------------===//
-// What users of the library see
+// The library as its users see it
 //===----------------------------------------------------------------------===//
 
 /// A function that is counted, and fails where it can and a test wants it to.
@@ -432,7 +431,7 @@ template <auto function> struct BareEntry {
 /// Sees to its faults itself.
 template <>
 struct Entry<CreateComputePipelines> : BareEntry<CreateComputePipelines> {};
-/// What is found is counted, and not that it is looked for.
+/// Counts the functions that are found, not the search.
 template <> struct Entry<GetDeviceProcAddr> : BareEntry<GetDeviceProcAddr> {};
 
 template <auto function> PFN_vkVoidFunction entry(const char *name) {

@@ -1,4 +1,4 @@
-//===- MockObjects.h - What a Vulkan library for tests makes ----*- C++ -*-===//
+//===- MockObjects.h - Objects of a Vulkan library for tests ----*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_GPU_MOCKOBJECTS_H
 #define NNV12_TEST_UNIT_GPU_MOCKOBJECTS_H
 
@@ -74,7 +74,7 @@ struct Queries : Object {
   std::vector<bool> isWritten;
 };
 
-/// Of SPIR-V.
+/// Opcodes of SPIR-V.
 constexpr uint32_t opFAdd = 129, opFMul = 133;
 
 /// The library's one state. Each function takes its lock.
@@ -165,12 +165,12 @@ public:
   std::atomic<uint64_t> allocated{0};
   std::mutex mutex, running;
   bool lost = false;
-  /// What tells that a submission is done, while it is not; under `mutex`.
+  /// Tells that a submission is done, while it is not; under `mutex`.
   std::function<void()> pending;
 
 private:
   std::map<std::string, uint32_t> counts;
-  std::map<void *, std::string> objects, forgiven; ///< and what they are
+  std::map<void *, std::string> objects, forgiven; ///< and their kinds
   std::vector<std::string> faults;
 };
 

@@ -1,10 +1,10 @@
 //===- MockVulkan.h - A Vulkan library for tests ----------------*- C++ -*-===//
 //
 // A library of its own, which a session is told to load. Its device computes
-// the kernels of GpuSample on the CPU, is what a test wants it to be, fails
-// where a test wants it to, and notices what would be a fault of its user's:
-// objects that are left, destroyed twice or used when they are gone, and memory
-// that is not flushed.
+// the kernels of GpuSample on the CPU, has the properties that a test wants,
+// and fails where a test wants it to. It notices faults of its user: objects
+// that are left, destroyed twice or used when they are gone, and memory that is
+// not flushed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_GPU_MOCKVULKAN_H
@@ -22,7 +22,7 @@
 
 namespace nnv12::test {
 
-/// What the device is. To be set while nobody uses it.
+/// The device's properties. To be set while nobody uses it.
 struct MockDevice {
   const char *name = "mock";
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
@@ -34,7 +34,8 @@ struct MockDevice {
   bool timeline = true, import = true, feedback = true;
   bool importFails = false;
   bool cached = true, coherent = true; ///< memory that CPUs see
-  // What it takes at most; makeLeast() has what Vulkan promises of any device.
+  // The device's limits; makeLeast() sets those that Vulkan promises of any
+  // device.
   uint32_t bindings = 64, pushBytes = 256, sharedBytes = 32768;
   uint32_t invocations = 1024, bufferBytes = 1u << 30, groups = 1u << 20;
   void makeLeast() {
@@ -69,7 +70,7 @@ public:
   /// The device takes work and does nothing, for ever.
   bool hangs = false;
   /// Nanoseconds of its own clock, which goes on only where somebody waits,
-  /// until it is done with what it is given next. 0: it is done at once.
+  /// until it is done with its next work. 0: it is done at once.
   uint64_t busyFor = 0;
 
   /// How often each function was called.
@@ -77,14 +78,14 @@ public:
   uint32_t calls(const std::string &function) { return calls()[function]; }
   /// How many bytes of its own memory it was asked for.
   virtual uint64_t bytesAllocated() = 0;
-  /// Objects that were not destroyed, and what was done wrong.
+  /// Objects that were not destroyed, and the faults of the user.
   virtual std::string objectsLeft() = 0;
   /// Those that are left now are meant to be.
   virtual void forgiveObjects() = 0;
   virtual std::vector<std::string> mistakes() = 0;
 };
 
-/// That of the library at `path`, which is loaded with it.
+/// The mock of the library at `path`, which is loaded with it.
 MockVulkan &loadMockVulkan(const char *path);
 
 } // namespace nnv12::test

@@ -1,7 +1,7 @@
-//===- PipelineCacheTest.cpp - What drivers compile, kept -----------------===//
+//===- PipelineCacheTest.cpp - Drivers' compiled code is kept -------------===//
 //
-// The mock says so where a driver is given what is not the very bytes that it
-// has made.
+// The mock says so where a driver is given other bytes than those that it has
+// made.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/gpu/GpuTest.h"
@@ -21,7 +21,7 @@ class PipelineCacheTest : public GpuTest {
 protected:
   PipelineCacheTest() { open(); }
 
-  /// What a process's first session says of the file in `folder`.
+  /// The state of the file in `folder` in a process's first session.
   nnv12_gpu_cache state(const char *folder) {
     nnv12_session_options options = this->options(NNV12_GPU_WAIT);
     options.gpu_cache_dir = folder;
@@ -111,7 +111,7 @@ TEST_F(PipelineCacheTest, EachPartOfTheKey) {
   mock.devices[0].driverVersion = 2;
   EXPECT_EQ(state(), NNV12_GPU_CACHE_WRITTEN);
   EXPECT_EQ(state(), NNV12_GPU_CACHE_HIT);
-  // What the old driver has made is gone.
+  // The old driver's file is gone.
   EXPECT_EQ(file(), name);
   mock.devices[0].api = VK_API_VERSION_1_2;
   EXPECT_EQ(state(), NNV12_GPU_CACHE_WRITTEN);
@@ -202,8 +202,8 @@ TEST_F(PipelineCacheTest, TheUsersFolder) {
     unsetenv("XDG_CACHE_HOME");
 }
 
-/// Sessions of one process and other processes write at once: whoever reads
-/// finds a whole file.
+/// Sessions of one process and other processes write at once: each reader finds
+/// a whole file.
 TEST_F(PipelineCacheTest, TwoWriters) {
   for (int i = 0; i < 20; ++i) {
     nnv12_session_options options = this->options(NNV12_GPU_AUTO);

@@ -18,8 +18,8 @@ private:
   void change(artifact::Program &program) {
     using namespace artifact;
     constexpr uint64_t bytes = 256;
-    // What execute i writes lies at i * bytes, so that nothing is in the place
-    // of anything else.
+    // The result of execute i lies at i * bytes, so that no two values share a
+    // place.
     for (uint32_t i = 0; i < 5; ++i) {
       std::vector<Operand> &operands = program.operations[i].operands;
       if (i < 4)
@@ -33,7 +33,8 @@ private:
     }
     program.arenaSize = 4 * bytes;
     ProgramGpu &gpu = *program.gpu;
-    // Boundary i is what execute i reads, and what the one before it writes.
+    // Boundary i is the operand of execute i, and the result of the one before
+    // it.
     gpu.boundaries.clear();
     for (uint32_t i = 0; i <= 5; ++i)
       gpu.boundaries.push_back({i < 5 ? program.operations[i].operands[1]

@@ -1,9 +1,8 @@
 //===- RealDeviceTest.cpp - The sample on a device of Vulkan --------------===//
 //
-// Of the machine that the tests run on: lavapipe where there is no other. The
-// loader brings Vulkan's validation layer in, where that is installed, and what
-// it has to say goes to a file.
-//
+// Uses the device of the machine that the tests run on: lavapipe where there is
+// no other. The loader brings Vulkan's validation layer in, where that is
+// installed, and its messages go to a file.
 //===----------------------------------------------------------------------===//
 #include "test/unit/gpu/GpuTest.h"
 

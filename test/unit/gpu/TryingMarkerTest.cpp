@@ -31,7 +31,7 @@ protected:
     result.allow_software_gpu = 1;
     return result;
   }
-  /// What a process's first session says, which computes what the CPU does.
+  /// The reason of a process's first session, whose result is the CPU's.
   std::string reason(const nnv12_session_options &options) {
     nnv12_gpu_release();
     SessionPointer session = create(options);
@@ -125,7 +125,7 @@ TEST_F(TryingMarkerTest, DriversThatEndTheProcess) {
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(reason(), refusal(name)) << function;
     EXPECT_EQ(mock.MockVulkan::calls("vkCreateDevice"), 0u);
-    // Who keeps no files knows nothing of it.
+    // A session that keeps no files knows nothing of it.
     EXPECT_EQ(reason(options(NNV12_GPU_WAIT)), "");
     EXPECT_EQ(file(), name);
     unlink(name.c_str());

@@ -1,4 +1,4 @@
-//===- CountersTest.cpp - What is counted of threads ----------------------===//
+//===- CountersTest.cpp - Counters of threads -----------------------------===//
 #include "artifact/Writer.h"
 #include "runtime/counters/SystemCounters.h"
 #include "runtime/include/nnv12.hpp"
@@ -314,7 +314,7 @@ TEST(SystemCounters, CountsOtherThreads) {
   EXPECT_GE(values[NNV12_COUNTER_CPU_TIME], 4'900'000u);
   stage = 3;
   other.join();
-  // It is gone; what the system still tells is right.
+  // It is gone; the counts that the system still has are right.
   uint64_t last[NNV12_NUM_COUNTERS] = {};
   if (counters.read(3, last) & bit(NNV12_COUNTER_CPU_TIME)) {
     EXPECT_GE(last[NNV12_COUNTER_CPU_TIME], values[NNV12_COUNTER_CPU_TIME]);
@@ -322,7 +322,7 @@ TEST(SystemCounters, CountsOtherThreads) {
   EXPECT_EQ(counters.read(1000, last), 0u);
 }
 
-/// Refusals are states: what is left is counted.
+/// Refusals are states: the other counters count.
 TEST(SystemCounters, Refused) {
   SystemCounters counters(NNV12_COUNT_SOFTWARE | NNV12_COUNT_HARDWARE, refused);
   std::string state = counters.state();

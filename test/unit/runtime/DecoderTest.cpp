@@ -43,7 +43,7 @@ TEST(Decoder, DecodesFrames) {
       EXPECT_TRUE(decoder.decode(bundle::Codec_Zstd, planes, result.data(),
                                  size, frame.data(), frame.size()));
       EXPECT_EQ(result, bytes);
-      // Of another size than promised.
+      // The frame has another size than promised.
       if (size) {
         EXPECT_FALSE(decoder.decode(bundle::Codec_Zstd, planes, result.data(),
                                     size - planes, frame.data(), frame.size()));

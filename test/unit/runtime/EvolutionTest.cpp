@@ -146,7 +146,7 @@ TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
   expectRuns(Bundle(image.data, image.size, wholeBundle()), GpuSample());
 }
 
-/// Who opens a bundle looks at nothing of overlays, damaged or not: others
+/// Opening a bundle looks at nothing of overlays, damaged or not: other readers
 /// refuse one whose overlay is wrong, though nothing of it would run.
 TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
   AlignedCopy image(readFile(fileNamed("format-4-overlays.nnv")));
@@ -174,7 +174,7 @@ TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
             std::string::npos);
 }
 
-/// What a bundle says of its model changes nothing of what it computes.
+/// A bundle's properties of its model change no result.
 TEST_F(EvolutionTest, PropertiesStayReadable) {
   Bundle bundle(fileNamed("format-4-properties.nnv"), wholeBundle());
   expectRuns(bundle, sample);
@@ -215,8 +215,8 @@ TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {
             "format version: found 3, expected 4 (compile the model again)");
 }
 
-/// New fields and tables, and a segment of a new kind, which do not change what
-/// the program does.
+/// New fields and tables, and a segment of a new kind, which do not change the
+/// program's results.
 TEST_F(EvolutionTest, WhatIsAddedIsLeftAlone) {
   expectRuns("later-overlay.nnv");
 }

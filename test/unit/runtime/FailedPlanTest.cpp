@@ -31,7 +31,7 @@ extern void (*betweenLooks)();
 
 namespace {
 
-/// Ends the process when what it guards takes longer than any machine needs.
+/// Ends the process when the guarded code takes longer than any machine needs.
 class Watchdog {
 public:
   explicit Watchdog(std::string what)
@@ -160,8 +160,8 @@ TEST_F(FailedPlanTest, EveryRunSaysSo) {
   }
 }
 
-// What only a switch needs: runs are good until the frame is met, whoever meets
-// it, and no run takes what came of it.
+// The frame is for a switch alone: runs are good until a thread meets the
+// frame, and no run takes its result.
 TEST_F(FailedPlanTest, EveryRunSaysSoOnceTheBackgroundFailed) {
   for (unsigned lanes : {1, 2, 3})
     for (unsigned round : {0u, rounds - 1}) {

@@ -60,7 +60,7 @@ std::string nameOf(const testing::TestParamInfo<bool> &info) {
 
 INSTANTIATE_TEST_SUITE_P(Memory, FirstTouchTest, testing::Bool(), nameOf);
 
-/// What is ours stays as long as the session.
+/// Our own memory stays as long as the session.
 class CallersMemoryTest : public FirstTouchTest {};
 INSTANTIATE_TEST_SUITE_P(Memory, CallersMemoryTest, testing::Values(false),
                          nameOf);
@@ -108,7 +108,7 @@ TEST_P(FirstTouchTest, IsShut) {
   EXPECT_TRUE(residentPages().empty());
 }
 
-/// Whoever computes meanwhile loses nothing.
+/// A thread that computes meanwhile loses nothing.
 TEST_P(FirstTouchTest, KeepsWhatOthersWrite) {
   ASSERT_TRUE(firstTouch.create(64));
   std::atomic<bool> stop{false};

@@ -149,7 +149,8 @@ static size_t mappedKilobytes(const std::string &path) {
   return sum;
 }
 
-// What was decoded, and is of no more use, leaves this process's memory.
+// Frames that were decoded, and are of no more use, leave this process's
+// memory.
 TEST_F(LanesTest, ForgetsWhatWasDecoded) {
   make(20000, 2, 1);
   size_t frame = sample->elements() * 4 / 1024;
@@ -159,8 +160,8 @@ TEST_F(LanesTest, ForgetsWhatWasDecoded) {
   options.mode = NNV12_MODE_COLD;
   Session session(bundle, options);
   EXPECT_TRUE(runs(session, 1, false));
-  // Of about the frame's size are the weights that an execute reads, too. What
-  // the switches need nobody has read in this mode.
+  // The weights that an execute reads have about the frame's size, too. Nobody
+  // has read the switches' weights in this mode.
   EXPECT_LT(mappedKilobytes(path), frame + frame / 2);
   Session again(bundle, options);
   EXPECT_TRUE(runs(again, 2, false));
@@ -473,7 +474,7 @@ TEST_F(LanesTest, Recorded) {
   EXPECT_EQ(wholes, info.runs);
   EXPECT_EQ(executes, 9 * wholes);
   EXPECT_EQ(switched, 4u);
-  // What a tick is was measured over some microseconds alone.
+  // The length of a tick was measured over some microseconds alone.
   for (uint32_t r = 0; r < 4; ++r)
     EXPECT_LE(done[4 * r + 2], firstStart[2 * r + 1] + 1000);
 }

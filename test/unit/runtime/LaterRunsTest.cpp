@@ -75,7 +75,7 @@ protected:
     return result;
   }
 
-  /// What a run of `x` must give.
+  /// The right result of a run of `x`.
   std::vector<float> expected(bool isLater) const {
     std::vector<float> result(x.size());
     for (size_t i = 0; i < x.size(); ++i)
@@ -177,7 +177,7 @@ TEST_F(LaterRunsTest, PreparedAfterRuns) {
   EXPECT_EQ(run(session), expected(true));
 }
 
-/// Each run has the same bytes, and what later ones would want is not prepared.
+/// Each run has the same bytes, and weights for later ones are not prepared.
 TEST_F(LaterRunsTest, Forbidden) {
   Bundle bundle(path);
   forEachWay(NNV12_MODE_COLD, [&](const SessionOptions &options) {
@@ -271,8 +271,8 @@ TEST_F(LaterRunsTest, WrongDeadlines) {
   EXPECT_EQ(runUntil(session, NNV12_NO_DEADLINE, error), NNV12_OK);
 }
 
-/// In the middle of preparations, wherever that is: the next run is right, and
-/// what was prepared stays so.
+/// In the middle of preparations, anywhere: the next run is right, and prepared
+/// weights stay so.
 TEST_F(LaterRunsTest, InTheMiddleOfPreparations) {
   Bundle bundle(path);
   forEachWay(NNV12_MODE_COLD, [&](const SessionOptions &options) {
@@ -319,7 +319,7 @@ TEST_F(LaterRunsTest, BetweenOperations) {
     EXPECT_EQ(y, expected(false));
     if (!level)
       continue;
-    // It is in recordings as what it was.
+    // Recordings have it with its old kind.
     uint64_t lost = 0;
     uint32_t numLate = 0;
     for (const nnv12_record &record : recorder.recording().readAll(lost))

@@ -1,4 +1,4 @@
-//===- RecorderTest.cpp - What a session writes down of its runs ----------===//
+//===- RecorderTest.cpp - Records of a session's runs ---------------------===//
 #include "runtime/recorder/Recorder.h"
 #include "runtime/recorder/Recording.h"
 
@@ -122,7 +122,7 @@ TEST(Ring, keepsTheNewest) {
   EXPECT_EQ(ring.reader.read(cursor, out, 32, lost), 3u);
   EXPECT_EQ(out[0].start, 2u);
   EXPECT_EQ(lost, 0u);
-  // Of 20 more the last 7: the place of the eighth may be written to.
+  // Only the last 7 of 20 more: the place of the eighth may be written to.
   for (; number < 25; ++number)
     ring.writer.write(numbered(number));
   EXPECT_EQ(ring.reader.read(cursor, out, 32, lost), 7u);
@@ -136,7 +136,7 @@ TEST(Ring, keepsTheNewest) {
   EXPECT_EQ(cursor, 25u);
 }
 
-/// Nothing torn, nothing twice, and what was lost is counted.
+/// Nothing torn, nothing twice, and lost records are counted.
 TEST(Ring, isReadWhileItIsWritten) {
   constexpr uint64_t total = 3'000'000;
   LoneRing ring(64);
@@ -203,7 +203,7 @@ TEST(Recorder, refusesWhatItCannotUse) {
 
 namespace {
 
-/// A recorder over some memory, and who reads it.
+/// A recorder over some memory, and its reader.
 struct Session {
   explicit Session(RecordLevel level, uint32_t sampleEvery = 1,
                    uint32_t threads = 2, uint32_t records = 64)
@@ -268,7 +268,7 @@ TEST(Recorder, timesAreThoseOfTheSystem) {
   for (uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(records[i].kind, RecordKind::Execute);
     EXPECT_EQ(records[i].index, i);
-    // What a tick is was measured over 60 microseconds alone.
+    // The length of a tick was measured over 60 microseconds alone.
     EXPECT_GE(records[i].start + 1000, last);
     EXPECT_GE(records[i].ticks, 19'000u);
     last = records[i].start + records[i].ticks;
@@ -350,9 +350,9 @@ namespace nnv12::runtime {
 extern uint64_t (*fakeTicks)();
 }
 
-/// A counter that goes twice as fast all of a sudden: what was recorded before
-/// is as exact as that counter was, and what comes after is exact again, for it
-/// is taken from the system's clock.
+/// A counter that goes twice as fast all of a sudden: records before are as
+/// exact as that counter was, and records after it are exact again, for they
+/// take the system's clock.
 TEST(Recorder, doesWithoutACounterThatDoesNotKeepTime) {
   static double rate;
   static uint64_t turn, turnTicks;
@@ -444,7 +444,7 @@ TEST(Recording, isNotTrusted) {
             "ring's offset: found 1152, expected room for its records");
 }
 
-/// Whatever the bytes are, reading ends and stays inside.
+/// For any bytes, reading ends and stays inside.
 TEST(Recording, survivesDamage) {
   Session session(RecordLevel::Operation, 1, 2, 4);
   session.run(3);

@@ -39,7 +39,7 @@ protected:
     session.run({{x.data(), n * 4}}, {{y.data(), n * 4}});
     return y;
   }
-  /// What they must be.
+  /// The right results.
   std::vector<float> expected(bool switched) const {
     std::vector<float> y(sample.elements());
     for (size_t i = 0; i < y.size(); ++i)
@@ -66,7 +66,7 @@ TEST_F(RefusedThreadsTest, SessionsGoOnWithThoseTheyGot) {
         options.oversubscribe = true;
         options.noStealing = noStealing;
         options.mode = mode;
-        // Two lanes, and one thread for what switches need.
+        // Two lanes, and one thread that prepares for switches.
         uint32_t wanted = mode == NNV12_MODE_COLD || noStealing ? 2 : 3;
         runtime::threadsGranted = granted;
         Session session(bundle, options);
@@ -86,8 +86,7 @@ TEST_F(RefusedThreadsTest, SessionsGoOnWithThoseTheyGot) {
       }
 }
 
-/// Of what a recorder makes room for, the threads that are missing write
-/// nothing.
+/// A recorder makes room for the missing threads, too, but they write nothing.
 TEST_F(RefusedThreadsTest, AreMissingInRecordings) {
   Bundle bundle(path);
   SessionOptions options;

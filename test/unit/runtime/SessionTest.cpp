@@ -297,7 +297,7 @@ TEST_F(SessionTest, Sampled) {
     EXPECT_EQ(records[i].run, i / 4 * 4);
 }
 
-/// A newer header's buffers have more behind what is known here.
+/// A newer header's buffers have more fields behind the known ones.
 TEST_F(SessionTest, NewerCallersKnowMoreOfABuffer) {
   struct NewerInput {
     nnv12_input known;
@@ -465,7 +465,7 @@ TEST_F(SessionTest, MessagesAreOneLine) {
   EXPECT_EQ(openError(nullptr, NNV12_IO).find('\n'), std::string::npos);
 }
 
-/// By name, in any order; what does not fit is said in one line.
+/// By name, in any order; one line says what does not fit.
 TEST_F(SessionTest, NamedBuffers) {
   artifact::Tensor other = sample->bundle.inputs[0];
   other.name = "unused";

@@ -41,7 +41,7 @@ std::set<int> affinity() {
   return cpusOf(mask);
 }
 
-/// What the hook knows.
+/// The hook's own state.
 std::thread::id caller;
 std::mutex mutex;
 std::vector<std::set<int>> places; ///< of other threads, when they prepare
@@ -56,8 +56,7 @@ void notePlace() {
   places.push_back(affinity());
 }
 
-/// Of other threads than the caller, the one that is at it for the
-/// `blockedCall`-th time loses its CPU.
+/// The `blockedCall`-th call of another thread than the caller loses its CPU.
 void block() {
   if (std::this_thread::get_id() != caller &&
       calls.fetch_add(1) == blockedCall.load())
@@ -127,8 +126,8 @@ protected:
     }
     return tools::Statistics(times).p95;
   }
-  /// How much longer blocked runs take, at the least of some attempts: what
-  /// waits for the blocked thread does so in all of them.
+  /// How much longer blocked runs take, at the least of some attempts: a run
+  /// that waits for the blocked thread does so in all of them.
   double costOfBlocking(uint32_t threads, useconds_t blocked, double limit) {
     double least = 1e9;
     for (int attempt = 0; attempt < 8 && least > limit; ++attempt) {
@@ -192,7 +191,7 @@ TEST_F(TeamTest, PlacesAreGivenBackAfterTheFirstResult) {
   Bundle bundle(path);
   SessionOptions options = cold(1);
   options.mode = NNV12_MODE_CONTINUOUS;
-  // What switches need is prepared after that.
+  // Weights for switches are prepared after that.
   isNoting = false;
   runtime::beforePiece = notePlace;
   Session session(bundle, options);
@@ -206,13 +205,13 @@ TEST_F(TeamTest, PlacesAreGivenBackAfterTheFirstResult) {
   }
   isNoting = false;
   std::lock_guard<std::mutex> lock(mutex);
-  // What a thread has begun before it ends first.
+  // A thread first ends the piece that it has begun before.
   if (places.size() > 100) {
     EXPECT_EQ(places.back(), all);
   }
 }
 
-/// Whoever waits for what a thread without a CPU has begun does it itself.
+/// A thread that waits for the piece of a thread without a CPU does it itself.
 TEST_F(TeamTest, BlockedThreadsAreOvertaken) {
   Bundle bundle(path);
   runtime::beforePiece = block;
@@ -235,7 +234,8 @@ TEST_F(TeamTest, BlockedThreadsAreOvertaken) {
   EXPECT_GT(overtaken, 5) << "otherwise this shows nothing";
 }
 
-/// What reads or prepares costs its patience and the piece, at most.
+/// A blocked thread that reads or prepares costs its patience and the piece, at
+/// most.
 TEST_F(TeamTest, WhoIsBlockedWhilePreparingCostsLittle) {
   runtime::beforePiece = block;
   for (uint32_t threads : {1u, 2u})

@@ -19,7 +19,7 @@ struct Scheduling {
   uint64_t runtime, deadline, period;
 };
 
-/// Of the calling thread.
+/// The scheduling of the calling thread.
 Scheduling scheduling() {
   Scheduling result = {};
   syscall(SYS_sched_getattr, 0, &result, sizeof result, 0);
@@ -68,7 +68,7 @@ TEST(ThreadsTest, ShortSlicesAreTheStartedThreadsAlone) {
 }
 
 TEST(ThreadsTest, NicenessIsKept) {
-  // Of a thread of its own, since it cannot be taken back.
+  // Uses a thread of its own, since niceness cannot be taken back.
   auto run = [](void *) -> void * {
     int32_t before = scheduling().nice;
     if (nice(5) == -1)

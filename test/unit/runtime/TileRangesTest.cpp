@@ -26,7 +26,7 @@ std::pair<Operation, Operation> inTwo(const Operation &whole, uint64_t tile) {
   return parts;
 }
 
-/// Of each execute two, one behind the other; and of each switch.
+/// Makes two of each execute, one behind the other; and of each switch.
 void splitExecutes(Program &program, uint64_t tile) {
   std::vector<Operation> operations;
   for (const Operation &operation : program.operations) {
@@ -54,8 +54,8 @@ void splitExecutes(Program &program, uint64_t tile) {
   program.switches = std::move(switches);
 }
 
-/// Of each transform two. Who waits for the first waits for the second, which
-/// waits for the first.
+/// Makes two of each transform. Operations that wait for the first wait for the
+/// second, which waits for the first.
 void splitTransforms(Program &program, uint64_t tile) {
   auto count = static_cast<uint32_t>(program.preparations.size());
   for (uint32_t i = 0; i < count; ++i) {
@@ -166,8 +166,8 @@ TEST_F(TileRangesTest, PlansInTwoParts) {
       }
 }
 
-/// Nothing else writes what a transform leaves out: weights whose first tiles
-/// come from something else than the others.
+/// Nothing else writes the tiles that a transform leaves out: the first tiles
+/// of the weights come from something else than the others.
 TEST_F(TileRangesTest, ATransformBehindTheFirstTile) {
   Fault fault;
   if (!runtime::Zstd::load(fault))
@@ -176,8 +176,7 @@ TEST_F(TileRangesTest, ATransformBehindTheFirstTile) {
     PlannedSample sample(tiles, 2, 1);
     const uint64_t begin = tiles / 2;
     for (Program &program : sample.bundle.programs) {
-      // The first tiles are made of what is decoded for the switch, half of
-      // `b`.
+      // The first tiles are made of the switch's decoded weights, half of `b`.
       const OperationId second = {LaneKind::Prepare, 2},
                         half = {LaneKind::Prepare, 3},
                         first = {LaneKind::Prepare, 4};

@@ -1,4 +1,4 @@
-//===- TrustTest.cpp - What a signature covers, and files that change -----===//
+//===- TrustTest.cpp - Signatures, and files that change ------------------===//
 #include "artifact/CpuFeatures.h"
 #include "artifact/KeyFile.h"
 #include "artifact/Sodium.h"
@@ -131,7 +131,7 @@ TEST_F(TrustTest, CopiedCodeIsWhatWasChecked) {
   EXPECT_EQ(bundle.info().is_signed, hasSodium);
   EXPECT_STREQ(bundle.input(0).name, "x");
   EXPECT_STREQ(bundle.operation(2).layer, "layer2");
-  // Who opens it now sees what there is now.
+  // Opening it now sees the new bytes.
   EXPECT_NE(openError(copying(NNV12_COPY_ALWAYS)), "");
 }
 
@@ -186,8 +186,8 @@ TEST_F(TrustTest, TakesTheBundleOfOneDigest) {
       << openError(options);
 }
 
-/// Byte by byte: refused, or the same results. Of the padding between the
-/// parts, which nothing covers, some.
+/// Byte by byte: refused, or the same results. Some bytes of the padding
+/// between the parts, which nothing covers.
 TEST_F(TrustTest, NoByteOfASignedBundleChangesResults) {
   OpenOptions options;
   if (hasSodium)

@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
         segment->size() < code.size())
       continue;
     hasCode = true;
-    // Whatever entry a kernel has slides to the end, which does it.
+    // Any kernel's entry slides to the code at the end.
     unsigned char *bytes = image.data + segment->offset();
     memset(bytes, 0x90, segment->size());
     memcpy(bytes + segment->size() - code.size(), code.data(), code.size());

@@ -9,7 +9,7 @@ using namespace artifact;
 
 namespace {
 
-/// Of SPIR-V, as far as the modules need them.
+/// Opcodes of SPIR-V that the modules need.
 enum Opcode : uint32_t {
   OpMemoryModel = 14,
   OpEntryPoint = 15,

@@ -26,8 +26,7 @@ public:
   /// Every tensor has 256 bytes, as places that a GPU uses are aligned.
   explicit GpuSample(unsigned lanes = 3);
 
-  /// Which of the program's GPU preparations is what; names them behind its 8
-  /// preparations.
+  /// The program's GPU preparations; names them behind its 8 preparations.
   enum Preparation : uint32_t {
     Device,
     Arithmetic, ///< makes pipelines 0 (add) and 1 (multiply)

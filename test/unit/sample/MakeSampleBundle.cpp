@@ -4,8 +4,8 @@
 //   make-sample-bundle FILE gpu
 //   make-sample-bundle FILE properties KEY=VALUE...
 //
-// With LANES one with a plan, with `gpu` one with an overlay for a GPU, with
-// `properties` one with a plan and with what it says of itself, by key. An
+// With LANES it writes a bundle with a plan, with `gpu` one with an overlay for
+// a GPU, with `properties` one with a plan and the given properties, by key. An
 // empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//

@@ -30,14 +30,14 @@ public:
   /// Preparations go round over `lanes` lanes, lane 0 included.
   PlannedSample(size_t tiles, unsigned lanes, unsigned rounds);
 
-  /// What run must give for element `i` of an input `x`, before and after all
-  /// switches.
+  /// The right result of run for element `i` of an input `x`, before and after
+  /// all switches.
   float expectedRun(size_t i, float x, bool switched) const;
 
   /// Damages the frame, so that decoding fails.
   void damage() { frame[frame.size() / 2] = frame[4] = 0xff; }
 
-  /// What a round decodes: for its execute, or for its switch.
+  /// The two decodes of a round: for its execute, or for its switch.
   enum class Decode { First, Later };
   /// Gives one decode of `round` a damaged frame of its own; the others stay
   /// good. Once for a sample.

@@ -24,7 +24,7 @@ static int fail(const char *text) {
   return 1;
 }
 
-/// Puts the segments to where the metadata says; null, or what is wrong.
+/// Puts the segments in the places that the metadata gives; null, or a fault.
 static const char *place(AlignedCopy &metadata,
                          const std::vector<Bytes> &segments, Bytes &image) {
   const bundle::Bundle *bundle = bundle::GetBundle(metadata.data);

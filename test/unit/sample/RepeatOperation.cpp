@@ -26,7 +26,7 @@ static constexpr char examples[] =
     R"(  repeat-operation model.nnv slower.nnv --operation 7 --percent 3
 )";
 
-/// What an operation reads must be there still when it has run.
+/// An operation's operands must still be there when it has run.
 static bool readsWhatItWrites(const Operation &operation, uint32_t written) {
   for (size_t i = 0; i < written; ++i)
     for (size_t k = written; k < operation.operands.size(); ++k) {
@@ -38,7 +38,7 @@ static bool readsWhatItWrites(const Operation &operation, uint32_t written) {
   return false;
 }
 
-/// Of the same operation, the first part of its tiles.
+/// The first part of the same operation's tiles.
 static Operation firstTiles(const std::string &path, const Program &program,
                             Operation operation, unsigned percent) {
   if (readsWhatItWrites(operation, program.kernels[operation.kernel].outputs))
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     fail(error);
   checkOutput(paths[1]);
   for (Program &program : stored.bundle.programs) {
-    // What a GPU may take over counts executes as well.
+    // A GPU's part counts executes as well.
     program.gpu.reset();
     repeat(paths[0], program, operation, percent);
   }

@@ -13,7 +13,7 @@
 
 namespace nnv12::test {
 
-// Both blobs are what gcc -Os makes of
+// Both blobs are gcc -Os's code for
 //   void add(void *const *o, int64_t begin, int64_t end, void *scratch) {
 //     float *d = o[0]; const float *x = o[1], *y = o[2];
 //     for (int64_t i = begin * 16; i < end * 16; i++) d[i] = x[i] + y[i];
@@ -155,7 +155,7 @@ std::vector<unsigned char> readFile(const std::string &path) {
 
 void writeFile(const std::string &path, const void *data, size_t size) {
   FILE *file = fopen(path.c_str(), "wb");
-  // What is empty may be nowhere.
+  // An empty file's data may be null.
   if (size)
     fwrite(data, 1, size, file);
   fclose(file);

@@ -19,14 +19,14 @@ namespace nnv12::test {
 
 constexpr size_t tileSize = 16;
 
-/// Owns what the bundle's segments borrow.
+/// Owns the memory that the bundle's segments borrow.
 class Sample {
 public:
   explicit Sample(size_t tiles = 3);
   Sample(const Sample &) = delete;
   virtual ~Sample() = default;
 
-  /// What run must give for element `i` of an input `x`.
+  /// The right result of run for element `i` of an input `x`.
   float expected(size_t i, float x) const { return (x + a[i]) * b[i]; }
   size_t elements() const { return a.size(); }
 

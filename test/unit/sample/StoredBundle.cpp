@@ -14,14 +14,14 @@ static std::string textOf(const flatbuffers::String *text) {
   return text ? text->str() : "";
 }
 
-/// Of a vector of numbers or of structs; none is an empty one.
+/// The elements of a vector of numbers or of structs; none is an empty one.
 template <typename To, typename From>
 static std::vector<To> listOf(const flatbuffers::Vector<From> *list) {
   return list ? std::vector<To>(list->begin(), list->end()) : std::vector<To>();
 }
 
 namespace {
-/// Reads what belongs to a program, whose operations have one numbering.
+/// Reads the parts of a program, whose operations have one numbering.
 class ProgramReader {
 public:
   ProgramReader(const bundle::Program *program, const bundle::ProgramGpu *gpu)

@@ -11,7 +11,7 @@ namespace nnv12::test {
 
 class AlignedCopy;
 
-/// What the writer wrote, to be changed and written again. Owns what the
+/// A written bundle, to be changed and written again. Owns the memory that the
 /// bundle's segments borrow.
 class StoredBundle {
 public:

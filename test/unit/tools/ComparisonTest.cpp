@@ -26,8 +26,8 @@ double probabilityOf(size_t n, size_t most) {
 }
 
 /// Blocks of a model with `layers` layers of 100 us. Sessions differ by half a
-/// hundredth and sometimes by much more; `slower` is what the first layer takes
-/// more on the second side.
+/// hundredth and sometimes by much more; the first layer takes `slower` longer
+/// on the second side.
 struct Trial {
   Trial(std::mt19937 &random, size_t blocks, size_t layers, double slower) {
     std::normal_distribution<double> normal(0, 0.006);
@@ -126,7 +126,7 @@ TEST(Comparison, PlantedSlowdownIsFound) {
     found += comparison.layers[0].verdict == Verdict::Slower;
     for (size_t j = 1; j < comparison.layers.size(); ++j)
       wrong += comparison.layers[j].verdict != Verdict::Same;
-    // Of the run it is less than the budget.
+    // The run's difference is less than the budget.
     EXPECT_EQ(comparison.run.verdict, Verdict::Same);
     EXPECT_NEAR(comparison.layers[0].ratio.estimate, 1.03, 0.03);
   }

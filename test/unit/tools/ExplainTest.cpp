@@ -29,7 +29,7 @@ Work compute(double time, uint64_t tiles = 100) {
   return work;
 }
 
-/// The same of bytes that no cache has.
+/// An operation that moves bytes which no cache has.
 Work move(double time) {
   Work work = compute(time);
   work.multiplyAdds = 0;
@@ -50,7 +50,7 @@ double sum(const Explanation &explanation) {
                          0.0);
 }
 
-/// What is found must be all of the time.
+/// The parts must add up to the time.
 std::vector<Explanation> explain(const std::vector<Work> &work,
                                  const RunWork &run,
                                  const Machine &machine = ::machine()) {
@@ -83,7 +83,7 @@ TEST(Explain, ComputeBound) {
   Explanation found = explain(work, runOf(work, 1))[0];
   EXPECT_EQ(found.cause, Cause::Compute);
   EXPECT_EQ(found.text, "90 % of the compute roof");
-  // Better than what kernels reach.
+  // Better than good kernels.
   EXPECT_EQ(found.givesBack(), 0);
   work[0].multiplyAdds /= 2;
   found = explain(work, runOf(work, 1))[0];
@@ -101,7 +101,7 @@ TEST(Explain, MemoryBound) {
             Cause::Memory);
 }
 
-/// What is in caches has another roof.
+/// Data in caches have another roof.
 TEST(Explain, MemoryOfCaches) {
   Work work = move(5000);
   work.bytes = 900e3;
@@ -145,7 +145,7 @@ TEST(Explain, OfAGpu) {
   EXPECT_EQ(all.part(Cause::Gpu), 1e5);
   EXPECT_EQ(all.part(Cause::HandOver), 3e5);
   EXPECT_EQ(all.part(Cause::Dispatch), 1e5);
-  // Without time stamps what was handed over is the GPU's.
+  // Without time stamps the hand-over's time is the GPU's.
   work[0].time = work[0].least = 0;
   run.onGpu = run.handOver;
   run.handOver = 0;
@@ -370,8 +370,8 @@ TEST(Idle, LateTailAndAbsent) {
   EXPECT_EQ(findIdle(execute, {&rounded}, 1).sum(), 0);
 }
 
-/// What warm runs have of a GPU is not what the first one has: that may wait
-/// for it, or be the CPU's.
+/// A GPU's part in warm runs is another one in the first run: that may wait for
+/// the GPU, or use the CPU alone.
 TEST(Explain, FirstRunBesideAGpu) {
   std::vector<Work> work = {compute(1e5), compute(1e6)};
   work[0].isOnGpu = true;

@@ -1,7 +1,7 @@
 //===- ImageTest.cpp - Photos as model inputs -----------------------------===//
-#include "tools/common/Image.h"
 #include "test/unit/tools/TensorInfo.h"
 #include "tools/common/Exif.h"
+#include "tools/common/ImageInput.h"
 
 #include <algorithm>
 #include <cmath>
@@ -149,7 +149,7 @@ TEST_F(ImageTest, Refuses) {
 using Bytes = std::vector<uint8_t>;
 
 namespace {
-/// What EXIF data are made of.
+/// The fields of EXIF data.
 struct Exif {
   bool isLittle = true;
   uint32_t tag = 0x112, type = 3, count = 1, value = 6;
@@ -257,7 +257,7 @@ constexpr Side sides[8][2] = {{Top, Left},     {Top, Right},  {Bottom, Right},
                               {Bottom, Left},  {Left, Top},   {Right, Top},
                               {Right, Bottom}, {Left, Bottom}};
 
-/// The color in a corner of what is looked at.
+/// The color in a corner of the picture as it is shown.
 const uint8_t *expectedCorner(unsigned orientation, bool isBottom,
                               bool isRight) {
   auto [row, column] = sides[orientation - 1];

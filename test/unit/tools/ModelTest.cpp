@@ -1,4 +1,4 @@
-//===- ModelTest.cpp - What a profile says of made up recordings ----------===//
+//===- ModelTest.cpp - Profiles of made up recordings ---------------------===//
 #include "artifact/Writer.h"
 #include "test/unit/sample/GpuSample.h"
 #include "tools/nnv12-prof/Profile.h"
@@ -90,7 +90,7 @@ TEST_F(ModelTest, RunsThatAreNotWhole) {
   recorded.records[1 * 6].kind = 99;
   recorded.records[2 * 6 + 3].kind = 99;
   recorded.records[3 * 6].index = NNV12_BAD_BUNDLE;
-  // What the bundle does not have.
+  // Records that the bundle does not have.
   add(NNV12_RECORD_EXECUTE, 4, 5000, 0, 100);
   add(NNV12_RECORD_TILES, 4, 5000, 0, 100, 200);
   Profile result = profile();
@@ -187,7 +187,7 @@ TEST_F(ModelTest, RunsWithoutTimeStampsDoNotCountBesideThoseWithThem) {
   EXPECT_EQ(result.operations[2].time.median, 300);
 }
 
-/// Warm is what comes after the last preparation and the last change.
+/// Warm runs come after the last preparation and the last change.
 TEST_F(ModelTest, WarmIsAfterAllChanges) {
   for (uint32_t run = 0; run < 8; ++run)
     addRun(run);
@@ -244,15 +244,15 @@ TEST_F(ModelTest, TheFirstRun) {
   EXPECT_EQ(cold.stages.count("transform"), 0u);
   EXPECT_EQ(cold.waits, 160);
   EXPECT_EQ(cold.longestWaits[0].first, 3u);
-  // What is waited for and what is read meanwhile.
+  // The waits, and the reads meanwhile.
   EXPECT_EQ(cold.work.weights, 160);
   EXPECT_EQ(cold.work.reading, 160);
-  // Who lost records does not know how it began.
+  // A recording that lost records does not know how it began.
   recorded.lost = 1;
   EXPECT_FALSE(profile().cold.isKnown);
 }
 
-/// Of threads that compute; what prepares counts for itself.
+/// Counters of threads that compute; threads that prepare count for themselves.
 TEST_F(ModelTest, Counters) {
   auto count = [&](uint32_t run, uint8_t thread, nnv12_counter counter,
                    uint64_t value) {
@@ -289,8 +289,8 @@ TEST_F(ModelTest, Counters) {
 
 namespace {
 
-/// The same of a bundle whose plan prepares a GPU: the device is g0, pipelines
-/// g1 and g2, uploads g3 and g4, commands g5 to g7.
+/// A bundle whose plan prepares a GPU: the device is g0, pipelines g1 and g2,
+/// uploads g3 and g4, commands g5 to g7.
 class GpuPreparingTest : public ModelTest {
 protected:
   void SetUp() override {
@@ -310,7 +310,7 @@ protected:
     prepare(NNV12_RECORD_GPU_PIPELINE, 2, 1, 970'000, 45'000).run = 1;
     prepare(NNV12_RECORD_GPU_UPLOAD, 3, 1, 962'000, 256);
     prepare(NNV12_RECORD_GPU_COMMANDS, 6, 0, 980'000, 1000);
-    // What the plan does not have.
+    // A preparation that the plan does not have.
     prepare(NNV12_RECORD_GPU_UPLOAD, 4000, 1, 2'000'000, 1000);
   }
 
@@ -400,8 +400,9 @@ TEST_F(GpuPreparingTest, Text) {
   EXPECT_EQ(print(), "none");
 }
 
-/// On lines of their threads, whenever it was done, from the session's
-/// beginning on; what was not is in the table of what was planned.
+/// The page shows preparations on lines of their threads, at any time from the
+/// session's beginning on. Preparations without a record are in the table of
+/// the plan.
 TEST_F(GpuPreparingTest, Page) {
   Profile result = profile();
   result.gpu = find();

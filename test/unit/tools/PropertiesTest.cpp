@@ -1,4 +1,4 @@
-//===- PropertiesTest.cpp - What a bundle says of its model ---------------===//
+//===- PropertiesTest.cpp - A bundle's properties of its model ------------===//
 #include "tools/common/Properties.h"
 
 #include "artifact/Writer.h"

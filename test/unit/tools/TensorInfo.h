@@ -1,4 +1,4 @@
-//===- TensorInfo.h - What a bundle would say of a tensor -------*- C++ -*-===//
+//===- TensorInfo.h - A tensor's facts, as a bundle has them ----*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_TOOLS_TENSORINFO_H
 #define NNV12_TEST_UNIT_TOOLS_TENSORINFO_H
 

@@ -1,4 +1,4 @@
-//===- ToolsTest.cpp - What the runtime's tools have in common ------------===//
+//===- ToolsTest.cpp - The common parts of the runtime's tools ------------===//
 #include "test/unit/tools/TensorInfo.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Json.h"

@@ -178,8 +178,7 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   return c.info(op, grid, copies ? copy.size() * 4 : 0);
 }
 
-/// What the three routines have in common: they read blocks of `block`
-/// channels.
+/// The base of the three routines, which read blocks of `block` channels.
 class WindowConv : public PanelConvRoutine {
 public:
   WindowConv(StringRef name, StringRef summary, const PanelTuning &tuning,

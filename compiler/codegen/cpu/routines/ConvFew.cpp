@@ -68,7 +68,8 @@ Axis transposeAxis(int64_t outputs, int64_t kernel, int64_t stride,
   return axis;
 }
 
-/// What all positions of an axis together read, seen from output 0 of each.
+/// The inputs that all positions of an axis together read, seen from output 0
+/// of each.
 struct Span {
   int64_t low = 0, high = 0, outputs = 0, inputStep = 1;
   explicit Span(const Axis &axis) : inputStep(axis[0].inputStep) {

@@ -39,7 +39,8 @@ public:
   /// Elements between the same pixel of neighbouring kernel elements.
   int64_t tapSize() const { return pixels * block; }
   int64_t size() const { return c.inBlocks * c.taps() * tapSize(); }
-  /// Those of output pixels [first, last) of the group that begins at `in`.
+  /// Gathers the elements of output pixels [first, last) of the group that
+  /// begins at `in`.
   void emit(Value memory, Index in, Index first, Index last,
             Value scratch) const;
 

@@ -36,7 +36,7 @@ struct ConvPanels {
 
   /// A grid over `rows` × `cols` of output positions, not yet planned.
   PanelGrid grid(int64_t rows, int64_t cols) const;
-  /// What planning weighs; inputRowBytes is the caller's to say.
+  /// The costs that planning weighs; the caller sets inputRowBytes.
   PanelGrid::Costs costs() const;
   /// Strides of weights and result, the epilogue; inputs are the caller's.
   PanelShape shape() const;

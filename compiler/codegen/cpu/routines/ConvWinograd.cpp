@@ -21,8 +21,9 @@
 // cache, and M of one panel group nearly fits the first.
 //
 // A window that reaches over the border is gathered into a patch with zeros
-// first; one that ends beyond the result is written to a patch, of which what
-// exists is finished. Channels past the real count are never multiplied.
+// first. A window that ends beyond the result is written to a patch, and only
+// the pixels that exist are finished. Channels past the real count are never
+// multiplied.
 //
 // Rounding errors grow with m (docs/results/winograd.md has figures).
 //
@@ -131,7 +132,7 @@ private:
 /// it does not fit the second level, and even there a small one is better.
 double WinogradEmitter::cost(const PanelTile &tile, int64_t windows) const {
   constexpr double perByte = 0.1, perNearByte = 0.01;
-  // The rest is for what passes through.
+  // The rest of each cache is for data that pass through.
   const double cacheBytes = 0.5 * double(k.target.secondLevelCache),
                nearCacheBytes = 0.5 * double(k.target.firstLevelCache);
   auto tileTime = [&](int64_t count, int64_t panels) {
@@ -185,7 +186,8 @@ void WinogradEmitter::plan() {
         int64_t bytes = f.taps() * 4 * windows * block * (g.inBlocks + panels);
         if (groups > 1 && bytes > mostScratch)
           break;
-        // Of two as good as each other the smaller block leaves more tiles.
+        // If two blocks are as good as each other, the smaller one leaves more
+        // tiles.
         double time = cost(tile, windows);
         if (time < 0.99 * best) {
           best = time;
@@ -260,7 +262,7 @@ func::FuncOp WinogradEmitter::inputKernel() {
 }
 
 /// (input, patch | offset of the window's first pixel, distance of rows, first
-/// and last row and column inside): copies what is there, dense.
+/// and last row and column inside): copies the pixels inside, dense.
 func::FuncOp WinogradEmitter::gatherKernel() {
   Type f32 = k.b.getF32Type();
   return k.microKernel("winograd" + std::to_string(f.m) + "_gather", {f32, f32},
@@ -299,7 +301,7 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
       return {};
     };
     auto overBorder = [&]() -> Values {
-      // What lies outside stays zero for all channels.
+      // Pixels outside stay zero for all channels.
       Value zero = k.fconst(0, k.vec(k.VL));
       k.loop(0, f.taps() * block, k.VL,
              [&](Value at) { k.store(zero, scratch, at); });

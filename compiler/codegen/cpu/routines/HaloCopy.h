@@ -7,8 +7,8 @@
 namespace nnv12::codegen {
 
 /// Copies rows [firstRow, firstRow + rows) and columns [-left, -left +
-/// copyWidth) of planes of `vector` elements a pixel into scratch, dense; what
-/// lies outside the height × width of the input becomes zero.
+/// copyWidth) of planes of `vector` elements a pixel into scratch, dense.
+/// Pixels outside of the height × width of the input become zero.
 struct HaloCopy {
   int64_t planes;        ///< channel blocks
   int64_t height, width; ///< of the input

@@ -45,7 +45,7 @@ using llvm::divideCeil;
 
 namespace {
 
-/// What the micro-kernel can do with a bias.
+/// The kinds of bias for the micro-kernel.
 enum class BiasKind { None, Columns, Full, Other };
 
 BiasKind biasKind(nn::MatMulOp op) {
@@ -296,7 +296,7 @@ public:
 
 private:
   static constexpr int64_t sideBySide = 4;
-  /// Of the weights, in elements.
+  /// The shape of the weights, in elements.
   struct Shape {
     int64_t k, panels, groups;
     explicit Shape(Operation *layer) {
@@ -390,8 +390,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   grid.batches = llvm::product_of(s.batch);
   PanelGrid::Costs costs;
   costs.weightBytes = grid.panels * panelWidth * s.k * 4;
-  costs.inputRowBytes =
-      packs ? 1 : s.k * 4; // what is packed is read by all rows
+  costs.inputRowBytes = packs ? 1 : s.k * 4; // all rows read the packed input
   costs.multiplyAdds =
       double(grid.batches) * double(s.m) * double(costs.weightBytes / 4);
   grid.plan(k.target, costs);

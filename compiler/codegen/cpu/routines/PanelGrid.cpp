@@ -95,8 +95,8 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   int64_t wanted = std::clamp<int64_t>(
       int64_t(costs.multiplyAdds / tuning.tileMultiplyAdds), 1, tuning.tiles);
   int64_t inputBytes = costs.inputRowBytes * rows;
-  // Cut what is cheaper to read twice: row blocks share the weights, panel
-  // chunks the input.
+  // Cuts along the cheaper operand, which is read twice then: row blocks share
+  // the weights, panel chunks the input.
   bool preferPanels =
       costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
   while (tiles() < wanted) {
@@ -158,8 +158,8 @@ TileMap PanelGrid::denseMap(int64_t columns) const {
        {2, panelChunks, panelChunk * panelWidth}});
 }
 
-/// What the busiest of `threads` threads does when each takes an equal range of
-/// tiles, in rows; blocks have `block` rows but the last one of each batch.
+/// The work of the busiest of `threads` threads when each takes an equal range
+/// of tiles, in rows; blocks have `block` rows but the last one of each batch.
 double PanelGrid::busiest(int64_t block, int64_t threads) const {
   int64_t blocks = divideCeil(rows, block), perBatch = blocks * panelChunks;
   int64_t count = batches * perBatch, most = 0;

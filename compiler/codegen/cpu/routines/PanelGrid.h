@@ -25,7 +25,8 @@
 
 namespace nnv12::codegen {
 
-/// What a variant of a routine fixes; PanelGrid::plan() decides the rest.
+/// The choices that a variant of a routine fixes; PanelGrid::plan() decides the
+/// rest.
 struct PanelTuning {
   /// Behind the last dot of the routine's name; empty for the plain routine.
   llvm::StringRef suffix = "";
@@ -37,7 +38,7 @@ struct PanelTuning {
   int64_t tiles =
       8; ///< runtime tiles at least, where the layer is worth so many
   double tileMultiplyAdds =
-      150e3; ///< what makes a runtime tile worth handing out
+      150e3; ///< a smaller runtime tile is not worth handing out
 
   /// Whether it means something to a layer of so many output panels.
   bool fits(int64_t outPanels) const { return panels <= outPanels; }
@@ -88,10 +89,10 @@ struct PanelGrid {
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
-  /// What the tiles write of a result in blocks of channels, a panel of which
-  /// takes `outPanel` elements: `step` rows of the output for each of the grid.
+  /// The tiles' boxes of a result in blocks of channels, a panel of which takes
+  /// `outPanel` elements: `step` rows of the output for each of the grid.
   TileMap blockedMap(int64_t outPanel, int64_t outRow, int64_t step = 1) const;
-  /// The same of a dense result of `columns` columns.
+  /// The tiles' boxes of a dense result of `columns` columns.
   TileMap denseMap(int64_t columns) const;
 
 private:
@@ -128,8 +129,7 @@ void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
 
 /// The runtime tiles [begin, end). `body` gets the batch, the first row and the
 /// number of rows of each, whether the rows differ from those of the tile
-/// before (an i1: what serves all panels is prepared then), and the first
-/// panel.
+/// before (an i1: data for all panels are prepared then), and the first panel.
 void emitPanelTiles(
     KernelBuilder &k, const PanelGrid &grid, mlir::Value begin, mlir::Value end,
     llvm::function_ref<void(Index batch, Index row, Index rows,

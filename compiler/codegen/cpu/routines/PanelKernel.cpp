@@ -49,7 +49,7 @@ public:
            "registers hold the sums");
     assert(t.lastLanes >= 1 && t.lastLanes <= panelWidth &&
            s.channelTail >= 0 && s.channelTail < s.channelBlock &&
-           "what is left over is a part");
+           "a rest is a part");
     // Bodies of more than a few hundred multiply-adds overflow the decoded
     // instruction cache, short ones pay for the loop.
     unroll = 16;
@@ -66,7 +66,7 @@ private:
       return k.VL;
     return std::clamp<int64_t>(t.lastLanes - j % vectors * k.VL, 0, k.VL);
   }
-  /// Those of them that lie in memory.
+  /// The number of those lanes that lie in memory.
   int64_t stored(int64_t j) const { return s.blockedResult ? k.VL : lanes(j); }
   Index position(int64_t p, int64_t row, int64_t col) const {
     return Index(p / t.cols * row + p % t.cols * col);
@@ -309,7 +309,7 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                               const PanelCall &args) {
   assert((memory.bias || !shape.epilogue.bias) &&
          (memory.residual || !shape.epilogue.residual) &&
-         "what is added is somewhere");
+         "bias and residual have memory");
   Values memories = {memory.in, memory.weights, memory.out};
   if (shape.epilogue.bias)
     memories.push_back(memory.bias);

@@ -20,7 +20,7 @@ namespace nnv12::codegen {
 
 constexpr int64_t panelWidth = 16;
 
-/// What is the same for all tiles of a layer. Distances are in elements.
+/// The facts that all tiles of a layer share. Distances are in elements.
 struct PanelShape {
   int64_t kernelRows = 1, kernelCols = 1;
   int64_t inCol = 16, inRow = 16; ///< between neighbouring positions' inputs

@@ -2,7 +2,7 @@
 //
 // recurrent: one tile a batch entry. A step is one or two products of the
 // hidden state with the recurrent weights, whose columns are taken as vectors
-// (so the weights lie transposed), and what the cell does with the gates.
+// (so the weights lie transposed), and the cell's functions of the gates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ public:
     initialC = optional(op.getInitialC());
     peepholes = optional(op.getPeepholes());
     lengths = optional(op.getLengths());
-    assert(next == operands.size() && "each operand is read as what it is");
+    assert(next == operands.size() && "each operand is read once");
     steps = shapeOf(op.getGates())[0];
     batch = shapeOf(op.getGates())[1];
     columns = shapeOf(op.getGates())[2];
@@ -287,7 +287,7 @@ void Cell::emitBatch(Index b) {
     Index t = op.getReverse() ? k.sub(k.sub(length, 1), Index(i)) : Index(i);
     step(t, b);
   });
-  if (lengths) // what lies beyond a sequence is zero
+  if (lengths) // steps beyond a sequence are zero
     k.loop(length, steps, 1, [&](Value t) {
       Index out = k.mul(k.add(k.mul(Index(t), batch), b), hidden);
       vectors([&](Index j, int64_t active) {

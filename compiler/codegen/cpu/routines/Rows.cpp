@@ -1,4 +1,4 @@
-//===- Rows.cpp - What routines along one axis share ----------------------===//
+//===- Rows.cpp - The base of routines along one axis ---------------------===//
 
 #include "compiler/codegen/cpu/routines/Rows.h"
 

@@ -1,4 +1,4 @@
-//===- Rows.h - What routines along one axis share --------------*- C++ -*-===//
+//===- Rows.h - The base of routines along one axis -------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 

@@ -1,7 +1,7 @@
 //===- Scatter.cpp - Updates at indices -----------------------------------===//
 //
-// scatter_elements, scatter_nd: dense, one tile, since the order of updates is
-// what the result means where indices repeat.
+// scatter_elements, scatter_nd: dense, one tile, since the order of updates
+// decides the result where indices repeat.
 //
 //===----------------------------------------------------------------------===//
 

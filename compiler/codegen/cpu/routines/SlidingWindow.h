@@ -1,9 +1,9 @@
 //===- SlidingWindow.h - Windows over blocked rows --------------*- C++ -*-===//
 //
-// What depthwise convolution and pooling share: they go over output rows in
-// tiles of neighbouring pixels. Borders cost no copy: column tiles at the left
-// and right leave out the taps that fall outside, which is known now; rows at
-// the top and bottom run a shorter loop over kernel rows.
+// The base of depthwise convolution and pooling: they go over output rows in
+// tiles of neighbouring pixels. Borders cost no copy. Column tiles at the left
+// and right leave out the taps that fall outside, since the compiler knows
+// them; rows at the top and bottom run a shorter loop over kernel rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
@@ -26,7 +26,7 @@ struct ColumnTile {
   llvm::SmallVector<std::pair<int64_t, llvm::SmallVector<Tap>>> columns;
   /// By pixel: how many taps are inside, and how many are in input and padding.
   llvm::SmallVector<int64_t> inside, counted;
-  /// What the code for this tile depends on.
+  /// Names the facts that the code for this tile depends on.
   std::string name;
 };
 
@@ -63,7 +63,7 @@ public:
   /// Chooses the row block and says how many tiles there are; work is
   /// multiply-adds or the like.
   int64_t plan(int64_t planes, double workPerPlane);
-  /// What these tiles write of the result.
+  /// The tiles' boxes of the result.
   TileMap tileMap(int64_t planes) const;
 
 private:

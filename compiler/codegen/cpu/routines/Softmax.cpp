@@ -55,7 +55,7 @@ void emitRow(KernelBuilder &k, const Elements &in, const Elements &out,
                 return any.select(any.greater(x, y), x, y);
               });
   Value max = k.broadcast(largest, k.VL);
-  // What f32 and f64 keep is stored on the way; narrower types compute it
+  // f32 and f64 store the exponentials on the way; narrower types compute them
   // twice.
   bool keep = !log && in.element == type;
   auto power = [&](Index i, int64_t active) {

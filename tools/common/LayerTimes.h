@@ -1,6 +1,6 @@
-//===- Profile.h - Time by layer --------------------------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_COMMON_PROFILE_H
-#define NNV12_TOOLS_COMMON_PROFILE_H
+//===- LayerTimes.h - Time by layer -----------------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_LAYERTIMES_H
+#define NNV12_TOOLS_COMMON_LAYERTIMES_H
 
 #include "runtime/include/nnv12.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace nnv12::tools {
 
-/// What a profile shows of each operation.
+/// A profile's facts about each operation.
 struct OperationProfile {
   std::vector<uint64_t> nanoseconds;
   std::vector<bool> isOnGpu; ///< no kernel of the bundle's CPUs then
@@ -19,4 +19,4 @@ void printProfile(const Bundle &bundle, const OperationProfile &profile);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_COMMON_PROFILE_H
+#endif // NNV12_TOOLS_COMMON_LAYERTIMES_H

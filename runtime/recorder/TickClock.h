@@ -1,16 +1,16 @@
-//===- Clock.h - Times that cost some nanoseconds ---------------*- C++ -*-===//
+//===- TickClock.h - Times that cost some nanoseconds -----------*- C++ -*-===//
 //
 // Ticks of the CPUs' own counter where that is the same on all CPUs and never
 // stops: the time stamp counter of x86-64 where cpuid says so, CNTVCT_EL0 of
 // aarch64 always. Elsewhere, and where the counter turns out not to keep time,
 // nanoseconds of CLOCK_MONOTONIC.
 //
-// What a tick is follows from pairs of both, taken at the beginning, after some
-// runs, and at the end.
+// Pairs of both times give the length of a tick. They are taken at the
+// beginning, after some runs, and at the end.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_RUNTIME_RECORDER_CLOCK_H
-#define NNV12_RUNTIME_RECORDER_CLOCK_H
+#ifndef NNV12_RUNTIME_RECORDER_TICKCLOCK_H
+#define NNV12_RUNTIME_RECORDER_TICKCLOCK_H
 
 #include "runtime/system/Threads.h"
 
@@ -38,15 +38,15 @@ public:
   /// Kept in recordings: numbers never change.
   enum Source : uint32_t { Monotonic = 0, Tsc = 1, Cntvct = 2 };
 
-  /// The best that this CPU has.
+  /// The best source that this CPU has.
   static Source best();
 
-  explicit Clock(Source source = Monotonic) : current(source) {}
+  explicit Clock(Source source = Monotonic) : current_(source) {}
 
-  Source source() const { return current.load(std::memory_order_relaxed); }
-  /// Another one, for all threads, soon.
+  Source source() const { return current_.load(std::memory_order_relaxed); }
+  /// Changes the source for all threads, which see it soon.
   void change(Source source) {
-    current.store(source, std::memory_order_relaxed);
+    current_.store(source, std::memory_order_relaxed);
   }
 
   uint64_t ticks() const {
@@ -71,14 +71,14 @@ public:
   ClockPair pair() const;
 
 private:
-  std::atomic<Source> current;
+  std::atomic<Source> current_;
 };
 
 /// Whether two stretches of time, each between two pairs, have the same number
-/// of ticks a nanosecond: within 100 parts of a million, and what reading the
-/// clocks adds. True of stretches too short to tell.
+/// of ticks a nanosecond: within 100 parts of a million, and the error of
+/// reading two clocks. True of stretches too short to tell.
 bool keepsTime(ClockPair first, ClockPair second, ClockPair third);
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_RECORDER_CLOCK_H
+#endif // NNV12_RUNTIME_RECORDER_TICKCLOCK_H

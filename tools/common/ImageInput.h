@@ -1,6 +1,6 @@
-//===- Image.h - Photos as model inputs -------------------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_COMMON_IMAGE_H
-#define NNV12_TOOLS_COMMON_IMAGE_H
+//===- ImageInput.h - Photos as model inputs --------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_IMAGEINPUT_H
+#define NNV12_TOOLS_COMMON_IMAGEINPUT_H
 
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
@@ -22,8 +22,8 @@ struct ImageOptions {
   int64_t mostPixels = int64_t(1) << 27;
 };
 
-/// The same as said on the command line; what is not said is as the bundle says
-/// (Properties.h), or the default.
+/// The options of the command line. Where an option is missing, the bundle
+/// decides (Properties.h), or else the default.
 struct ImageArguments {
   std::optional<double> scale;
   std::vector<double> mean, std;
@@ -46,4 +46,4 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_COMMON_IMAGE_H
+#endif // NNV12_TOOLS_COMMON_IMAGEINPUT_H

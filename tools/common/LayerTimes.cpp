@@ -1,5 +1,5 @@
-//===- Profile.cpp - Time by layer ----------------------------------------===//
-#include "tools/common/Profile.h"
+//===- LayerTimes.cpp - Time by layer -------------------------------------===//
+#include "tools/common/LayerTimes.h"
 
 #include <cassert>
 #include <cinttypes>

@@ -1,9 +1,9 @@
-//===- GpuPlan.cpp - A GPU's part of a plan, for the page -----------------===//
-#include "tools/page/GpuPlan.h"
+//===- GpuPlanJson.cpp - A GPU's part of a plan, for the page -------------===//
+#include "tools/page/GpuPlanJson.h"
 
 #include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <iterator>
@@ -26,7 +26,7 @@ static const char *moduleOf(const bundle::Gpu *code, uint32_t pipeline) {
   return code->modules()->Get(module)->name()->c_str();
 }
 
-/// Sets what it brings about.
+/// Sets the text that says what it brings about.
 static void describe(const bundle::Gpu *code,
                      const bundle::GpuPreparation *preparation,
                      PlannedGpuPreparation &result) {
@@ -82,8 +82,8 @@ class GpuPage {
 public:
   GpuPage(Json &json, const bundle::Overlays *overlays,
           const bundle::Program *program)
-      : json(json), overlays(overlays), code(overlays->gpu()), program(program),
-        gpu(artifact::overlayOf(overlays, program)) {}
+      : json_(json), overlays_(overlays), code_(overlays->gpu()),
+        program_(program), gpu_(artifact::overlayOf(overlays, program)) {}
 
   void add();
 
@@ -95,21 +95,21 @@ private:
   uint64_t bytesOf(
       const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const;
 
-  Json &json;
-  const bundle::Overlays *overlays;
-  const bundle::Gpu *code;
-  const bundle::Program *program;
-  const bundle::ProgramGpu *gpu;
+  Json &json_;
+  const bundle::Overlays *overlays_;
+  const bundle::Gpu *code_;
+  const bundle::Program *program_;
+  const bundle::ProgramGpu *gpu_;
 };
 
 } // namespace
 
 /// When an operation is predicted to have finished; 0: not known.
 uint64_t GpuPage::endOf(uint32_t number) const {
-  uint32_t ours = program->operations()->size();
+  uint32_t ours = program_->operations()->size();
   return number < ours
-             ? program->operations()->Get(number)->predicted_end()
-             : gpu->preparations()->Get(number - ours)->predicted_end();
+             ? program_->operations()->Get(number)->predicted_end()
+             : gpu_->preparations()->Get(number - ours)->predicted_end();
 }
 
 uint64_t GpuPage::bytesOf(
@@ -121,57 +121,60 @@ uint64_t GpuPage::bytesOf(
 }
 
 void GpuPage::addPreparation(const PlannedGpuPreparation &preparation) {
-  json.beginObject().member("id", preparation.id);
-  json.member("stage", stageName(preparation.stage));
-  json.member("lane", preparation.lane).member("layer", preparation.what);
+  json_.beginObject().member("id", preparation.id);
+  json_.member("stage", stageName(preparation.stage));
+  json_.member("lane", preparation.lane).member("layer", preparation.what);
   if (!preparation.after.empty()) {
-    json.key("after").beginArray();
+    json_.key("after").beginArray();
     for (const std::string &name : preparation.after)
-      json.value(name);
-    json.endArray();
+      json_.value(name);
+    json_.endArray();
   }
   if (preparation.isPredicted()) {
-    json.member("start", microseconds(preparation.start));
-    json.member("duration", microseconds(preparation.end - preparation.start));
+    json_.member("start", microseconds(preparation.start));
+    json_.member("duration", microseconds(preparation.end - preparation.start));
   }
-  json.endObject();
+  json_.endObject();
 }
 
 /// One that the first run may take starts, if all goes as predicted, where its
 /// first layer would, once it is ready.
 void GpuPage::addStretch(uint32_t index) {
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
-  const bundle::Operation *first = program->operations()->Get(stretch->first()),
-                          *last = program->operations()->Get(
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+  const bundle::Operation *first =
+                              program_->operations()->Get(stretch->first()),
+                          *last = program_->operations()->Get(
                               stretch->first() + stretch->count() - 1);
-  json.beginObject().member("first", operationName(program, stretch->first()));
-  json.member("layer", first->layer()->str() +
-                           (first == last ? "" : " … " + last->layer()->str()));
-  json.member("layers", stretch->count());
-  json.member("dispatches", stretch->dispatches()->size());
-  json.member("in", bytesOf(stretch->in()));
-  json.member("out", bytesOf(stretch->out())).member("cold", stretch->cold());
-  bool isWarm = gpu->warm() &&
-                std::find(gpu->warm()->begin(), gpu->warm()->end(), index) !=
-                    gpu->warm()->end();
-  json.member("warm", isWarm);
+  json_.beginObject().member("first",
+                             operationName(program_, stretch->first()));
+  json_.member("layer",
+               first->layer()->str() +
+                   (first == last ? "" : " … " + last->layer()->str()));
+  json_.member("layers", stretch->count());
+  json_.member("dispatches", stretch->dispatches()->size());
+  json_.member("in", bytesOf(stretch->in()));
+  json_.member("out", bytesOf(stretch->out())).member("cold", stretch->cold());
+  bool isWarm = gpu_->warm() &&
+                std::find(gpu_->warm()->begin(), gpu_->warm()->end(), index) !=
+                    gpu_->warm()->end();
+  json_.member("warm", isWarm);
   if (stretch->predicted()) {
-    json.member("duration", microseconds(stretch->predicted()));
+    json_.member("duration", microseconds(stretch->predicted()));
     if (stretch->cold() && first->predicted_end()) {
       uint64_t start = first->predicted_start();
       for (uint32_t i = 0; stretch->after() && i < stretch->after()->size();
            ++i)
         start = std::max(start, endOf(stretch->after()->Get(i)));
-      json.member("start", microseconds(start));
+      json_.member("start", microseconds(start));
     }
   }
-  json.endObject();
+  json_.endObject();
 }
 
 void GpuPage::addPipeline(uint32_t index) {
-  const bundle::GpuPipeline *pipeline = code->pipelines()->Get(index);
+  const bundle::GpuPipeline *pipeline = code_->pipelines()->Get(index);
   uint64_t dispatches = 0, predicted = 0;
-  for (const bundle::Stretch *stretch : *gpu->stretches())
+  for (const bundle::Stretch *stretch : *gpu_->stretches())
     for (const bundle::Dispatch *dispatch : *stretch->dispatches())
       if (dispatch->pipeline() == index) {
         ++dispatches;
@@ -179,35 +182,36 @@ void GpuPage::addPipeline(uint32_t index) {
       }
   if (!dispatches)
     return;
-  json.beginObject().member("name", moduleOf(code, index));
-  json.member("bytes",
-              uint64_t(code->modules()->Get(pipeline->module_())->words()) * 4);
-  json.member("invocations", uint64_t(pipeline->local()->x()) *
-                                 pipeline->local()->y() *
-                                 pipeline->local()->z());
-  json.member("shared", pipeline->shared()).member("dispatches", dispatches);
-  json.member("predicted", microseconds(predicted)).endObject();
+  json_.beginObject().member("name", moduleOf(code_, index));
+  json_.member("bytes",
+               uint64_t(code_->modules()->Get(pipeline->module_())->words()) *
+                   4);
+  json_.member("invocations", uint64_t(pipeline->local()->x()) *
+                                  pipeline->local()->y() *
+                                  pipeline->local()->z());
+  json_.member("shared", pipeline->shared()).member("dispatches", dispatches);
+  json_.member("predicted", microseconds(predicted)).endObject();
 }
 
 void GpuPage::add() {
-  json.key("gpu").beginObject();
-  json.member("start", program->overlay()->start() == bundle::GpuStart_AtOpen
-                           ? "when the bundle is opened"
-                           : "after the first result");
-  json.member("predicted_cold", microseconds(gpu->predicted_cold()));
-  json.member("predicted_warm", microseconds(gpu->predicted_warm()));
-  json.member("lanes", gpu->lanes()->size());
-  json.key("preparations").beginArray();
+  json_.key("gpu").beginObject();
+  json_.member("start", program_->overlay()->start() == bundle::GpuStart_AtOpen
+                            ? "when the bundle is opened"
+                            : "after the first result");
+  json_.member("predicted_cold", microseconds(gpu_->predicted_cold()));
+  json_.member("predicted_warm", microseconds(gpu_->predicted_warm()));
+  json_.member("lanes", gpu_->lanes()->size());
+  json_.key("preparations").beginArray();
   for (const PlannedGpuPreparation &preparation :
-       plannedGpuPreparations(overlays, program))
+       plannedGpuPreparations(overlays_, program_))
     addPreparation(preparation);
-  json.endArray().key("stretches").beginArray();
-  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+  json_.endArray().key("stretches").beginArray();
+  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
     addStretch(i);
-  json.endArray().key("pipelines").beginArray();
-  for (uint32_t i = 0; i < code->pipelines()->size(); ++i)
+  json_.endArray().key("pipelines").beginArray();
+  for (uint32_t i = 0; i < code_->pipelines()->size(); ++i)
     addPipeline(i);
-  json.endArray().endObject();
+  json_.endArray().endObject();
 }
 
 void addGpuPlan(Json &json, const bundle::Overlays *overlays,

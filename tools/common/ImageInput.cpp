@@ -1,5 +1,5 @@
-//===- Image.cpp - Photos as model inputs ---------------------------------===//
-#include "tools/common/Image.h"
+//===- ImageInput.cpp - Photos as model inputs ----------------------------===//
+#include "tools/common/ImageInput.h"
 
 #include "artifact/Escape.h"
 #include "artifact/FileKind.h"
@@ -50,9 +50,9 @@ void ImageArguments::addTo(Options &options) {
   options.flag("bgr", bgr, "The same as --color bgr.");
   options.choice(
       "fit", {"auto", "stretch", "crop", "pad"}, fit,
-      "Images: how to come to the input's height and width. stretch "
-      "changes proportions; crop fills the input and cuts what stands "
-      "out at both sides; pad shows all and leaves the rest black. auto, the "
+      "Images: how to fill the input's height and width. stretch "
+      "changes proportions; crop fills the input and cuts off both sides; "
+      "pad shows all and leaves the rest black. auto, the "
       "default: as the bundle says, else stretch.");
   options.choice("layout", {"auto", "nchw", "nhwc"}, layout,
                  "Images: order of the input's dimensions. auto, the default: "
@@ -178,7 +178,7 @@ static std::string explainFormat(const uint8_t *file, size_t size,
                                  const char *reason) {
   std::string expected = std::string("expected .npy, ") + imageKinds;
   const char *kind = artifact::fileKind(file, size);
-  // Of a kind that could be read it says what is wrong.
+  // The reason is about a kind of image that we read.
   bool isForeign = strcmp(reason, "unknown image type") == 0;
   if (!isForeign)
     return std::string("found ") + (kind ? kind : "an image") +

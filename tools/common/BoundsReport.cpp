@@ -1,6 +1,6 @@
-//===- BoundsFault.cpp - Reports accesses outside of operands -------------===//
+//===- BoundsReport.cpp - Reports accesses outside of operands ------------===//
 
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 
 #include "artifact/BoundsFault.h"
 #include "tools/common/Report.h"

@@ -1,5 +1,5 @@
-//===- Plan.cpp - A bundle's plan, flattened for showing ------------------===//
-#include "tools/page/Plan.h"
+//===- FlatPlan.cpp - A bundle's plan, flattened for showing --------------===//
+#include "tools/page/FlatPlan.h"
 
 #include "artifact/ProgramView.h"
 

@@ -1,6 +1,6 @@
-//===- GpuPlan.h - A GPU's part of a plan, for the page ---------*- C++ -*-===//
-#ifndef NNV12_TOOLS_PAGE_GPUPLAN_H
-#define NNV12_TOOLS_PAGE_GPUPLAN_H
+//===- GpuPlanJson.h - A GPU's part of a plan, for the page -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_PAGE_GPUPLANJSON_H
+#define NNV12_TOOLS_PAGE_GPUPLANJSON_H
 
 #include "bundle_generated.h"
 #include "tools/common/Json.h"
@@ -13,7 +13,7 @@ namespace nnv12::tools {
 /// "device", "pipeline", "upload" or "record".
 const char *stageName(bundle::GpuStage stage);
 
-/// What a thread is to do to prepare a GPU. Times are nanoseconds.
+/// A thread's task that prepares a GPU. Times are nanoseconds.
 struct PlannedGpuPreparation {
   uint32_t index; ///< among the program's for GPUs: that of records
   std::string id; ///< "g7"
@@ -35,12 +35,12 @@ std::vector<PlannedGpuPreparation>
 plannedGpuPreparations(const bundle::Overlays *overlays,
                        const bundle::Program *program);
 
-/// Adds the member "gpu" to the object that is open: what threads prepare for
-/// the GPU, lane by lane, and what it takes over. Nothing where `program` has
-/// no part for GPUs, or one for newer readers. Times are microseconds.
+/// Adds the member "gpu" to the object that is open: the GPU's preparations,
+/// lane by lane, and its stretches. Nothing where `program` has no part for
+/// GPUs, or one for newer readers. Times are microseconds.
 void addGpuPlan(Json &json, const bundle::Overlays *overlays,
                 const bundle::Program *program);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_PAGE_GPUPLAN_H
+#endif // NNV12_TOOLS_PAGE_GPUPLANJSON_H

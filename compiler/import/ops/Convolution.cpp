@@ -1,7 +1,7 @@
-//===- Conv.cpp - Convolutions --------------------------------------------===//
+//===- Convolution.cpp - Convolutions -------------------------------------===//
 
-#include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Convolution.h"
+#include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Windows.h"
 
 using namespace mlir;

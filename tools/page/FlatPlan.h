@@ -1,6 +1,6 @@
-//===- Plan.h - A bundle's plan, flattened for showing ----------*- C++ -*-===//
-#ifndef NNV12_TOOLS_PAGE_PLAN_H
-#define NNV12_TOOLS_PAGE_PLAN_H
+//===- FlatPlan.h - A bundle's plan, flattened for showing ------*- C++ -*-===//
+#ifndef NNV12_TOOLS_PAGE_FLATPLAN_H
+#define NNV12_TOOLS_PAGE_FLATPLAN_H
 
 #include "bundle_generated.h"
 
@@ -19,10 +19,10 @@ const char *laneName(bundle::LaneKind kind);
 const char *memoryName(bundle::MemoryKind kind);
 
 /// "e5" for execute 5, "p3" for preparation 3, "g2" for preparation 2 of the
-/// GPU: what people and scripts call operation `number` of the program.
+/// GPU: the name of operation `number` of the program for people and scripts.
 std::string operationName(const bundle::Program *program, uint32_t number);
 
-/// Those of a list; none where there is no list.
+/// The names of a list of operations; none where there is no list.
 std::vector<std::string>
 operationNames(const bundle::Program *program,
                const flatbuffers::Vector<uint32_t> *numbers);
@@ -55,9 +55,9 @@ struct PlannedOperation {
   }
 };
 
-/// Of a program that this version understands. Operations lane by lane, each
-/// lane in the order of its queue, backgrounds last. A program without lanes is
-/// shown as one execute lane.
+/// The plan of a program that this version understands. Operations lane by
+/// lane, each lane in the order of its queue, backgrounds last. A program
+/// without lanes is shown as one execute lane.
 struct Plan {
   explicit Plan(const bundle::Program *program);
 
@@ -77,4 +77,4 @@ std::string bytesText(uint64_t bytes);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_PAGE_PLAN_H
+#endif // NNV12_TOOLS_PAGE_FLATPLAN_H

@@ -1,4 +1,4 @@
-//===- Pool.cpp - Pooling -------------------------------------------------===//
+//===- Pooling.cpp - Pooling ----------------------------------------------===//
 
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Windows.h"
@@ -61,7 +61,7 @@ static void lpPool(Node &n) {
     return;
   double p = n.opset() < 2 ? n.floatAttr("p", 2) : double(n.intAttr("p", 2));
   // An absurd window is a fault of the pad below: until then its size must not
-  // overflow. That of any other is a number that a double has.
+  // overflow. A double holds the size of any other window.
   double window = 1;
   for (int64_t k : w->kernel)
     window *= k;

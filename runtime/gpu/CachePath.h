@@ -1,6 +1,6 @@
-//===- CacheFolder.h - Where files about a device lie -----------*- C++ -*-===//
-#ifndef NNV12_RUNTIME_GPU_CACHEFOLDER_H
-#define NNV12_RUNTIME_GPU_CACHEFOLDER_H
+//===- CachePath.h - Where files about a device lie -------------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPU_CACHEPATH_H
+#define NNV12_RUNTIME_GPU_CACHEPATH_H
 
 #include "artifact/Digest.h"
 #include "runtime/gpu/CacheKey.h"
@@ -13,10 +13,10 @@ namespace nnv12::runtime {
 struct CachePath {
   char text[512] = {};
 
-  /// Begins it with `folder` and a slash; null: the user's folder for caches,
-  /// `nnv12` in it, which is made where it is missing. False, with nothing,
-  /// where there is none, which is what an empty `folder` asks for, or others
-  /// can write it.
+  /// Begins it with `folder` and a slash. If `folder` is null, this is `nnv12`
+  /// in the user's folder for caches, and is made where it is missing. False,
+  /// with an empty path, where there is no folder, where others can write it,
+  /// or where `folder` is empty, which asks for no files.
   bool begin(const char *folder);
   void append(const char *more);
   /// Eight bytes of it in hexadecimal.
@@ -30,4 +30,4 @@ bool isOurs(int file, struct stat &info);
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_GPU_CACHEFOLDER_H
+#endif // NNV12_RUNTIME_GPU_CACHEPATH_H

@@ -1,5 +1,5 @@
-//===- CacheFolder.cpp - Where files about a device lie -------------------===//
-#include "runtime/gpu/CacheFolder.h"
+//===- CachePath.cpp - Where files about a device lie ---------------------===//
+#include "runtime/gpu/CachePath.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace nnv12::runtime {
 
-/// Whether others can put something in place of what lies in a folder.
+/// Whether others can replace files of a folder.
 static bool isOfOthers(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&

@@ -1,4 +1,4 @@
-//===- Recurrent.cpp - RNN, GRU and LSTM ----------------------------------===//
+//===- Rnn.cpp - RNN, GRU and LSTM ----------------------------------------===//
 //
 // The inputs' share of the gates does not depend on earlier steps: one product
 // of all time steps, before nn.recurrent runs over time. Two directions are two

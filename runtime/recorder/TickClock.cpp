@@ -1,5 +1,5 @@
-//===- Clock.cpp - Times that cost some nanoseconds -----------------------===//
-#include "runtime/recorder/Clock.h"
+//===- TickClock.cpp - Times that cost some nanoseconds -------------------===//
+#include "runtime/recorder/TickClock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -38,7 +38,7 @@ ClockPair Clock::pair() const {
   return best;
 }
 
-/// What reading two clocks one after the other may be wrong by.
+/// The error of reading two clocks one after the other.
 static constexpr double pairErrorNs = 200;
 
 bool keepsTime(ClockPair first, ClockPair second, ClockPair third) {
