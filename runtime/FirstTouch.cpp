@@ -1,7 +1,7 @@
 //===- FirstTouch.cpp - Memory that is about to be used -------------------===//
 #include "runtime/FirstTouch.h"
 
-#include "runtime/Policy.h"
+#include "artifact/RuntimePolicy.h"
 
 #include <cassert>
 #include <sys/mman.h>

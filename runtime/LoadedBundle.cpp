@@ -4,7 +4,7 @@
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
 #include "artifact/ProgramView.h"
-#include "runtime/Policy.h"
+#include "artifact/RuntimePolicy.h"
 #include "runtime/ReadAhead.h"
 #include "runtime/system/Cpus.h"
 

@@ -2,7 +2,7 @@
 #include "runtime/Preparations.h"
 
 #include "artifact/ProgramView.h"
-#include "runtime/Policy.h"
+#include "artifact/RuntimePolicy.h"
 #include "runtime/Reader.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- ReadAhead.cpp - Asks storage for a bundle's beginning --------------===//
 #include "runtime/ReadAhead.h"
 
-#include "runtime/Policy.h"
+#include "artifact/RuntimePolicy.h"
 
 #include <algorithm>
 

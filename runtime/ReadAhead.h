@@ -7,8 +7,8 @@
 namespace nnv12::runtime {
 
 /// Waits for the first `needed` bytes of a file whose head opening has asked
-/// for (Policy.h). Then asks for the bytes that follow, which the system would
-/// read in small pieces otherwise.
+/// for (RuntimePolicy.h). Then asks for the bytes that follow, which the system
+/// would read in small pieces otherwise.
 void readAhead(const artifact::MappedFile &file, size_t needed);
 
 } // namespace nnv12::runtime

@@ -3,8 +3,8 @@
 
 #include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
+#include "artifact/RuntimePolicy.h"
 #include "runtime/FloatMode.h"
-#include "runtime/Policy.h"
 #include "runtime/Reader.h"
 #include "runtime/system/Structs.h"
 #if NNV12_GPU

@@ -152,6 +152,13 @@ std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
+/// The offset of weights in a bundle of medium size, behind metadata and code:
+/// the plan sets it, so it is not known before. SqueezeNet has 78 KB, seg_pan
+/// for aarch64 385 KB: a tenth of the bytes that opening asks for early.
+constexpr uint64_t usualWeightsOffset = 192 << 10;
+/// The layers of such a bundle.
+constexpr unsigned usualLayers = 60;
+
 /// Microseconds from opening a bundle with so many layers and bytes of weights
 /// until its first operation may start, with so many threads that compute.
 /// Preparation lanes come to that, see search::Device::laneStart.

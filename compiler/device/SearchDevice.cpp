@@ -1,8 +1,8 @@
 //===- SearchDevice.cpp - A device as the search sees it ------------------===//
 
 #include "artifact/Limits.h"
+#include "artifact/RuntimePolicy.h"
 #include "compiler/device/CostModel.h"
-#include "compiler/device/RuntimeModel.h"
 
 #include <algorithm>
 #include <cassert>
@@ -32,13 +32,11 @@ search::Pipeline searchPipeline(const GpuProfile &gpu) {
   return {gpu.pipelineMs, gpu.pipelineCachedMs};
 }
 
-/// Of weights, what is asked for early (artifact/MappedFile.cpp).
-static constexpr double earlyBytes =
-    device::hugePageSize - device::usualWeightsOffset;
+/// The bytes of weights that are asked for early (artifact/MappedFile.cpp).
+static constexpr double earlyBytes = hugePageSize - device::usualWeightsOffset;
 
-/// Of weights, what comes with the bundle's head.
-static constexpr double headBytes =
-    device::headSize - device::usualWeightsOffset;
+/// The bytes of weights that come with the bundle's head.
+static constexpr double headBytes = headSize - device::usualWeightsOffset;
 
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads) {
@@ -79,7 +77,7 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
   if (device.arrival.empty())
     device.arrival = {{earlyBytes, earlyBytes / device.readBandwidth}};
   device.arrivedBytes = headBytes;
-  device.askedAhead = device::hugePageSize;
+  device.askedAhead = hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;
   device.mapPerByte = {profile.mapUsPerMB * 1e-9,

@@ -2,8 +2,8 @@
 
 #include "compiler/plan/CostTable.h"
 
+#include "artifact/RuntimePolicy.h"
 #include "compiler/codegen/cpu/Widen.h"
-#include "compiler/device/RuntimeModel.h"
 #include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Simulator.h"
@@ -208,7 +208,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   }
   // What it is made from leaves the process's memory then.
   double source = costs.bytes - layer.otherBytes;
-  if (!stored.narrow && costs.memory > 0 && source >= device::leastForgotten)
+  if (!stored.narrow && costs.memory > 0 && source >= leastForgotten)
     costs.memory -= source;
   return result;
 }

@@ -2,7 +2,7 @@
 
 #include "compiler/plan/ExecutedLayers.h"
 
-#include "compiler/device/RuntimeModel.h"
+#include "artifact/RuntimePolicy.h"
 #include "compiler/layers/LayerName.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -32,8 +32,8 @@ static void countFreshBytes(const ExecutionOrder &order,
       Value base = order.baseOf(v);
       if (!order.outputOf(base) || !written.insert(base).second)
         continue;
-      (bytes(base) < device::hugePageSize ? layer.freshSmallBytes
-                                          : layer.freshBytes) += bytes(base);
+      (bytes(base) < hugePageSize ? layer.freshSmallBytes : layer.freshBytes) +=
+          bytes(base);
       layer.uncachedBytes += bytes(base);
     }
     now += grown[i];
@@ -44,8 +44,8 @@ static void countFreshBytes(const ExecutionOrder &order,
   // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page
   // behind it when another thread that is to touch it has hardly begun
   // (runtime/FirstTouch.h).
-  double early = device::hugePageSize, atOnce = device::hugePageSize;
-  double huge = std::max(0.0, device::inHugePages(uint64_t(most)) - early);
+  double early = hugePageSize, atOnce = hugePageSize;
+  double huge = std::max(0.0, inHugePages(uint64_t(most)) - early);
   auto take = [](double &rest, double &growth) {
     double part = std::min(rest, growth);
     rest -= part;
@@ -57,10 +57,10 @@ static void countFreshBytes(const ExecutionOrder &order,
   for (const ExecutedLayer &layer : layers)
     weights +=
         layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
-  bool lanesRead = weights > device::hugePageSize;
+  bool lanesRead = weights > hugePageSize;
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
     layer.uncachedBytes += growth;
-    if (most < device::leastInHugePage) {
+    if (most < leastInHugePage) {
       layer.freshSmallBytes += growth;
       continue;
     }

@@ -2,7 +2,7 @@
 
 #include "compiler/plan/LaterRoutines.h"
 
-#include "compiler/device/RuntimeModel.h"
+#include "artifact/RuntimePolicy.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Later.h"
 #include "compiler/search/Search.h"
@@ -78,8 +78,7 @@ static double memoryOf(ArrayRef<PlannedLayer> layers) {
   for (const PlannedLayer &layer : layers) {
     const search::Candidate &chosen = layer.first().costs;
     // What was decoded or transformed leaves memory (runtime/Preparations.h).
-    bool isForgotten =
-        chosen.prepared > 0 && chosen.bytes >= device::leastForgotten;
+    bool isForgotten = chosen.prepared > 0 && chosen.bytes >= leastForgotten;
     sum += chosen.prepared + (isForgotten ? 0 : chosen.bytes) +
            layer.layer.uncachedBytes;
   }

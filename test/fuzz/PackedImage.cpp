@@ -18,7 +18,7 @@ namespace fb = flatbuffers;
 /// Header and metadata lie before the code, the code before the weights.
 static constexpr uint64_t codeOffset = 2 * largestPage;
 static constexpr uint64_t weightsOffset = codeOffset + largestPage;
-/// More than the runtime forgets once it has used it (Policy.h).
+/// More than the runtime forgets once it has used it (RuntimePolicy.h).
 static constexpr uint64_t weightsSize = 320 << 10;
 static constexpr size_t contentSize = 8192;
 

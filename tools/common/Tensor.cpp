@@ -1,8 +1,8 @@
 //===- Tensor.cpp - A tensor in a tool's memory ---------------------------===//
 #include "tools/common/Tensor.h"
 
+#include "artifact/RuntimePolicy.h"
 #include "artifact/SmallFloat.h"
-#include "runtime/Policy.h"
 #include "tools/common/Report.h"
 
 #include <cmath>
@@ -19,7 +19,6 @@ Buffer::Buffer(size_t size) : length_(size) {
   void *memory = nullptr;
   // Small pages of an input or output of some megabytes cost a millisecond at
   // their first use.
-  using runtime::hugePageSize;
   bool huge = size >= hugePageSize;
   if (posix_memalign(&memory, huge ? hugePageSize : 64, size ? size : 1) != 0)
     fail("no memory for " + std::to_string(size) + " bytes");

@@ -1,8 +1,8 @@
 //===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
 #include "tools/nnv12-tune/Kernels.h"
 
+#include "artifact/RuntimePolicy.h"
 #include "runtime/LoadedBundle.h"
-#include "runtime/Policy.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Recorded.h"
@@ -18,7 +18,6 @@ namespace nnv12::tune {
 
 using tools::fail;
 
-using runtime::hugePageSize;
 /// Milliseconds that the kernels are run for at least before the next of
 /// `repeat` steps.
 static constexpr double leastStep = 200;

@@ -2,7 +2,7 @@
 #include "tools/nnv12-tune/System.h"
 
 #include "artifact/MappedFile.h"
-#include "compiler/device/RuntimeModel.h"
+#include "artifact/RuntimePolicy.h"
 #include "runtime/Decoder.h"
 #include "runtime/ReadAhead.h"
 #include "runtime/Reader.h"
@@ -117,12 +117,12 @@ StorageFile::readAsBundle(const std::vector<size_t> &offsets,
   artifact::MappedFile file;
   double start = milliseconds();
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault,
-                 device::headSize))
+                 headSize))
     fail(std::string("cannot read a file again: ") + fault.text);
   // See nnv12_bundle::makeEarlyMemory.
   std::optional<Memory> early;
-  if (file.size() >= device::headSize)
-    early.emplace(device::hugePageSize).data()[0] = 1;
+  if (file.size() >= headSize)
+    early.emplace(hugePageSize).data()[0] = 1;
   runtime::readPages(file.data(), 1);
   runtime::readAhead(file, weightsBegin);
   result.head = milliseconds() - start;
@@ -169,9 +169,8 @@ static std::vector<size_t> arrivalOffsets(size_t size) {
 }
 
 Storage::Storage(const std::string &folder, size_t size)
-    : large(folder, size), head(folder, device::headSize),
-      tiny(folder, device::headSize / 4), offsets(arrivalOffsets(size)),
-      arrivals(offsets.size()) {
+    : large(folder, size), head(folder, headSize), tiny(folder, headSize / 4),
+      offsets(arrivalOffsets(size)), arrivals(offsets.size()) {
   stays = large.evict();
 }
 
@@ -218,7 +217,7 @@ void Storage::describe(device::DeviceProfile &profile) const {
   profile.readLatencyUs = tools::median(latencies);
 
   double least = tools::median(leastHeads);
-  size_t asked = std::min<size_t>(device::hugePageSize, large.size());
+  size_t asked = std::min<size_t>(hugePageSize, large.size());
   double early = double(asked - weightsBegin) * 1e-6;
   profile.startUs = least * 1e3;
   profile.tinyStartUs = tools::median(tinyHeads) * 1e3;
@@ -288,7 +287,7 @@ double measureMap(StorageFile &file, unsigned repeat) {
 
 /// Memory is measured in pieces that take less time than the system gives a
 /// program before it looks whether another one wants to run.
-static constexpr size_t piece = device::hugePageSize;
+static constexpr size_t piece = hugePageSize;
 
 /// Microseconds for each megabyte of `memory`, which nobody has used: the first
 /// write to each of its pages.

@@ -1,15 +1,15 @@
-//===- Policy.h - Numbers by which the runtime acts -------------*- C++ -*-===//
+//===- RuntimePolicy.h - Numbers by which the runtime acts ------*- C++ -*-===//
 //
-// Numbers are in bytes. The compiler, which must predict times, has the same
-// numbers in compiler/device/RuntimeModel.h; a test compares the two.
+// Numbers are in bytes. The runtime acts by them, and the compiler predicts
+// times by them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_RUNTIME_POLICY_H
-#define NNV12_RUNTIME_POLICY_H
+#ifndef NNV12_ARTIFACT_RUNTIMEPOLICY_H
+#define NNV12_ARTIFACT_RUNTIMEPOLICY_H
 
 #include <cstdint>
 
-namespace nnv12::runtime {
+namespace nnv12 {
 
 /// The size of huge pages, which the runtime asks for where the system has
 /// them, for anonymous memory and for mapped files. Reading uses it as a unit,
@@ -39,6 +39,6 @@ constexpr uint64_t headSize = 256 << 10;
 /// for them together with metadata and code.
 constexpr uint64_t firstWeights = 128 << 10;
 
-} // namespace nnv12::runtime
+} // namespace nnv12
 
-#endif // NNV12_RUNTIME_POLICY_H
+#endif // NNV12_ARTIFACT_RUNTIMEPOLICY_H
