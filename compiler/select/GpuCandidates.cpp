@@ -150,7 +150,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   }
   SmallVector<codegen::HalfKernel> kernels;
   codegen::GpuSteps plain = routine.steps(op),
-                    steps = stepsInHalf(op, routine, half, kernels);
+                    steps = stepsInHalf(plain, op, routine, half, kernels);
   std::string key = kernelKey(op, routine, target.name);
   result.kernels = steps.kernels;
   for (int64_t bytes : steps.temporaries)

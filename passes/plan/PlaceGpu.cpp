@@ -370,6 +370,11 @@ private:
     stretch.half = halves ? halves->of(first, routines)
                           : std::vector<codegen::HalfTensors>(routines.size());
     for (auto [i, routine] : llvm::enumerate(routines)) {
+      if (!halves) {
+        const GpuCandidate &way = candidates.of(first + i)[stretch.choice[i]];
+        stretch.kernels.push_back(way.kernels);
+        continue;
+      }
       SmallVector<codegen::HalfKernel> kernels;
       stretch.kernels.push_back(stepsInHalf(layers[first + i].layer.op,
                                             *routine, stretch.half[i], kernels)
