@@ -74,6 +74,10 @@ static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
   stretch.half = halves ? halves->of(first, routines)
                         : std::vector<codegen::HalfTensors>(routines.size());
   for (auto [i, routine] : llvm::enumerate(routines)) {
+    if (!halves) {
+      stretch.kernels.push_back(plan.wayOf(stretch, i).kernels);
+      continue;
+    }
     SmallVector<codegen::HalfKernel> kernels;
     stretch.kernels.push_back(stepsInHalf(layers[first + i].layer.op, *routine,
                                           stretch.half[i], kernels)

@@ -191,7 +191,8 @@ std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
       costs.bytes += bytes;
   }
   SmallVector<codegen::HalfKernel> kernels;
-  codegen::GpuSteps steps = stepsInHalf(op, routine, half, kernels);
+  codegen::GpuSteps plain = routine.steps(op),
+                    steps = stepsInHalf(plain, op, routine, half, kernels);
   result.steps = codegen::stepFacts(op, routine, steps, target);
   result.kernels = steps.kernels;
   for (int64_t bytes : steps.temporaries)

@@ -35,6 +35,13 @@ int64_t TensorView::elements() const {
   return n;
 }
 
+bool TensorView::isPadded() const {
+  int64_t stored = 1;
+  for (const nn::Layout::Axis &axis : axes)
+    stored *= axis.extent;
+  return stored != elements();
+}
+
 bool TensorView::isLike(const TensorView &other) const {
   return shape == other.shape && axes.size() == other.axes.size() &&
          llvm::all_of(llvm::zip(axes, other.axes), [](auto pair) {

@@ -26,6 +26,8 @@ struct TensorView {
   llvm::SmallVector<nn::Layout::Axis> axes;
   static TensorView of(mlir::RankedTensorType type);
   int64_t elements() const;
+  /// Whether memory has more than the elements: whole blocks.
+  bool isPadded() const;
   int64_t block(unsigned dim) const;
   /// Whether equal indices are equal offsets.
   bool isLike(const TensorView &other) const;
@@ -160,11 +162,15 @@ private:
   double weight = 1;
 };
 
+class ElementTypes;
+
 /// How a kind of layer computes an element. `index` has the result's rank.
 struct ElementFunction {
   llvm::StringRef layer; ///< name of the operation
   mlir::Value (*emit)(ElementEmitter &e, mlir::Operation *op,
                       llvm::ArrayRef<Coord> index);
+  /// Declares the types of what emit() writes, and the operands that it reads.
+  void (*types)(ElementTypes &t, mlir::Operation *op);
 };
 
 /// Null for a layer that has no element function.

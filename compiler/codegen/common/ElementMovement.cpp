@@ -1,6 +1,6 @@
 //===- ElementMovement.cpp - Layers that move elements --------------------===//
 
-#include "compiler/codegen/common/Element.h"
+#include "compiler/codegen/common/ElementTypes.h"
 #include "compiler/codegen/common/Math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -250,17 +250,93 @@ static Value emitReverseSequence(ElementEmitter &e, Operation *op,
   return e.element(reverse.getInput(), result);
 }
 
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOfTensor(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+
+static bool isEmptyTensor(Value tensor) {
+  return llvm::is_contained(shapeOfTensor(tensor), 0);
+}
+
+static void concatTypes(ElementTypes &t, Operation *op) {
+  unsigned parts = 0;
+  for (Value input : op->getOperands())
+    if (!isEmptyTensor(input)) {
+      t.read(input);
+      ++parts;
+    }
+  // One of several is chosen; of none there is a zero.
+  if (parts != 1)
+    t.computeIn(op->getResult(0));
+}
+
+static void padTypes(ElementTypes &t, Operation *op) {
+  auto pad = cast<nn::PadOp>(op);
+  auto isSome = [](int64_t count) { return count > 0; };
+  bool isOutside = isEmptyTensor(pad.getInput()) ||
+                   (pad.getMode() == nn::PadMode::constant &&
+                    (llvm::any_of(pad.getLow(), isSome) ||
+                     llvm::any_of(pad.getHigh(), isSome)));
+  if (isOutside && pad.getValue())
+    t.read(pad.getValue());
+  if (isOutside)
+    t.computeIn(op->getResult(0));
+  if (!isEmptyTensor(pad.getInput()))
+    t.read(pad.getInput());
+}
+
+/// Reads the first operand where the second one says, one of `sizes` places.
+static void gatheredTypes(ElementTypes &t, Operation *op,
+                          ArrayRef<int64_t> sizes) {
+  if (isEmptyTensor(op->getOperand(0)))
+    return t.computeIn(op->getResult(0));
+  for (int64_t size : sizes)
+    t.readIndices(op->getOperand(1), size);
+  t.read(op->getOperand(0));
+}
+
+static void gatherTypes(ElementTypes &t, Operation *op) {
+  auto gather = cast<nn::GatherOp>(op);
+  gatheredTypes(t, op, shapeOfTensor(gather.getInput())[gather.getAxis()]);
+}
+
+static void gatherElementsTypes(ElementTypes &t, Operation *op) {
+  auto gather = cast<nn::GatherElementsOp>(op);
+  gatheredTypes(t, op, shapeOfTensor(gather.getInput())[gather.getAxis()]);
+}
+
+static void gatherNDTypes(ElementTypes &t, Operation *op) {
+  auto gather = cast<nn::GatherNDOp>(op);
+  gatheredTypes(t, op,
+                shapeOfTensor(gather.getInput())
+                    .slice(gather.getBatchDims(),
+                           shapeOfTensor(gather.getIndices()).back()));
+}
+
+static void reverseSequenceTypes(ElementTypes &t, Operation *op) {
+  auto reverse = cast<nn::ReverseSequenceOp>(op);
+  if (shapeOfTensor(reverse.getInput())[reverse.getTimeAxis()] > 1) {
+    t.read(reverse.getLengths());
+    t.computeIn(reverse.getLengths());
+  }
+  t.read(reverse.getInput());
+}
+
 ArrayRef<ElementFunction> codegen::movementFunctions() {
   static const ElementFunction functions[] = {
-      {"nn.reshape", emitReshape},
-      {"nn.transpose", emitTranspose},
-      {"nn.slice", emitSlice},
-      {"nn.concat", emitConcat},
-      {"nn.pad", emitPad},
-      {"nn.gather", emitGather},
-      {"nn.gather_elements", emitGatherElements},
-      {"nn.gather_nd", emitGatherND},
-      {"nn.reverse_sequence", emitReverseSequence},
+      {"nn.reshape", emitReshape, ElementTypes::moved},
+      {"nn.transpose", emitTranspose, ElementTypes::moved},
+      {"nn.slice", emitSlice, ElementTypes::moved},
+      {"nn.concat", emitConcat, concatTypes},
+      {"nn.pad", emitPad, padTypes},
+      {"nn.gather", emitGather, gatherTypes},
+      {"nn.gather_elements", emitGatherElements, gatherElementsTypes},
+      {"nn.gather_nd", emitGatherND, gatherNDTypes},
+      {"nn.reverse_sequence", emitReverseSequence, reverseSequenceTypes},
   };
   return functions;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/common/Element.h"
+#include "compiler/codegen/common/ElementTypes.h"
 #include "compiler/codegen/common/Math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -526,15 +526,76 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
   return arith::MaxSIOp::create(e.k.b, best[1], e.allLanes(e.k.iconst(0, i64)));
 }
 
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static void foldedTypes(ElementTypes &t, Operation *op) {
+  t.read(op->getOperand(0));
+  t.computeIn(op->getOperand(0));
+}
+
+static int64_t sizeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getNumElements();
+}
+
+static void reduceTypes(ElementTypes &t, Operation *op) {
+  Value input = op->getOperand(0), output = op->getResult(0);
+  // Of one element each nothing is computed, of none there is nothing to read.
+  if (sizeOf(input) == sizeOf(output))
+    t.read(input);
+  else if (sizeOf(input) > 0)
+    foldedTypes(t, op);
+  else
+    t.computeIn(output);
+}
+
+static void argReduceTypes(ElementTypes &t, Operation *op) {
+  auto reduce = cast<nn::ArgReduceOp>(op);
+  // Of one element it is known where it is.
+  if (cast<RankedTensorType>(reduce.getInput().getType())
+          .getShape()[reduce.getAxis()] > 1)
+    foldedTypes(t, op);
+  t.computeIn(op->getResult(0));
+}
+
+static void maxPoolIndicesTypes(ElementTypes &t, Operation *op) {
+  foldedTypes(t, op);
+  t.computeIn(op->getResult(0));
+}
+
+/// Sums of products of the first two operands, and what follows.
+template <typename OpTy>
+static void linearTypes(ElementTypes &t, Operation *op) {
+  auto linear = cast<OpTy>(op);
+  Value output = op->getResult(0);
+  OperandRange factors = op->getOperands().take_front(2);
+  bool hasTerms = llvm::all_of(factors, [](Value v) { return sizeOf(v) > 0; });
+  for (Value factor : factors)
+    if (hasTerms) {
+      t.read(factor);
+      castTypes(t, ElementEmitter::elementType(factor), t.typeOf(output));
+    }
+  for (Value operand : op->getOperands().drop_front(2))
+    t.read(operand);
+  t.computeIn(output);
+  for (nn::FunctionAttr function :
+       {linear.getActivationAttr(), linear.getResidualActivationAttr()})
+    if (function)
+      unaryTypes(t, function, t.typeOf(output),
+                 ElementEmitter::isUnsigned(output));
+}
+
 ArrayRef<ElementFunction> codegen::reductionFunctions() {
   static const ElementFunction functions[] = {
-      {"nn.reduce", emitReduce},
-      {"nn.arg_reduce", emitArgReduce},
-      {"nn.matmul", emitMatMul},
-      {"nn.conv", emitConv},
-      {"nn.conv_transpose", emitConvTranspose},
-      {"nn.pool", emitPool},
-      {"nn.max_pool_indices", emitMaxPoolIndices},
+      {"nn.reduce", emitReduce, reduceTypes},
+      {"nn.arg_reduce", emitArgReduce, argReduceTypes},
+      {"nn.matmul", emitMatMul, linearTypes<nn::MatMulOp>},
+      {"nn.conv", emitConv, linearTypes<nn::ConvOp>},
+      {"nn.conv_transpose", emitConvTranspose,
+       linearTypes<nn::ConvTransposeOp>},
+      {"nn.pool", emitPool, foldedTypes},
+      {"nn.max_pool_indices", emitMaxPoolIndices, maxPoolIndicesTypes},
   };
   return functions;
 }

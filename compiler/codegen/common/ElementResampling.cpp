@@ -1,6 +1,6 @@
 //===- ElementResampling.cpp - Layers that interpolate --------------------===//
 
-#include "compiler/codegen/common/Element.h"
+#include "compiler/codegen/common/ElementTypes.h"
 #include "compiler/codegen/common/Math.h"
 #include "compiler/codegen/common/MathExpand.h"
 
@@ -410,11 +410,76 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
   return emitCast(e.k, result, type, element);
 }
 
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// f64 if a tensor is of it, else f32.
+static Type realOf(ArrayRef<Value> tensors) {
+  MLIRContext *context = tensors.front().getContext();
+  for (Value tensor : tensors)
+    if (ElementEmitter::elementType(tensor).isF64())
+      return Float64Type::get(context);
+  return Float32Type::get(context);
+}
+
+/// Reads the first operand, and computes the result of it in `real`.
+static void interpolatedTypes(ElementTypes &t, Operation *op, Type real) {
+  Type element = ElementEmitter::elementType(op->getOperand(0));
+  t.read(op->getOperand(0));
+  castTypes(t, element, real);
+  t.compute(real);
+  castTypes(t, real, element);
+}
+
+static void resizeTypes(ElementTypes &t, Operation *op) {
+  auto resize = cast<nn::ResizeOp>(op);
+  Type real = realOf(resize.getInput()),
+       i32 = IntegerType::get(op->getContext(), 32);
+  bool crop = resize.getCoordinates() == nn::CoordinateMode::tf_crop_and_resize;
+  bool nearest = resize.getMode() == nn::ResizeMode::nearest;
+  for (size_t d = 0; d < resize.getScales().size(); ++d) {
+    t.addTable(i32);
+    if (!nearest)
+      t.addTable(real);
+    if (crop)
+      t.addTable(i32);
+  }
+  if (nearest)
+    t.read(resize.getInput());
+  else
+    interpolatedTypes(t, op, real);
+  if (crop) // or the value outside
+    t.computeIn(op->getResult(0));
+}
+
+static void gridSampleTypes(ElementTypes &t, Operation *op) {
+  auto sample = cast<nn::GridSampleOp>(op);
+  Value input = sample.getInput(), grid = sample.getGrid();
+  Type real = realOf({input, grid});
+  t.read(grid);
+  castTypes(t, ElementEmitter::elementType(grid), real);
+  interpolatedTypes(t, op, real);
+}
+
+static void roiAlignTypes(ElementTypes &t, Operation *op) {
+  auto align = cast<nn::RoiAlignOp>(op);
+  Value input = align.getInput(), rois = align.getRois();
+  Type real = realOf(input);
+  t.read(rois);
+  castTypes(t, ElementEmitter::elementType(rois), real);
+  t.readIndices(align.getBatchIndices(),
+                cast<RankedTensorType>(input.getType()).getShape()[0]);
+  // Of samples there are as many as fit into 64 bits.
+  t.compute(IntegerType::get(op->getContext(), 64));
+  interpolatedTypes(t, op, real);
+}
+
 ArrayRef<ElementFunction> codegen::resamplingFunctions() {
   static const ElementFunction functions[] = {
-      {"nn.resize", emitResize},
-      {"nn.grid_sample", emitGridSample},
-      {"nn.roi_align", emitRoiAlign},
+      {"nn.resize", emitResize, resizeTypes},
+      {"nn.grid_sample", emitGridSample, gridSampleTypes},
+      {"nn.roi_align", emitRoiAlign, roiAlignTypes},
   };
   return functions;
 }

@@ -107,13 +107,6 @@ void merge(Entry &entry, unsigned d) {
   removeDim(view, d);
 }
 
-int64_t memorySize(const TensorView &view) {
-  int64_t size = 1;
-  for (const Axis &axis : view.axes)
-    size *= axis.extent;
-  return size;
-}
-
 } // namespace
 
 void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
@@ -146,7 +139,7 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
     return;
 
   // Everything in one layout: memory order will do, whatever it is.
-  bool flat = memorySize(output) == output.elements();
+  bool flat = !output.isPadded();
   for (Entry &entry : entries)
     flat &= entry.view.elements() == 1 ||
             (entry.inMemory ? entry.view.isLike(output)

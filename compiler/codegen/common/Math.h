@@ -22,6 +22,8 @@
 
 namespace nnv12::codegen {
 
+struct TypesUsed;
+
 /// The type in which elements of a tensor's element type are computed.
 mlir::Type computeType(mlir::Type element);
 /// The element type as BuilderBase::memory stores it: signless, i1 as i8.
@@ -43,6 +45,18 @@ mlir::Value emitBinary(BuilderBase &k, nn::BinaryKind kind, mlir::Value lhs,
 mlir::Value emitCast(BuilderBase &k, mlir::Value x, mlir::Type from,
                      mlir::Type to, bool saturate = true,
                      nn::Rounding rounding = nn::Rounding::nearest);
+
+// The types of what the functions above write. `type` is a compute type, the
+// others are those of tensors.
+void loadTypes(TypesUsed &types, mlir::Type element);
+void storeTypes(TypesUsed &types, mlir::Type element);
+/// `from`: the integer that x is converted from, if it is. What compares x with
+/// constants is simplified to compare that.
+void unaryTypes(TypesUsed &types, nn::FunctionAttr f, mlir::Type type,
+                bool isUnsigned = false, mlir::Type from = {});
+void binaryTypes(TypesUsed &types, nn::BinaryKind kind, mlir::Type type,
+                 bool isUnsigned = false);
+void castTypes(TypesUsed &types, mlir::Type from, mlir::Type to);
 
 } // namespace nnv12::codegen
 

@@ -31,24 +31,10 @@ struct Code {
 
 } // namespace
 
-std::string GpuRoutine::refusalOfKernels(Operation *layer,
-                                         const GpuTarget &target) const {
-  GpuTarget all = GpuTarget::everything();
-  for (unsigned i = 0, end = steps(layer).kernels.size(); i < end; ++i) {
-    Code code(layer, *this, {i}, all);
-    if (failed(simplifyForSpirv(*code.module)))
-      return "it cannot be simplified";
-    GpuNeeds needs = needsOf(*code.module);
-    if (!needs.impossible.empty())
-      return "it computes in " + needs.impossible + ", as no GPU does";
-    if (needs.bindings > GpuTarget::maxBindings)
-      return "it has more operands and tables than a kernel binds (" +
-             std::to_string(GpuTarget::maxBindings) + ")";
-    if (GpuFeatures missing = needs.features.missingFrom(target.features);
-        !missing.empty())
-      return "it needs " + missing.text() + ", which " + target.name + " lacks";
-  }
-  return "";
+std::string GpuRoutine::refusal(Operation *layer,
+                                const GpuTarget &target) const {
+  std::string reason = misfit(layer);
+  return reason.empty() ? needs(layer).refusal(target) : reason;
 }
 
 std::string GpuRoutine::keyOfCode(Operation *layer, unsigned kernel) const {
@@ -129,7 +115,7 @@ codegen::gpuCandidates(Operation *layer, const GpuTarget &target) {
   SmallVector<const GpuRoutine *> result;
   for (const Routine *routine : gpuRoutines().agreeing(layer)) {
     const GpuRoutine &own = GpuRoutine::of(*routine);
-    if (own.refusal(layer, target).empty())
+    if (own.needs(layer).refusal(target).empty())
       result.push_back(&own);
   }
   return result;

@@ -10,6 +10,7 @@
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/codegen/gpu/HalfMemory.h"
+#include "compiler/codegen/gpu/KernelNeeds.h"
 #include "compiler/codegen/gpu/SpirvModule.h"
 #include "compiler/routines/RoutineSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,11 +19,14 @@ namespace nnv12::codegen {
 
 class GpuRoutine : public Routine {
 public:
-  /// Why it does not compute the layer on this target, as a diagnostic would
-  /// say it; empty where it does. Looks at what matches() looks at.
-  virtual std::string refusal(mlir::Operation *layer,
-                              const GpuTarget &target) const = 0;
-  /// Whether there can be a target on which it computes the layer.
+  /// Why it computes the layer on no target, as a diagnostic would say it;
+  /// empty where there can be one. Looks at what matches() looks at.
+  virtual std::string misfit(mlir::Operation *layer) const = 0;
+  /// What its kernels need of a device, for a layer that fits: declared, not
+  /// found by writing them. The code may need less, never more.
+  virtual KernelNeeds needs(mlir::Operation *layer) const { return {}; }
+  /// Why it does not compute the layer on this target; empty where it does.
+  std::string refusal(mlir::Operation *layer, const GpuTarget &target) const;
   bool matches(mlir::Operation *layer) const final {
     return refusal(layer, GpuTarget::everything()).empty();
   }
@@ -43,11 +47,6 @@ public:
   }
 
 protected:
-  /// Why no device of the target runs what emit() writes; empty where one does.
-  /// What a kernel needs (truth values, conversions, functions that are
-  /// computed in f64) shows when it is written.
-  std::string refusalOfKernels(mlir::Operation *layer,
-                               const GpuTarget &target) const;
   /// Names a kernel by its code, where much that a layer says shows in it.
   std::string keyOfCode(mlir::Operation *layer, unsigned kernel) const;
   /// A kernel that computes the layer in one dispatch of the layer's results,

@@ -51,6 +51,10 @@ inline constexpr llvm::StringLiteral halfSuffix = " f16:";
 GpuSteps stepsInHalf(mlir::Operation *layer, const GpuRoutine &routine,
                      HalfTensors half,
                      llvm::SmallVectorImpl<HalfKernel> &kernels);
+/// The same of `steps`, which are the routine's.
+GpuSteps stepsInHalf(GpuSteps steps, mlir::Operation *layer,
+                     const GpuRoutine &routine, HalfTensors half,
+                     llvm::SmallVectorImpl<HalfKernel> &kernels);
 
 } // namespace nnv12::codegen
 

@@ -295,56 +295,22 @@ static bool movesOrConverts(Operation *op) {
       op);
 }
 
-GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
-  GpuNeeds needs;
-  auto refuse = [&](Type type) {
-    if (needs.impossible.empty())
-      llvm::raw_string_ostream(needs.impossible) << type;
-  };
-  auto inMemory = [&](Type type) {
-    type = getElementTypeOrSelf(type);
-    unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 32;
-    if (bits == 8)
-      needs.features.add(GpuFeature::Storage8);
-    else if (bits == 16)
-      needs.features.add(GpuFeature::Storage16);
-  };
-  auto asValue = [&](Type type, Operation *op) {
+KernelNeeds nnv12::codegen::needsOf(ModuleOp module) {
+  KernelNeeds needs;
+  auto addValue = [&](Type type, Operation *op) {
     if (auto memory = dyn_cast<MemRefType>(type)) {
       type = memory.getElementType();
-      inMemory(type);
+      needs.addMemory(type);
       if (isa<memref::LoadOp, memref::StoreOp>(op))
         return;
     }
-    if (auto vector = dyn_cast<VectorType>(type)) {
-      if (vector.getRank() != 1 || vector.getNumElements() > 4)
-        return refuse(type);
-      type = vector.getElementType();
-    }
-    if (type.isIndex() || type.isF32() || type.isInteger(1) ||
-        type.isInteger(32))
-      return;
-    if (type.isInteger(64))
-      return needs.features.add(GpuFeature::Int64);
-    if (type.isF64())
-      return needs.features.add(GpuFeature::Float64);
-    if (type.isInteger(8) || type.isInteger(16)) {
-      if (!movesOrConverts(op))
-        needs.features.add(type.isInteger(8) ? GpuFeature::Int8
-                                             : GpuFeature::Int16);
-      return;
-    }
-    // Half precision is for memory alone. Conversions to it and back are none,
-    // but the type is that of such memory.
-    if (!type.isF16() || !movesOrConverts(op))
-      return refuse(type);
-    needs.features.add(GpuFeature::Storage16);
+    needs.addValue(type, movesOrConverts(op));
   };
   module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       needs.bindings = function.getNumArguments() - 1;
       for (Type type : function.getArgumentTypes())
-        inMemory(cast<MemRefType>(type).getElementType());
+        needs.addMemory(cast<MemRefType>(type).getElementType());
       return;
     }
     // Its lowering takes signs from one integer and puts them into another.
@@ -352,9 +318,9 @@ GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
         getElementTypeOrSelf(op->getResult(0)).isF64())
       needs.features.add(GpuFeature::Int64);
     for (Type type : op->getOperandTypes())
-      asValue(type, op);
+      addValue(type, op);
     for (Type type : op->getResultTypes())
-      asValue(type, op);
+      addValue(type, op);
   });
   return needs;
 }
@@ -552,7 +518,7 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
   auto functions = module.getOps<func::FuncOp>();
   assert(llvm::hasSingleElement(functions) && "one kernel a module");
   func::FuncOp function = *functions.begin();
-  GpuNeeds needs = needsOf(module);
+  KernelNeeds needs = needsOf(module);
   if (!needs.impossible.empty())
     return module.emitError("no GPU computes in ") << needs.impossible;
   if (needs.bindings > GpuTarget::maxBindings)

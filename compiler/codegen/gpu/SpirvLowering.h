@@ -2,25 +2,17 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_SPIRVLOWERING_H
 #define NNV12_COMPILER_CODEGEN_GPU_SPIRVLOWERING_H
 
+#include "compiler/codegen/gpu/KernelNeeds.h"
 #include "compiler/codegen/gpu/SpirvModule.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace nnv12::codegen {
 
-/// What a kernel needs of a device, by the types of its values.
-struct GpuNeeds {
-  GpuFeatures features;
-  /// The first type that no device can be asked for, as text; empty where there
-  /// is none.
-  std::string impossible;
-  unsigned bindings = 0; ///< operands and tables
-};
-
 /// Simplifies a module of GpuBuilder, rewrites what SPIR-V has no word for, and
 /// makes operands of tables. The first step of lowerToSpirv, after which
 /// needsOf can be asked.
 mlir::LogicalResult simplifyForSpirv(mlir::ModuleOp module);
-GpuNeeds needsOf(mlir::ModuleOp module);
+KernelNeeds needsOf(mlir::ModuleOp module);
 
 /// A module of GpuBuilder, which is taken apart, as SPIR-V. Fails with a
 /// diagnostic where it needs more than `target` has.

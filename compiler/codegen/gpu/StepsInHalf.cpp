@@ -82,7 +82,12 @@ private:
 GpuSteps codegen::stepsInHalf(Operation *layer, const GpuRoutine &routine,
                               HalfTensors half,
                               SmallVectorImpl<HalfKernel> &kernels) {
-  GpuSteps steps = routine.steps(layer);
+  return stepsInHalf(routine.steps(layer), layer, routine, half, kernels);
+}
+
+GpuSteps codegen::stepsInHalf(GpuSteps steps, Operation *layer,
+                              const GpuRoutine &routine, HalfTensors half,
+                              SmallVectorImpl<HalfKernel> &kernels) {
   if (half.empty()) {
     for (unsigned i = 0; i < steps.kernels.size(); ++i)
       kernels.push_back({i, 0});

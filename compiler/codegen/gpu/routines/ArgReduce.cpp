@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/common/TypesUsed.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/codegen/gpu/routines/Rows.h"
@@ -253,7 +254,8 @@ public:
     return request;
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
@@ -266,8 +268,7 @@ public:
   }
 };
 
-std::string ArgReduceRoutine::refusal(Operation *layer,
-                                      const GpuTarget &target) const {
+std::string ArgReduceRoutine::misfit(Operation *layer) const {
   auto op = dyn_cast<nn::ArgReduceOp>(layer);
   if (!op || llvm::is_contained(shapeOf(op.getInput()), 0))
     return "it does not search a largest or smallest element";
@@ -281,7 +282,21 @@ std::string ArgReduceRoutine::refusal(Operation *layer,
   if (nn::storageSize(op.getInput()) > GpuTarget::maxBufferBytes ||
       nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  return refusalOfKernels(layer, target);
+  return "";
+}
+
+KernelNeeds ArgReduceRoutine::needs(Operation *layer) const {
+  Type element = elementOf(cast<nn::ArgReduceOp>(layer)),
+       compared = comparedType(element);
+  TypesUsed types;
+  loadTypes(types, element);
+  types.compute(compared);
+  // Bits are flipped.
+  types.compute(
+      IntegerType::get(element.getContext(), compared.getIntOrFloatBitWidth()));
+  KernelNeeds needs(types);
+  needs.addMemory(storageType(element));
+  return needs;
 }
 
 GpuSteps ArgReduceRoutine::steps(Operation *layer) const {

@@ -61,13 +61,13 @@ public:
   Work work(Operation *layer) const override {
     return {double(elementsOf(layer->getResult(0))), bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &) const override;
+  std::string misfit(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *, unsigned,
             llvm::StringRef symbol) const override;
 };
 
-std::string ConcatRoutine::refusal(Operation *layer, const GpuTarget &) const {
+std::string ConcatRoutine::misfit(Operation *layer) const {
   auto op = dyn_cast<nn::ConcatOp>(layer);
   if (!op || !isNonEmptyF32(op))
     return "it is no concatenation of f32";

@@ -171,7 +171,10 @@ public:
                                         : blockedMultiplyAdds(layer),
             bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvOp>(layer)));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
     // Result, input, weights, bias, residual.
@@ -233,8 +236,7 @@ private:
   ConvKind kind;
 };
 
-std::string ConvRoutine::refusal(Operation *layer,
-                                 const GpuTarget &target) const {
+std::string ConvRoutine::misfit(Operation *layer) const {
   auto op = dyn_cast<nn::ConvOp>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no convolution of f32 with one or two spatial dimensions";
@@ -259,8 +261,7 @@ std::string ConvRoutine::refusal(Operation *layer,
                     w.kernelRows * w.kernelCols;
   if (weights * 4 > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  std::string reason = BlockedWindow::refusal(w);
-  return reason.empty() ? refusalOfKernels(layer, target) : reason;
+  return BlockedWindow::refusal(w);
 }
 
 } // namespace

@@ -128,7 +128,10 @@ public:
                 double(BlockedWindow::blocksOf(channels)) * double(block),
             bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<Op>(layer)));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
     // Result, input, weights, bias, residual.
@@ -182,8 +185,7 @@ GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
 }
 
 template <typename Op>
-std::string ConvFewRoutine<Op>::refusal(Operation *layer,
-                                        const GpuTarget &target) const {
+std::string ConvFewRoutine<Op>::misfit(Operation *layer) const {
   auto op = dyn_cast<Op>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return isTransposed<Op> ? "it is no transposed convolution of f32 with one "
@@ -197,8 +199,7 @@ std::string ConvFewRoutine<Op>::refusal(Operation *layer,
           w.kernelRows * w.kernelCols * 4 >
       GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  std::string reason = WindowOf<Op>::refusal(w);
-  return reason.empty() ? refusalOfKernels(layer, target) : reason;
+  return WindowOf<Op>::refusal(w);
 }
 
 } // namespace

@@ -79,7 +79,10 @@ public:
   Work work(Operation *layer) const override {
     return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvOp>(layer)));
+  }
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned which,
             llvm::StringRef symbol) const override;
@@ -127,8 +130,7 @@ SharedProduct::Kernel SharedRoutine::kernel(nn::ConvOp op) const {
   return {square, hasWindow, isSplit ? Epilogue() : Epilogue::of(op)};
 }
 
-std::string SharedRoutine::refusal(Operation *layer,
-                                   const GpuTarget &target) const {
+std::string SharedRoutine::misfit(Operation *layer) const {
   auto op = dyn_cast<nn::ConvOp>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no convolution of f32 with one or two spatial dimensions";
@@ -144,7 +146,7 @@ std::string SharedRoutine::refusal(Operation *layer,
     return reason;
   if (isSplit && product(op).parts < 2)
     return "it has work groups enough, or few channels";
-  return refusalOfKernels(layer, target);
+  return "";
 }
 
 GpuSteps SharedRoutine::steps(Operation *layer) const {

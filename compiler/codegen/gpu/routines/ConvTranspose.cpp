@@ -71,7 +71,10 @@ public:
   Work work(Operation *layer) const override {
     return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvTransposeOp>(layer)));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
     // Result, input, weights, bias, residual.
@@ -114,8 +117,7 @@ GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
   return steps;
 }
 
-std::string ConvTransposeRoutine::refusal(Operation *layer,
-                                          const GpuTarget &target) const {
+std::string ConvTransposeRoutine::misfit(Operation *layer) const {
   auto op = dyn_cast<nn::ConvTransposeOp>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no transposed convolution of f32 with one or two spatial "
@@ -130,8 +132,7 @@ std::string ConvTransposeRoutine::refusal(Operation *layer,
           w.kernelCols * 4 >
       GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  std::string reason = TransposedWindow::refusal(w);
-  return reason.empty() ? refusalOfKernels(layer, target) : reason;
+  return TransposedWindow::refusal(w);
 }
 
 } // namespace

@@ -259,7 +259,10 @@ public:
                       Windows(cast<nn::ConvOp>(layer)).formBytes()};
   }
   Work work(Operation *layer) const override;
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvOp>(layer)));
+  }
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned which,
             llvm::StringRef symbol) const override;
@@ -280,8 +283,7 @@ Work WinogradRoutine::work(Operation *layer) const {
               2 * double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks))};
 }
 
-std::string WinogradRoutine::refusal(Operation *layer,
-                                     const GpuTarget &target) const {
+std::string WinogradRoutine::misfit(Operation *layer) const {
   constexpr int64_t fewestChannels = 32;
   auto op = dyn_cast<nn::ConvOp>(layer);
   if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
@@ -303,8 +305,7 @@ std::string WinogradRoutine::refusal(Operation *layer,
   if (product.square.side > SharedProduct::small.side &&
       g.count() <= SharedProduct::small.side)
     return "large squares would be half empty";
-  std::string reason = BlockedWindow::refusal(w);
-  return reason.empty() ? refusalOfKernels(layer, target) : reason;
+  return BlockedWindow::refusal(w);
 }
 
 GpuSteps WinogradRoutine::steps(Operation *layer) const {

@@ -67,7 +67,10 @@ public:
     return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return KernelNeeds(ElementProgram::of(layer));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override;
   GpuSteps steps(Operation *layer) const override {
@@ -78,8 +81,7 @@ public:
   }
 };
 
-std::string ElementRoutine::refusal(Operation *layer,
-                                    const GpuTarget &target) const {
+std::string ElementRoutine::misfit(Operation *layer) const {
   if (!hasElementKernel(layer))
     return "it has more results than one, or no element function";
   auto isTooLarge = [](Value tensor) {
@@ -95,7 +97,7 @@ std::string ElementRoutine::refusal(Operation *layer,
   for (Operation *op : ElementProgram::of(layer).ops)
     if (storedElements(op->getResult(0)) > int64_t(INT32_MAX) / 2)
       return "a tensor has too many elements for indices of 32 bits";
-  return refusalOfKernels(layer, target);
+  return "";
 }
 
 void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,

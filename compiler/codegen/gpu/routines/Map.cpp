@@ -30,7 +30,10 @@ public:
     return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return KernelNeeds(ElementProgram::of(layer));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override;
   GpuSteps steps(Operation *layer) const override {
@@ -41,30 +44,30 @@ public:
   }
 };
 
-std::string MapRoutine::refusal(Operation *layer,
-                                const GpuTarget &target) const {
+std::string MapRoutine::misfit(Operation *layer) const {
   if (!hasElementKernel(layer) || !isNonEmptyF32(layer))
     return "it is not computed element by element in f32";
   if (layer->getNumOperands() >= GpuTarget::maxBindings)
     return "it has more operands than a kernel binds (" +
            std::to_string(GpuTarget::maxBindings) + ")";
-  // Layouts are looked at here, since any will do as long as it is one.
-  GpuTarget all = GpuTarget::everything();
-  GpuBuilder builder(*layer->getContext(), all);
-  OwningOpRef<ModuleOp> module(builder.module);
-  ElementEmitter e(builder, builder.b.getI32Type());
-  ElementProgram program = ElementProgram::of(layer);
-  simplifyViews(e, program);
-  int64_t elements = program.output.elements();
   // Of an element it is not known which one it is.
   auto isAlike = [](Operation *op) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op))
       return nn::ConstantData::get(constant.getResult())->splat().has_value();
     return isa<nn::Elementwise>(op);
   };
+  ElementProgram program = ElementProgram::of(layer);
+  if (!llvm::all_of(program.ops, isAlike))
+    return "its tensors do not lie in memory alike";
+  // Layouts are looked at here, since any will do as long as it is one.
+  GpuTarget all = GpuTarget::everything();
+  GpuBuilder builder(*layer->getContext(), all);
+  OwningOpRef<ModuleOp> module(builder.module);
+  ElementEmitter e(builder, builder.b.getI32Type());
+  simplifyViews(e, program);
+  int64_t elements = program.output.elements();
   bool isFlat = program.output.shape.size() == 1 &&
                 program.output.axes.size() == 1 &&
-                llvm::all_of(program.ops, isAlike) &&
                 llvm::all_of(program.leaves, [&](Value leaf) {
                   const TensorView &view = e.view(leaf);
                   return view.elements() == 1 || view.isLike(program.output);
@@ -75,7 +78,7 @@ std::string MapRoutine::refusal(Operation *layer,
     return "its elements are no whole vectors of four";
   if (elements * 4 > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  return refusalOfKernels(layer, target);
+  return "";
 }
 
 void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,

@@ -491,7 +491,10 @@ public:
   Work work(Operation *layer) const override {
     return {definedMultiplyAdds(layer), bytesOf(layer)};
   }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
+  KernelNeeds needs(Operation *layer) const override {
+    return PushEpilogue::needs(Epilogue::of(cast<nn::MatMulOp>(layer)));
+  }
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
@@ -528,8 +531,7 @@ private:
   const std::string name_, kernel;
 };
 
-std::string MatMulRoutine::refusal(Operation *layer,
-                                   const GpuTarget &target) const {
+std::string MatMulRoutine::misfit(Operation *layer) const {
   constexpr int64_t mostRows = 16; ///< that read the right matrix again
   auto op = dyn_cast<nn::MatMulOp>(layer);
   if (!op || !isNonEmptyF32(op))
@@ -555,7 +557,7 @@ std::string MatMulRoutine::refusal(Operation *layer,
   for (int64_t count : groups(*p))
     if (count > GpuTarget::maxGroups)
       return "it has more work groups than every device takes";
-  return refusalOfKernels(layer, target);
+  return "";
 }
 
 GpuSteps MatMulRoutine::steps(Operation *layer) const {

@@ -108,13 +108,11 @@ public:
                 double(BlockedWindow::blocksOf(w.channels) * block),
             bytesOf(layer)};
   }
-  std::string refusal(Operation *layer,
-                      const GpuTarget &target) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
     if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
       return "it is no pooling of f32 with one or two spatial dimensions";
-    std::string reason = BlockedWindow::refusal(sizes(op));
-    return reason.empty() ? refusalOfKernels(layer, target) : reason;
+    return BlockedWindow::refusal(sizes(op));
   }
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/common/Math.h"
 #include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/common/TypesUsed.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <limits>
@@ -53,6 +54,15 @@ std::string PushEpilogue::suffix(const Epilogue &epilogue) {
   if (!rangeOf(epilogue.residualActivation))
     code.residualActivation = epilogue.residualActivation;
   return code.suffix();
+}
+
+KernelNeeds PushEpilogue::needs(const Epilogue &epilogue) {
+  TypesUsed types;
+  for (nn::FunctionAttr function :
+       {epilogue.activation, epilogue.residualActivation})
+    if (!rangeOf(function))
+      unaryTypes(types, function, Float32Type::get(function.getContext()));
+  return KernelNeeds(types);
 }
 
 void PushEpilogue::append(std::vector<uint32_t> &push,

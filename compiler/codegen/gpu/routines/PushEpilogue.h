@@ -12,6 +12,7 @@
 #include "compiler/codegen/common/Epilogue.h"
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/codegen/gpu/KernelNeeds.h"
 
 namespace nnv12::codegen {
 
@@ -22,6 +23,8 @@ public:
 
   /// What keys of kernels end in.
   static std::string suffix(const Epilogue &epilogue);
+  /// What those functions need that are code.
+  static KernelNeeds needs(const Epilogue &epilogue);
   /// Appends the words of a layer.
   static void append(std::vector<uint32_t> &push, const Epilogue &epilogue);
   /// Appends the words of a sum that nothing follows.

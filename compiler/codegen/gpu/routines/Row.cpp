@@ -228,7 +228,7 @@ public:
     return isa<nn::ReduceOp>(layer) ? anyLayouts(layer) : denseLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  std::string misfit(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
@@ -250,8 +250,7 @@ private:
   }
 };
 
-std::string RowRoutine::refusal(Operation *layer,
-                                const GpuTarget &target) const {
+std::string RowRoutine::misfit(Operation *layer) const {
   if (!isa<nn::SoftmaxOp, nn::NormalizeOp, nn::ReduceOp>(layer) ||
       !isNonEmptyF32(layer))
     return "it is no softmax, normalisation or reduction of f32";
@@ -259,7 +258,7 @@ std::string RowRoutine::refusal(Operation *layer,
     return "its rows do not lie in memory one after another";
   if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
-  return refusalOfKernels(layer, target);
+  return "";
 }
 
 GpuSteps RowRoutine::steps(Operation *layer) const {

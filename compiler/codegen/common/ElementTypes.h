@@ -1,0 +1,55 @@
+//===- ElementTypes.h - In which types elements are computed ----*- C++ -*-===//
+//
+// An element function (Element.h) declares the types of what it writes. Here
+// these become those of a whole program, by the same recursion: what is not
+// read does not count.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_COMMON_ELEMENTTYPES_H
+#define NNV12_COMPILER_CODEGEN_COMMON_ELEMENTTYPES_H
+
+#include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/common/TypesUsed.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace nnv12::codegen {
+
+class ElementTypes : public TypesUsed {
+public:
+  explicit ElementTypes(const ElementProgram &program);
+
+  Types memory;        ///< elements of operands, result and tables
+  unsigned tables = 0; ///< ElementEmitter::table: as many at most
+
+  // For element functions. Types of tensors are those that kernels compute
+  // their elements in (Math.h).
+  static mlir::Type typeOf(mlir::Value tensor);
+  void read(mlir::Value tensor);
+  /// Of a layer that moves the elements of its first operand.
+  static void moved(ElementTypes &t, mlir::Operation *op) {
+    t.read(op->getOperand(0));
+  }
+  void computeIn(mlir::Value tensor) { compute(typeOf(tensor)); }
+  /// ElementEmitter::indexFrom(tensor, …, size).
+  void readIndices(mlir::Value tensor, int64_t size);
+  void addTable(mlir::Type element);
+  bool isLeaf(mlir::Value tensor) const { return leaves.contains(tensor); }
+  // Simplification makes one step of casts, and computes with what was cast
+  // instead of what became of it.
+  /// What computes the tensor's elements, which are moved at most from there;
+  /// null where they are read.
+  mlir::Operation *originOf(mlir::Value tensor) const;
+  nn::CastOp castBehind(mlir::Value tensor) const {
+    return mlir::dyn_cast_or_null<nn::CastOp>(originOf(tensor));
+  }
+  /// The integer that it casts to what is stored as it is computed, or null.
+  mlir::Type castFrom(mlir::Value tensor) const;
+
+private:
+  llvm::SmallDenseSet<mlir::Value, 8> leaves, seen;
+  bool readsLeaf = false;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_COMMON_ELEMENTTYPES_H
