@@ -1,5 +1,4 @@
-//===- StretchMemory.cpp - Memory and barriers of a stretch
-//-----------------===//
+//===- StretchMemory.cpp - Memory and barriers of a stretch ---------------===//
 
 #include "compiler/emit/StretchMemory.h"
 

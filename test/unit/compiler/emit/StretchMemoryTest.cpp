@@ -1,5 +1,4 @@
-//===- StretchMemoryTest.cpp - Memory and barriers of a stretch
-//-------------===//
+//===- StretchMemoryTest.cpp - Memory and barriers of a stretch -----------===//
 
 #include "compiler/emit/StretchMemory.h"
 
