@@ -1,4 +1,4 @@
-//===- KernelFacts.cpp - What a kernel's time depends on ------------------===//
+//===- KernelFacts.cpp - Facts that predict a kernel's time ---------------===//
 
 #include "artifact/KernelFacts.h"
 

@@ -212,7 +212,7 @@ private:
         pushList, dispatch.barrier, dispatch.predicted, work);
   }
 
-  /// What factsOf() reads.
+  /// The table that factsOf() reads.
   fb::Offset<bundle::DispatchWork> add(const KernelFacts &facts) {
     return bundle::CreateDispatchWorkDirect(
         builder_, facts.routine.c_str(), facts.key.c_str(), facts.steps,

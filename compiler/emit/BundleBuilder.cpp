@@ -106,7 +106,7 @@ static artifact::Kernel describe(const KernelTable::Kernel &kernel,
   result.operands = kernel.operands;
   result.outputs = kernel.outputs;
   result.scratch = kernel.info.scratchBytes;
-  // What has no key does as much as its operations say.
+  // A kernel without a key does as much as its operations say.
   if (!kernel.facts.key.empty())
     result.tiles = kernel.info.tiles;
   result.routine = kernel.name;

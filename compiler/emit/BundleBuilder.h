@@ -19,11 +19,11 @@ public:
   /// `model` is the model's name; "" where it has none.
   explicit BundleBuilder(std::string model);
 
-  /// What the writer gets; its segments are made by write().
+  /// The writer's bundle; its segments are made by write().
   artifact::Bundle bundle;
   /// The constants of all programs.
   WeightTable weights;
-  /// What GPUs run of all programs, if anything.
+  /// The code of GPUs of all programs, if any.
   std::optional<GpuCode> gpu;
 
   /// Names and types of `main`'s arguments and results. Fails, with a

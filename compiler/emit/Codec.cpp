@@ -9,8 +9,8 @@
 
 using namespace nnv12;
 
-// Weights hold next to no repetitions: what there is to win comes from
-// entropy coding, which all levels do alike. Higher ones only take longer.
+// Weights hold next to no repetitions: the gain comes from entropy coding,
+// which all levels do alike. Higher ones only take longer.
 static constexpr int level = 6;
 
 /// Byte b of every element together; plane 0 holds the least significant bytes.

@@ -2,8 +2,8 @@
 //
 // Pure: knows nothing of MLIR. The neighbouring weights of a trained model
 // differ in all mantissa bits but share most of sign and exponent. Splitting
-// elements into planes (byte b of all elements together) puts what is alike
-// next to each other; zstd then finds it.
+// elements into planes (byte b of all elements together) puts bytes that are
+// alike next to each other; zstd then finds it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_CODEC_H
@@ -14,7 +14,7 @@
 
 namespace nnv12 {
 
-/// What artifact::OperationKind::Decode takes back.
+/// Weights that artifact::OperationKind::Decode decodes.
 struct Encoded {
   std::vector<char> bytes; ///< one zstd frame that holds its content size
   uint8_t planes =
@@ -32,9 +32,9 @@ Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 /// more, take as much longer.
 constexpr uint64_t estimatePieces = 4, estimatePieceBytes = 64 << 10;
 
-/// What encode() will do, by pieces spread over `data`.
+/// The expected result of encode(), by pieces spread over `data`.
 struct Estimate {
-  double ratio = 1;     ///< what is left of the size; 1 where nothing is saved
+  double ratio = 1;     ///< the encoded part of the size; 1: nothing is saved
   bool repeats = false; ///< not in planes: whole elements repeat, which takes
                         ///< longer to decode
 };

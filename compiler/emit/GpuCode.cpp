@@ -27,7 +27,7 @@ FailureOr<codegen::GpuSteps> GpuCode::add(Operation *layer,
   return steps;
 }
 
-/// As whoever makes a pipeline does.
+/// Verifies a module as the maker of a pipeline does.
 static bool verify(const SpirvModule &module, artifact::Fault &fault) {
   artifact::SpirvInterface interface = {
       module.words.data(),
@@ -45,7 +45,7 @@ static bool verify(const SpirvModule &module, artifact::Fault &fault) {
   return artifact::verifySpirv(interface, scratch.get(), size, fault);
 }
 
-/// What the kernel's tables hold is no part of its pipeline.
+/// The contents of a kernel's tables are no part of its pipeline.
 static bool arePipelinesEqual(const SpirvModule &a, const SpirvModule &b) {
   return a.words == b.words && a.bindings == b.bindings &&
          a.written == b.written && a.pushWords == b.pushWords &&

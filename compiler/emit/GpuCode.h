@@ -19,14 +19,14 @@ public:
                                          const codegen::GpuRoutine &routine,
                                          codegen::HalfTensors half = {});
 
-  /// Of a step's kernel.
+  /// The module of a step's kernel.
   const codegen::SpirvModule &module(unsigned kernel) const {
     return kernels[kernel].module;
   }
   uint32_t pipelineOf(unsigned kernel) const {
     return pipelineOfKernel[kernel];
   }
-  /// Of the kernel of this key; none where no layer has it.
+  /// The pipeline of this key's kernel; none where no layer has it.
   std::optional<uint32_t> pipelineOf(llvm::StringRef key) const;
 
   bool empty() const { return pipelines.empty(); }

@@ -14,7 +14,7 @@ namespace nnv12 {
 /// constant share one.
 class KernelTable {
 public:
-  /// What an operand of a kernel points at.
+  /// The memory that an operand of a kernel points at.
   struct Memory {
     int64_t bytes;
     mlir::Type element;
@@ -25,7 +25,7 @@ public:
     unsigned operands;
     unsigned outputs;
     codegen::KernelInfo info;
-    /// Of the whole grid; none of copy().
+    /// Facts of the whole grid; none for copy().
     KernelFacts facts;
     /// By operand, results first; empty for copy(), which knows no size.
     llvm::SmallVector<Memory> memories;
@@ -68,7 +68,7 @@ private:
   /// The kernel of this key, and whether it is new and has to be emitted.
   std::pair<unsigned, bool> find(llvm::StringRef key, llvm::StringRef name,
                                  unsigned operands, unsigned outputs);
-  /// What distinguishes the layer's kernels from those of equal layers.
+  /// Distinguishes the layer's kernels from those of equal layers.
   std::string ownerOf(mlir::Operation *layer) const;
   std::string executeText(mlir::Operation *layer, const Routine &routine) const;
   std::string transformText(mlir::Operation *layer,

@@ -1,4 +1,4 @@
-//===- LastReaders.cpp - Whose weights nobody else uses -------------------===//
+//===- LastReaders.cpp - Weights that nobody else uses --------------------===//
 #include "compiler/emit/LastReaders.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct Use {
   uint64_t begin, end;
 };
 
-/// Of the uses seen so far, the one that reaches furthest, and the one that
-/// does so among those of other owners.
+/// The use that reaches furthest of those seen so far, and the one that does so
+/// among those of other owners.
 class Furthest {
 public:
   void add(uint32_t owner, uint64_t reach) {
@@ -28,7 +28,7 @@ public:
       second = {owner, reach};
     }
   }
-  /// Of owners other than `owner`; 0: there are none.
+  /// The reach of owners other than `owner`; 0: there are none.
   uint64_t ofOthers(uint32_t owner) const {
     return owner == first.owner ? second.reach : first.reach;
   }
@@ -95,7 +95,7 @@ void nnv12::markLastReaders(artifact::Program &program) {
     ends.add(uses[i].owner, uses[i].end);
   }
   // ... or one that begins behind it and before its end, seen from the other
-  // side: what counts is the smallest begin, so the largest complement.
+  // side: the smallest begin counts, so the largest complement.
   Furthest begins;
   for (size_t i = uses.size(); i-- > 0;) {
     if (i + 1 < uses.size() && uses[i].segment != uses[i + 1].segment)

@@ -1,4 +1,4 @@
-//===- LastReaders.h - Whose weights nobody else uses -----------*- C++ -*-===//
+//===- LastReaders.h - Weights that nobody else uses ------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_EMIT_LASTREADERS_H
 #define NNV12_COMPILER_EMIT_LASTREADERS_H
 

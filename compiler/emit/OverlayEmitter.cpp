@@ -1,4 +1,4 @@
-//===- OverlayEmitter.cpp - What a GPU may take over of a program ---------===//
+//===- OverlayEmitter.cpp - Emits a GPU's part of a program ---------------===//
 
 #include "compiler/emit/OverlayEmitter.h"
 
@@ -18,7 +18,7 @@ using artifact::GpuStage;
 using artifact::OperationId;
 using codegen::GpuStepOperand;
 
-/// Of a preparation, about: an upload of so many takes about a
+/// Bytes of a preparation, about: an upload of so many takes about a
 /// millisecond.
 static constexpr uint64_t uploadBytes = 4 << 20;
 
@@ -30,8 +30,7 @@ struct Source {
   std::optional<uint32_t> upload; ///< the preparation that brings them
 };
 
-/// What a binding of a dispatch is: a range of a buffer of the stretch, or of a
-/// source.
+/// A binding of a dispatch: a range of a buffer of the stretch, or of a source.
 struct Binding {
   std::optional<unsigned> source;
   BufferRange range; ///< without a source; else offset and size in it
@@ -72,8 +71,8 @@ public:
       if (failed(collect(op, draft)))
         return failure();
     findFollowers();
-    // What several have in common, as a module that is the same for two keys,
-    // the first one makes: no lane waits for what stands behind in it.
+    // The first of several preparations makes their common parts, as a module
+    // of two keys: no lane waits for a later operation in it.
     for (Operation *op : plan.preparationsInOrder())
       if (failed(prepare(op)))
         return failure();
@@ -93,14 +92,14 @@ public:
 
 private:
   //===--------------------------------------------------------------------===//
-  // What dispatches touch
+  // Memory that dispatches touch
   //===--------------------------------------------------------------------===//
 
   LogicalResult collect(plan::StretchOp op, Draft &draft) {
     range = {op.getFirst(), op.getFirst() + op.getCount()};
     for (auto dispatch : op.getBody().getOps<plan::DispatchOp>()) {
       auto execute = executeOf.find(dispatch.getLayer());
-      // What has nothing to compute has no execute.
+      // A layer with nothing to compute has no execute.
       if (execute == executeOf.end())
         continue;
       if (draft.count++ == 0)
@@ -197,7 +196,7 @@ private:
                            isForm ? uint64_t(form->bytes) : size / part)});
       return success();
     }
-    // Where the CPU has the whole of what it lies in.
+    // The place of the whole tensor that it lies in, in the CPU's memory.
     artifact::Operand host = program.operations[execute].operands[number];
     host.offset -= offset;
     host.size = nn::storageSize(place.base);
@@ -279,7 +278,7 @@ private:
         {}};
   }
 
-  /// What lies at one place is one source.
+  /// Weights at one place are one source.
   unsigned sourceOf(const ReadyWeights::Place &place) {
     const artifact::Operand &operand = place.operand;
     auto [it, isNew] = sourceAt.try_emplace(
@@ -373,7 +372,7 @@ private:
     return success();
   }
 
-  /// What kernels read besides is little, and many layers' at once.
+  /// The kernels' tables are little, and one upload serves many layers.
   void uploadTables(uint32_t device) {
     artifact::GpuPreparation result;
     result.stage = GpuStage::Upload;
@@ -402,9 +401,9 @@ private:
     return success();
   }
 
-  /// What stretches read of the upload's layer and no other one brings; with
-  /// that of uploads that follow in its lane, up to some bytes: each
-  /// preparation takes metadata, and a call of the driver.
+  /// Brings the sources that stretches read of the upload's layer and no other
+  /// upload brings; with those of uploads that follow in its lane, up to some
+  /// bytes: each preparation takes metadata, and a call of the driver.
   void upload(plan::UploadOp op, artifact::GpuPreparation &result) {
     std::vector<unsigned> brought;
     SmallVector<plan::UploadOp> members;
@@ -428,7 +427,7 @@ private:
     bring(brought, result);
   }
 
-  /// Appends what dispatches of the layer read and nothing brings yet.
+  /// Appends sources that the layer's dispatches read and nothing brings yet.
   void collectSources(uint64_t layer, std::vector<unsigned> &brought) {
     auto execute = executeOf.find(layer);
     if (execute == executeOf.end())
@@ -445,7 +444,7 @@ private:
       }
   }
 
-  /// Sources get their places. What lies side by side is one upload.
+  /// Sources get their places. Those side by side are one upload.
   void bring(std::vector<unsigned> brought, artifact::GpuPreparation &result) {
     auto operandOf = [&](unsigned number) -> const artifact::Operand & {
       return sources[number].place.operand;
@@ -464,7 +463,7 @@ private:
         addAfter(result.after, id);
       artifact::Upload *last =
           result.uploads.empty() ? nullptr : &result.uploads.back();
-      // The file has zeros between two, prepared memory what nobody has made.
+      // The file has zeros between two, prepared memory undefined bytes.
       bool isMade = operand.space == artifact::Space::Weights;
       if (last && last->source.space == operand.space &&
           operand.offset - last->source.offset ==
@@ -586,8 +585,8 @@ private:
   std::map<std::tuple<artifact::Space, uint32_t, uint64_t, uint64_t, uint64_t>,
            uint32_t>
       boundaryAt;
-  /// Numbers of preparations: of the plan's, of what makes a pipeline, of what
-  /// records a stretch.
+  /// Numbers of preparations: of the plan's, of a pipeline's maker, of a
+  /// stretch's record.
   llvm::DenseMap<Operation *, uint32_t> preparationOf;
   llvm::DenseMap<plan::UploadOp, plan::UploadOp> followerOf;
   std::map<uint32_t, uint32_t> makerOf, recordOf;

@@ -31,7 +31,7 @@ struct Step {
   SmallVector<Operation *> stages;
 };
 
-/// What is known at the end of a plan operation.
+/// The state at the end of a plan operation.
 struct Done {
   /// Where it stands in its list: in several parts where threads can share it,
   /// nowhere where there was nothing to do.
@@ -154,7 +154,7 @@ private:
     liveBytes = sumLiveBytes(lifetimes, order.layers().size());
   }
 
-  /// What was there before a stretch and dies in it lives to its end.
+  /// A tensor from before a stretch that dies in it lives to its end.
   void keepWhatStretchesRead(plan::GpuOp gpu,
                              std::vector<Lifetime> &lifetimes) {
     isKept.resize(lifetimes.size());
@@ -326,7 +326,7 @@ private:
   // Executes and lanes
   //===--------------------------------------------------------------------===//
 
-  /// An execute of the step's layer by a kernel, with what `after` prepared.
+  /// An execute of the step's layer by a kernel, with weights of `after`.
   artifact::Operation execute(const Step &step, unsigned kernel,
                               const Routine &routine, ValueRange after) {
     Operation *layer = step.layer;
@@ -419,7 +419,7 @@ private:
          op.getDone());
   }
 
-  /// The layer's switch, and what only that waits for.
+  /// The layer's switch, and the operations that only that waits for.
   void emitLater(uint32_t number, const Step &step) {
     Operation *layer = step.layer;
     for (Operation *stage : step.stages)
@@ -478,7 +478,7 @@ private:
   /// By tensor: nothing may take its memory in place. None where nothing is.
   std::vector<bool> isKept;
   ArenaPlan arena;
-  /// Of the arena, by number of the layer in the order.
+  /// Live bytes of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;
   llvm::DenseSet<Operation *> firstOperations; ///< see plan::ProgramOp
   /// By the plan's values.

@@ -11,7 +11,7 @@
 
 namespace nnv12 {
 
-/// A program with what later steps ask of it.
+/// A program with the facts that later steps ask of it.
 struct EmittedProgram {
   /// Operations, preparations, lanes, switches and the sizes of arena and
   /// prepared memory: every operand placed, every stage in its lane.
@@ -19,7 +19,7 @@ struct EmittedProgram {
   /// By operation of the program: the number of its layer. A layer that has
   /// nothing to compute has none.
   std::vector<uint32_t> layers;
-  ReadyWeights ready; ///< what preparations make
+  ReadyWeights ready; ///< made by preparations
 };
 
 /// Emits the program of a plan, which executes each layer of `order` by its
@@ -28,8 +28,8 @@ struct EmittedProgram {
 /// layers, or with a routine that does not compute its layer.
 ///
 /// Where the plan has a plan.gpu, tensors of the arena lie at multiples of 256,
-/// and what a stretch reads of those before it stays as it is until its end: so
-/// the CPU can compute all of it again when the GPU fails in the middle.
+/// and earlier ones that a stretch reads stay as they are until its end: so the
+/// CPU can compute all of it again when the GPU fails in the middle.
 mlir::FailureOr<EmittedProgram> emitProgram(const ExecutionOrder &order,
                                             plan::ProgramOp plan,
                                             KernelTable &kernels,

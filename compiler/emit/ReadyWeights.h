@@ -11,8 +11,8 @@
 
 namespace nnv12 {
 
-/// What a program's preparations leave of constants, by constant, type and
-/// form, which is ready: packed, as the type says, or transformed.
+/// The constants after a program's preparations, by constant, type and form,
+/// which is ready: packed, as the type says, or transformed.
 class ReadyWeights {
 public:
   struct Place {

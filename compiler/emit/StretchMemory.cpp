@@ -1,5 +1,4 @@
-//===- StretchMemory.cpp - Memory and barriers of a stretch
-//-----------------===//
+//===- StretchMemory.cpp - Memory and barriers of a stretch ---------------===//
 
 #include "compiler/emit/StretchMemory.h"
 
@@ -36,7 +35,7 @@ public:
     return it != ranges.begin() && std::prev(it)->second > begin;
   }
 
-  /// Calls `visit(begin, end)` for what of [begin, end) is not in the set.
+  /// Calls `visit(begin, end)` for parts of [begin, end) outside of the set.
   template <typename Visit>
   void forEachGap(uint64_t begin, uint64_t end, Visit visit) const {
     auto it = ranges.upper_bound(begin);
@@ -146,8 +145,8 @@ private:
     }
   }
 
-  /// Memories that dispatches may touch: the GPU's arena, and what the CPU has
-  /// of each space and index.
+  /// Memories that dispatches may touch: the GPU's arena, and the CPU's, one
+  /// for each space and index.
   using Memory = std::pair<int, uint32_t>;
   using Touched = std::map<Memory, ByteSet>;
 

@@ -1,9 +1,8 @@
-//===- StretchMemory.h - Memory and barriers of a stretch ---------*- C++
-//-*-===//
+//===- StretchMemory.h - Memory and barriers of a stretch -------*- C++ -*-===//
 //
-// What dispatches of a GPU read and write, and what follows from it: where
-// tensors lie in the GPU's arena, which dispatches wait for those before, and
-// what the CPU hands over and gets back. Pure: knows nothing of MLIR.
+// The memory that a GPU's dispatches read and write decides where tensors lie
+// in the GPU's arena, which dispatches wait for those before, and which bytes
+// the CPU hands over and gets back. Pure: knows nothing of MLIR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_STRETCHMEMORY_H
@@ -16,8 +15,8 @@
 
 namespace nnv12 {
 
-/// Memory that dispatches work in: a tensor, or what a layer keeps between its
-/// dispatches. Weights are none.
+/// Memory that dispatches work in: a tensor, or a layer's own memory between
+/// its dispatches. Weights are none.
 struct StretchBuffer {
   uint64_t size = 0; ///< bytes
   /// Where the CPU has it, if something outside of the stretch reads or writes
@@ -35,28 +34,29 @@ struct BufferRange {
   }
 };
 
-/// What one dispatch touches.
+/// The ranges that one dispatch touches.
 struct StretchDispatch {
   std::vector<BufferRange> reads, writes;
 };
 
 struct StretchMemory {
-  /// Of each buffer, in the GPU's arena: a multiple of 256. Buffers that are
-  /// needed at a time do not overlap; those of the CPU's that are handed over
-  /// are needed from the start, those that are handed back to the end.
+  /// Each buffer's place in the GPU's arena: a multiple of 256. Buffers that
+  /// are needed at a time do not overlap; those of the CPU's that are handed
+  /// over are needed from the start, those that are handed back to the end.
   std::vector<uint64_t> places;
   uint64_t arenaSize = 0;
-  /// Of each dispatch: those before it must have finished, since one of them
+  /// Whether all before a dispatch must have finished, since one of them
   /// touches the same bytes, in the GPU's memory or in the CPU's, and one of
   /// both writes. None that is not needed.
   std::vector<bool> barriers;
-  /// What of the CPU's is read before a dispatch has written it, and all that
-  /// is written. By buffer, then offset; ranges of one buffer do not touch.
+  /// The CPU's bytes that are read before a dispatch has written them, and all
+  /// that are written. By buffer, then offset; ranges of one buffer do not
+  /// touch.
   std::vector<BufferRange> in, out;
 };
 
-/// Each range is inside of its buffer. What the CPU does not have must be
-/// written before it is read.
+/// Each range is inside of its buffer. A buffer that the CPU does not
+/// have must be written before it is read.
 StretchMemory placeStretch(const std::vector<StretchBuffer> &buffers,
                            const std::vector<StretchDispatch> &dispatches);
 

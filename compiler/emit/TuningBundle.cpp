@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace nnv12;
 
-/// Memory of a model is a few times what a layer of it writes.
+/// Memory of a model is a few times the results of a layer.
 static constexpr unsigned resultTurns = 4;
 
 TuningMemory::Place TuningMemory::take(Region region, uint64_t &offset,

@@ -3,7 +3,7 @@
 // NNV12, section 3.1, profiles every kernel of every operator on the device
 // before it plans. Here the runtime itself does so: a tuning bundle is an
 // ordinary bundle, of a kind of its own, that nnv12-tune runs with the profile
-// on. Here is what all of them have in common: what a processor measures is in
+// on. Here are their common parts: the measurements of a processor are in
 // TuningKernels.h (operations of CPUs) and TuningDispatches.h (stretches of a
 // GPU).
 //
@@ -23,8 +23,8 @@ class TuningMemory {
 public:
   enum Region : unsigned {
     Fresh, ///< activations, written just before they are read, from the start
-    In,    ///< what is handed in
-    Back,  ///< what is handed back
+    In,    ///< bytes that are handed in
+    Back,  ///< bytes that are handed back
     Sink,  ///< results
     Temporaries,
     /// Constants. They come one behind another and start over at the end, so
@@ -49,8 +49,8 @@ public:
   void begin() { activations = integers = 0; }
   Place read(mlir::Type type, bool isConstant, uint64_t size);
   /// Results do not lie where those of the kernel before do: in a model no
-  /// layer writes to what has just been written, and where much is written it
-  /// is not in a cache close by.
+  /// layer writes to memory that has just been written, and where much is
+  /// written it is not in a cache close by.
   std::vector<Place> results(llvm::ArrayRef<int64_t> bytes);
   /// At `offset`, which then is behind it.
   Place take(Region region, uint64_t &offset, uint64_t size);
@@ -67,7 +67,7 @@ private:
   unsigned turn = 0;
 };
 
-/// What writes activations for a kernel of a CPU, and stands for one of a GPU:
+/// Writes activations for a kernel of a CPU, and stands for one of a GPU:
 /// copies whole tiles of KernelTable::copy().
 artifact::Operation copyOperation(KernelTable &table, std::string layer,
                                   uint32_t output, uint32_t input,

@@ -28,14 +28,14 @@ using TuningRegion = TuningMemory::Region;
 
 /// More than stays in the caches of GPUs.
 static constexpr uint64_t leastWeights = 128u << 20;
-/// Of numbers that weights are made of, and of what is handed back.
+/// Bytes of numbers that weights are made of, and bytes handed back.
 static constexpr uint64_t noiseBytes = 4u << 20;
 /// A routine whose kernels are different code for each layer has many.
 static constexpr unsigned mostPipelines = 16;
-/// Of a stretch.
+/// The most kernels of a stretch.
 static constexpr unsigned kernelsAtOnce = 64;
-/// Of a kernel, before the one that is measured: the first one after another
-/// kernel waits for its code, as long as a small one computes.
+/// Runs of a kernel before the measured one: the first one after another kernel
+/// waits for its code, as long as a small one computes.
 static constexpr unsigned warmUps = 2;
 /// All kernels are measured so often, with other memory and other neighbours:
 /// these make a difference that one place in a row of kernels would not tell.
@@ -75,7 +75,7 @@ private:
              std::vector<TuningDispatch> &dispatches);
   FailureOr<TuningDispatch> write(uint64_t bytes, TuningRegion to,
                                   TuningRegion from = TuningMemory::Weights);
-  /// Without what it touches.
+  /// Without operands.
   TuningDispatch dispatchOf(const codegen::GpuStep &step,
                             std::string layer) const {
     artifact::Dispatch dispatch{/*operation=*/0, code.pipelineOf(step.kernel)};
@@ -110,7 +110,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Kernels and what they touch
+// Kernels and their memory
 //===----------------------------------------------------------------------===//
 
 /// A dispatch that writes so many bytes at the start of a region, from another.
@@ -175,7 +175,7 @@ bool DispatchTuning::hasRoom(const GpuRoutine &routine,
   return true;
 }
 
-/// False where a GPU need not be able to bind what it touches.
+/// False where a GPU need not be able to bind the layer's memory.
 bool DispatchTuning::place(Operation *layer, const GpuRoutine &routine,
                            const codegen::GpuSteps &steps,
                            std::vector<TuningDispatch> &dispatches) {
@@ -433,7 +433,7 @@ void DispatchTuning::emit(KernelTable &table, uint32_t weightsSegment,
     bool isBack = i == artifact::backStretch;
     for (const TuningDispatch &pending : dispatches) {
       artifact::Dispatch dispatch = pending.dispatch;
-      // What does nothing does so for one execute.
+      // A dispatch without work shares the execute before it.
       if (dispatch.work || stretch.dispatches.empty())
         dispatch.operation = copy(pending.layer, isBack,
                                   isBack ? noiseBytes : KernelTable::copyTile);
@@ -441,7 +441,7 @@ void DispatchTuning::emit(KernelTable &table, uint32_t weightsSegment,
         dispatch.operation = program.operations.size() - 1;
       for (const TuningPlace &place : pending.places)
         dispatch.operands.push_back(operandOf(place));
-      // Of a slow one, which is software: a nanosecond each.
+      // By a slow GPU, which is software: a nanosecond each.
       if (dispatch.work)
         stretch.predicted += std::llround(dispatch.work->multiplyAdds) +
                              std::llround(dispatch.work->bytes);

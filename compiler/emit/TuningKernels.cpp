@@ -110,7 +110,7 @@ unsigned nnv12::emitKernel(const TuningKernel &kernel, KernelTable &table) {
   llvm_unreachable("all stages are there");
 }
 
-/// What a kernel writes and reads: results first.
+/// The operands of a kernel: results first.
 static std::vector<artifact::Operand> place(const TuningKernel &kernel,
                                             TuningMemory &memory) {
   memory.begin();
@@ -171,8 +171,8 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
         assert(table[operation.kernel].facts.key == kernel.facts.key &&
                "the bundle's kernels have the keys that were asked for");
         operation.operands = place(kernel, memory);
-        // What the layer before would have done, on the threads that it would
-        // have run on.
+        // The work of the layer before, on the threads that it would have run
+        // on.
         if (uint64_t bytes = memory.freshBytes())
           program.operations.push_back(
               copyOperation(table, "activations", TuningOutput::Fresh,

@@ -29,7 +29,7 @@ struct TuningKernel {
   std::string layer;                  ///< a layer that wants it, for people
   mlir::Operation *op = nullptr;      ///< Pack, Widen: null
   const Routine *routine = nullptr;   ///< Pack, Widen: null
-  mlir::RankedTensorType packed = {}; ///< Pack and Widen alone: what is written
+  mlir::RankedTensorType packed = {}; ///< Pack and Widen alone: the result
   std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
 };
 
@@ -43,7 +43,7 @@ std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
 /// Emits its code; returns its number in the table.
 unsigned emitKernel(const TuningKernel &kernel, KernelTable &table);
 
-/// What is measured on one target.
+/// The kernels that are measured on one target.
 struct TuningProgram {
   codegen::Target target;
   std::vector<TuningKernel> kernels;
@@ -55,11 +55,11 @@ struct TuningProgram {
 /// caches then, of all cores that compute. Operands lie in model inputs that
 /// nnv12-tune fills, and in outputs:
 ///   weights      f32, at least 64 MiB: constants
-///   activations  f32: what else kernels read, by way of fresh
+///   activations  f32: other inputs of kernels, by way of fresh
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
 ///   fresh        f32, an output: activations
-/// Kernels of operations that are measured have a key; that of what writes
+/// Kernels of operations that are measured have a key; the one that writes
 /// activations has none. On failure a diagnostic has been emitted and nothing
 /// was written.
 mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,

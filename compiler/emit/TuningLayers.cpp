@@ -272,7 +272,7 @@ static void addMatMul(const std::array<int64_t, 5> &layer, Text &text) {
 }
 
 /// A layer of which $x and $y are inputs and $t is their type. The result's
-/// type is what stands last: $t, $r and $c where axis 1 or 0 is reduced, or $i
+/// type stands last: $t, $r and $c where axis 1 or 0 is reduced, or $i
 /// and $j, numbers of elements along these.
 static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
   std::string type = tensor(shape), result = type;

@@ -14,7 +14,7 @@
 
 namespace nnv12 {
 
-/// Who makes a transformed form: a routine, of the weights of a layer.
+/// The maker of a transformed form: a routine, of the weights of a layer.
 struct FormMaker {
   const Routine *routine = nullptr;
   mlir::Operation *layer = nullptr;
@@ -44,7 +44,7 @@ public:
   /// Adds bytes that a kernel reads, if they are not there yet.
   Place add(llvm::StringRef table);
 
-  /// What was added, and where it is.
+  /// An added constant, and where it is.
   struct Entry {
     mlir::Attribute elements;
     mlir::RankedTensorType type; ///< how they lie, before any transform
@@ -62,7 +62,7 @@ public:
   static constexpr uint64_t alignment = 64;
   /// Each constant lies at a multiple of it.
   uint64_t pieceAlignment() const { return pieceAlignment_; }
-  /// For what a GPU reads where it lies. Before anything is added.
+  /// For weights that a GPU reads where they lie. Before anything is added.
   void alignPieces(uint64_t to) {
     assert(to % alignment == 0 && size_ == 0 && "nothing lies otherwise");
     pieceAlignment_ = to;

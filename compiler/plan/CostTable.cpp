@@ -1,4 +1,4 @@
-//===- CostTable.cpp - What each way to run a layer costs -----------------===//
+//===- CostTable.cpp - Cost of each way to run a layer --------------------===//
 
 #include "compiler/plan/CostTable.h"
 
@@ -59,8 +59,8 @@ search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
   return {bytes / 1e3 / profile.zstdMBps, bytes / 1e3 / profile.zstdLittleMBps};
 }
 
-/// What estimate() needs of the constant in the layout of `type`: rows of the
-/// first dimension, which lie together in `dense`, packed a few at a time.
+/// The constant in the layout of `type`, for estimate(): rows of the first
+/// dimension, which lie together in `dense`, packed a few at a time.
 static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
   assert(type.getRank() > 0 && type.getNumElements() > 0);
   int64_t rows = type.getDimSize(0);
@@ -177,8 +177,8 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   bool isTransformed = stored.storage == Storage::transformed;
   double bytes = isTransformed ? form->bytes : storedSize(packed, stored);
   if (stored.codec == Codec::zstd) {
-    // The packed weights are what a form is computed from: it has about as much
-    // to win. Raw ones lack the padding, which costs next to nothing when
+    // A form is computed from the packed weights: it has about as much to
+    // win. Raw ones lack the padding, which costs next to nothing when
     // compressed.
     Estimate encoded = estimate(layer.weights(), stored.narrow);
     double content = stored.narrow || isTransformed ? bytes : packedBytes;
@@ -193,8 +193,8 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     Time time = stored.narrow ? widen(packed, *stored.narrow) : pack(packed);
     costs.transform = time.core + firstTouch(packedBytes);
     costs.prepared += packedBytes;
-    // Packed ones would be in the file, and so in memory: what is made of
-    // narrow ones is there instead of them, not beside them.
+    // Packed ones would be in the file, and so in memory: those made of narrow
+    // ones are there instead of them, not beside them.
     if (!stored.narrow)
       costs.memory += packedBytes;
     result.measured &= time.measured;
@@ -206,7 +206,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     costs.prepared += form->bytes;
     result.measured &= time.measured;
   }
-  // What it is made from leaves the process's memory then.
+  // The source of the form leaves the process's memory then.
   double source = costs.bytes - layer.otherBytes;
   if (!stored.narrow && costs.memory > 0 && source >= leastForgotten)
     costs.memory -= source;

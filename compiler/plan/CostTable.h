@@ -1,4 +1,4 @@
-//===- CostTable.h - What each way to run a layer costs ---------*- C++ -*-===//
+//===- CostTable.h - Cost of each way to run a layer ------------*- C++ -*-===//
 //
 // From layers and a device profile to the numbers of search::Problem.
 //
@@ -41,8 +41,8 @@ public:
   /// lanes.
   search::Device device(const PlanOptions &options) const;
   /// Adds a layer, for which the search may take one of `candidates`, to a
-  /// problem that has its device. What the first use of the layer's memory
-  /// takes is the layer's, or, where only the thread of a preparation lane
+  /// problem that has its device. The time of the first use of the layer's
+  /// memory is the layer's, or, where only the thread of a preparation lane
   /// would have come before, a part of Device::aloneStart.
   void add(search::Problem &problem, const ExecutedLayer &layer,
            llvm::ArrayRef<CostedCandidate> candidates) const;
@@ -59,26 +59,26 @@ private:
   Time pack(mlir::RankedTensorType packed);
   Time widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
   Time transformTime(mlir::Operation *layer, const Routine &routine);
-  /// What decode and transform cost beside their work: memory is supplied.
+  /// The cost of decode and transform beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
   /// The first use of memory, in pages as large as the runtime asks for, and in
   /// small ones.
   double fresh(double bytes, double smallBytes) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
-  /// Of the constant in the layout of its type, or of what is narrow of it.
+  /// Estimates the constant in the layout of its type, or its narrow form.
   Estimate estimate(mlir::Value constant,
                     std::optional<plan::Narrowing> narrow = std::nullopt);
 
   const device::DeviceProfile &profile;
   const codegen::Target &target;
   unsigned threads;
-  /// How much longer a little core takes for what is bound by memory.
+  /// How much longer a little core takes for work that is bound by memory.
   double littleMemory = 1;
   std::map<std::tuple<const void *, const void *, int>, Estimate> estimates;
   std::vector<KernelFacts> kernels_;
 };
 
-/// What the threads of the execute lane are where nobody says: one a big core.
+/// The default number of threads of the execute lane: one a big core.
 unsigned defaultThreads(const device::DeviceProfile &profile);
 
 /// The name of `routine`'s form of the layer's weights; "" where it reads them

@@ -1,4 +1,4 @@
-//===- ExecutedLayers.cpp - What a plan must know of layers ---------------===//
+//===- ExecutedLayers.cpp - Facts of layers that a plan must know ---------===//
 
 #include "compiler/plan/ExecutedLayers.h"
 
@@ -52,7 +52,7 @@ static void countFreshBytes(const ExecutionOrder &order,
     growth -= part;
     return part;
   };
-  // A lane that reads what nobody has asked for early has no time at all.
+  // A lane that reads weights that nobody has asked for early has no time.
   double weights = 0;
   for (const ExecutedLayer &layer : layers)
     weights +=
@@ -135,7 +135,7 @@ std::vector<ExecutedLayer> nnv12::executedLayers(const ExecutionOrder &order) {
       }
       double size = bytes(constant.getOutput());
       layer.otherBytes += size;
-      // What is seen through a view stays as it is.
+      // A constant that is seen through a view stays as it is.
       if (size > mainBytes && operand.get() == constant.getOutput()) {
         mainBytes = size;
         layer.mainOperand = operand.getOperandNumber();

@@ -1,4 +1,4 @@
-//===- ExecutedLayers.h - What a plan must know of layers -------*- C++ -*-===//
+//===- ExecutedLayers.h - Facts of layers that a plan must know -*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_EXECUTEDLAYERS_H
 #define NNV12_COMPILER_PLAN_EXECUTEDLAYERS_H
 
@@ -32,11 +32,11 @@ struct ExecutedLayer {
   /// pages where there are such, and in small ones, in which are the caller's
   /// outputs, small arenas and the end of others.
   double freshBytes = 0, freshSmallBytes = 0;
-  /// Of both, what is wanted before a preparation lane has had time to touch
-  /// it.
+  /// The part of both that is wanted before a preparation lane has had time to
+  /// touch it.
   double freshAtOnceBytes = 0, freshSmallAtOnceBytes = 0;
-  /// Such memory, even that which opening the bundle has supplied, and model
-  /// inputs that no layer has read before: in no cache, unlike what an earlier
+  /// Such memory, even if opening the bundle has supplied it, and model inputs
+  /// that no layer has read before: in no cache, unlike results that an earlier
   /// layer has just written.
   double uncachedBytes = 0;
 

@@ -1,4 +1,4 @@
-//===- LaterMemory.cpp - What later routines take -------------------------===//
+//===- LaterMemory.cpp - Memory that later routines take ------------------===//
 
 #include "compiler/plan/LaterMemory.h"
 

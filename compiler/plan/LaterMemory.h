@@ -1,4 +1,4 @@
-//===- LaterMemory.h - What later routines take -----------------*- C++ -*-===//
+//===- LaterMemory.h - Memory that later routines take ----------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_LATERMEMORY_H
 #define NNV12_COMPILER_PLAN_LATERMEMORY_H
 
@@ -14,10 +14,10 @@ struct LaterMemory {
   uint64_t bytes = 0;
 };
 
-/// Of a plan of the layers of `order`, apart for what later inferences leave to
-/// the CPUs
-/// (`cpu`) and for layers of a stretch that a GPU takes over in them (`gpu`),
-/// for which a session prepares nothing unless it has no such GPU.
+/// Counts them in a plan of the layers of `order`, apart for layers that later
+/// inferences leave to the CPUs (`cpu`) and for layers of a stretch that a GPU
+/// takes over in them (`gpu`), for which a session prepares nothing unless it
+/// has no such GPU.
 void countLater(const ExecutionOrder &order, plan::ProgramOp program,
                 LaterMemory &cpu, LaterMemory &gpu);
 

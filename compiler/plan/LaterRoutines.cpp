@@ -1,4 +1,4 @@
-//===- LaterRoutines.cpp - What takes over after the first run ------------===//
+//===- LaterRoutines.cpp - Routines that take over later ------------------===//
 
 #include "compiler/plan/LaterRoutines.h"
 
@@ -12,11 +12,11 @@
 using namespace mlir;
 using namespace nnv12;
 
-/// What the execute of a routine that takes over has left of the other's time,
-/// at most.
+/// The execute of a routine that takes over needs this part of the other's
+/// time at most.
 static constexpr double leastGain = 0.99;
 
-/// What takes over may take this part of the memory that is there without.
+/// Routines that take over may take this part of the memory without them.
 static constexpr double laterPart = 0.5;
 
 /// A kernel's code: of convolutions some kilobytes, in pages.
@@ -28,17 +28,17 @@ bool nnv12::gainsLater(const CostedCandidate &first,
 }
 
 namespace {
-/// What routines need, each once.
+/// The weights and code that routines need, each once.
 class LaterNeeds {
 public:
-  /// The number of what has this name.
+  /// The number of the weights or code of this name.
   uint32_t add(const std::string &name, double size) {
     auto [it, isNew] = numbers.try_emplace(name, bytes.size());
     if (isNew)
       bytes.push_back(size);
     return it->second;
   }
-  /// What has this name is there anyway.
+  /// The weights or code of this name are there anyway.
   void have(const std::string &name) { bytes[add(name, 0)] = 0; }
 
   std::vector<double> bytes;
@@ -59,7 +59,7 @@ static std::string transformCode(const PlannedLayer &layer,
   return "transform " + transformKey(layer.layer.op, routine, target.name);
 }
 
-/// Of the layer's main weights in a form.
+/// The name of the layer's main weights in a form.
 static std::string weightsName(const PlannedLayer &layer,
                                const std::string &form) {
   Value weights = layer.layer.weights();
@@ -77,7 +77,7 @@ static double memoryOf(ArrayRef<PlannedLayer> layers) {
   double sum = 0;
   for (const PlannedLayer &layer : layers) {
     const search::Candidate &chosen = layer.first().costs;
-    // What was decoded or transformed leaves memory (runtime/Preparations.h).
+    // A decoded or transformed source leaves memory (runtime/Preparations.h).
     bool isForgotten = chosen.prepared > 0 && chosen.bytes >= leastForgotten;
     sum += chosen.prepared + (isForgotten ? 0 : chosen.bytes) +
            layer.layer.uncachedBytes;

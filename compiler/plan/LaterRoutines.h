@@ -1,4 +1,4 @@
-//===- LaterRoutines.h - What takes over after the first run ----*- C++ -*-===//
+//===- LaterRoutines.h - Routines that take over later ----------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_LATERROUTINES_H
 #define NNV12_COMPILER_PLAN_LATERROUTINES_H
 
@@ -18,8 +18,8 @@ bool gainsLater(const CostedCandidate &first, const CostedCandidate &later);
 /// execute lane.
 /// With Memory::Default a megabyte of the weights and code of all that takes
 /// over must gain DeviceProfile::laterMsPerMB of the threads' time, taken
-/// together, in each later run: what it is worth does not depend on how many
-/// share the work. Together the routines that take over use at most half
+/// together, in each later run: its worth does not depend on how many share the
+/// work. Together the routines that take over use at most half
 /// (laterPart) of the memory that the session and its weights use without them.
 /// With Memory::Most every routine that gains takes over.
 void chooseLaterRoutines(llvm::MutableArrayRef<PlannedLayer> layers,

@@ -1,4 +1,4 @@
-//===- ModelPlan.cpp - What computes a model, and when --------------------===//
+//===- ModelPlan.cpp - The plan of a model --------------------------------===//
 
 #include "compiler/plan/ModelPlan.h"
 
@@ -45,7 +45,7 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
   return std::move(found.schedule);
 }
 
-/// The problem in which nothing is left to choose, and what follows from it.
+/// Fills in the problem in which nothing is left to choose, and its results.
 static void settle(ModelPlan &plan, const search::Schedule &found,
                    CostTable &costs, const PlanOptions &options) {
   plan.problem.device = costs.device(options);

@@ -1,9 +1,9 @@
-//===- ModelPlan.h - What computes a model, and when ------------*- C++ -*-===//
+//===- ModelPlan.h - The plan of a model ------------------------*- C++ -*-===//
 //
 // The plan of a model for one target: which routine computes each layer, how
-// its weights are kept, which lane prepares them in which order, and what a
-// coprocessor takes over. All of it is decided here, once; what follows only
-// reads it. ProgramWriter.h writes it as a plan.program.
+// its weights are kept, which lane prepares them in which order, and which
+// layers a coprocessor takes over. All of it is decided here, once; later
+// steps only read it. ProgramWriter.h writes it as a plan.program.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_PLAN_MODELPLAN_H
@@ -22,8 +22,8 @@ struct ModelPlan {
 
   PlanDevice device;
   unsigned threads; ///< of the execute lane
-  /// What takes over later is prepared behind the first result, not beside the
-  /// first inference.
+  /// Routines that take over later are prepared behind the first result, not
+  /// beside the first inference.
   bool laterWaits = false;
   ExecutionOrder order;
   std::vector<PlannedLayer> layers; ///< by their numbers in `order`
@@ -33,10 +33,10 @@ struct ModelPlan {
   search::Problem problem;
   search::Plan cpu;     ///< candidate 0 of each layer, and the schedule
   search::Choice later; ///< candidate 1 of each layer
-  /// Milliseconds from opening the bundle to what the schedule has first.
+  /// Milliseconds from opening the bundle to the schedule's first operation.
   double start = 0;
   double warmTime = 0; ///< milliseconds of the executes of `later`
-  /// What a coprocessor takes over; none where it takes over nothing.
+  /// The coprocessor's part; none where it takes over nothing.
   std::optional<OverlayPlan> overlay;
 
   /// Every kernel whose cost the search has used.

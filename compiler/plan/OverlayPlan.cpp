@@ -1,4 +1,4 @@
-//===- OverlayPlan.cpp - What a GPU takes over of a model's plan ----------===//
+//===- OverlayPlan.cpp - A GPU's part of a model's plan -------------------===//
 
 #include "compiler/plan/OverlayPlan.h"
 
@@ -55,7 +55,7 @@ static void addLaterPoints(const search::Problem &problem,
       continue;
     search::OverlaySchedule schedule = found.cold;
     schedule.stretches = suffixes[k].stretches;
-    // Only what is prepared can be taken.
+    // Only a prepared stretch can be taken.
     if (!search::checkOverlaySchedule(problem, schedule).empty())
       continue;
     addStretches(schedule.stretches, found.cold.choice, true, false, stretches);
@@ -64,7 +64,7 @@ static void addLaterPoints(const search::Problem &problem,
   }
 }
 
-/// Fills in what a stretch has in f16, with `halves`, and its kernels.
+/// Fills in a stretch's tensors in f16, with `halves`, and its kernels.
 static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
                         const OverlayPlan &plan, StretchHalves *halves) {
   size_t first = stretch.range.first;

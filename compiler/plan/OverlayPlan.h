@@ -1,4 +1,4 @@
-//===- OverlayPlan.h - What a GPU takes over of a model's plan --*- C++ -*-===//
+//===- OverlayPlan.h - A GPU's part of a model's plan -----------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_OVERLAYPLAN_H
 #define NNV12_COMPILER_PLAN_OVERLAYPLAN_H
 
@@ -9,12 +9,12 @@
 
 namespace nnv12 {
 
-/// A stretch with what computes its layers.
+/// A stretch with the candidates that compute its layers.
 struct PlacedStretch {
   search::Stretch range;
-  /// Of each of its layers the index of a candidate.
+  /// For each of its layers the index of a candidate.
   std::vector<unsigned> choice;
-  /// Of each layer: its tensors in f16, and the keys of its kernels.
+  /// Each layer's tensors in f16, and the keys of its kernels.
   std::vector<codegen::HalfTensors> half = {};
   std::vector<std::vector<std::string>> kernels = {};
   bool cold = false, warm = false;
@@ -40,12 +40,12 @@ struct OverlayPlan {
   }
 };
 
-/// What the GPU of the options takes over of a plan for CPUs, with which the
-/// problem's layers agree; adds to `problem` what the GPU can do. None where it
-/// takes over nothing, which a remark says. Fails with a diagnostic where there
-/// is no such GPU. Behind the planned point of hand-over the first run may go
-/// on to three others, where the CPUs have a half, a quarter and an eighth of
-/// the rest before them.
+/// Plans the part of a plan for CPUs, with which the problem's layers agree,
+/// that the GPU of the options takes over; adds the GPU's candidates to
+/// `problem`. None where it takes over nothing, which a remark says. Fails with
+/// a diagnostic where there is no such GPU. Behind the planned point of
+/// hand-over the first run may go on to three others, where the CPUs have a
+/// half, a quarter and an eighth of the rest before them.
 mlir::FailureOr<std::optional<OverlayPlan>>
 planOverlay(mlir::Location location, const ExecutionOrder &order,
             llvm::ArrayRef<PlannedLayer> layers,

@@ -1,4 +1,4 @@
-//===- OverlayWriter.cpp - What a GPU takes over, as a plan.gpu -----------===//
+//===- OverlayWriter.cpp - Writes a GPU's part as a plan.gpu --------------===//
 
 #include "compiler/plan/ProgramWriter.h"
 
@@ -146,7 +146,7 @@ private:
             last = std::max(last, it->second);
         }
       records[i] = plan::RecordOp::create(b, location, done, after, i);
-      // What only later runs need is behind all that the first one does.
+      // A record that only later runs need is behind all of the first one's.
       if (!stretch.cold && coldEnd)
         last = std::max(last, coldEnd - 1);
       behind.insert({last, records[i]});

@@ -1,4 +1,4 @@
-//===- PlanOptions.h - What a plan is for -----------------------*- C++ -*-===//
+//===- PlanOptions.h - Purpose and limits of a plan -------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_PLANOPTIONS_H
 #define NNV12_COMPILER_PLAN_PLANOPTIONS_H
 
@@ -12,22 +12,22 @@ namespace nnv12 {
 enum class Mode {
   Cold, ///< one inference after start
   /// The same first inference; routines that are faster later take over where
-  /// they gain what their memory costs.
+  /// they gain as much as their memory costs.
   Auto,
   /// Many: weights are kept so that the fastest routine of each layer can take
   /// over (NNV12, section 3.5).
   Continuous
 };
 
-/// What a session may take of memory that is its own.
+/// How much memory of its own a session may take.
 enum class Memory {
   /// Weights are used where the file is mapped, and no routine takes over.
   Least,
-  Default, ///< what gains more than it costs by the device profile
+  Default, ///< routines that gain more than they cost by the device profile
   Most     ///< routines take over wherever they gain
 };
 
-/// What of NNV12 is in use, for ablation (Figure 13).
+/// The parts of NNV12 that are in use, for ablation (Figure 13).
 enum class Parts {
   None, ///< warm routines, weights as in the model, prepared before the first
         ///< execute
@@ -38,7 +38,7 @@ enum class Parts {
 
 /// All that a user may ask of a plan, from nnv12c's options to the search.
 struct PlanOptions {
-  /// Of the execute lane; 0: one for each big core of the device.
+  /// Threads of the execute lane; 0: one for each big core of the device.
   unsigned threads = 0;
   /// Preparation lanes at most; nothing: see device::searchDevice().
   std::optional<unsigned> lanes = std::nullopt;

@@ -1,4 +1,4 @@
-//===- PlannedLayer.h - A layer with what was chosen for it -----*- C++ -*-===//
+//===- PlannedLayer.h - A layer with its chosen routines --------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_PLANNEDLAYER_H
 #define NNV12_COMPILER_PLAN_PLANNEDLAYER_H
 

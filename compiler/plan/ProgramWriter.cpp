@@ -17,7 +17,7 @@ int64_t nnv12::planTime(double milliseconds) {
 }
 
 namespace {
-/// The program's stages by what the search calls them.
+/// The program's stages by the search's names of them.
 struct Stages {
   /// A transform may be in two steps.
   std::map<std::pair<uint32_t, search::Stage>, SmallVector<Operation *>> first;
@@ -120,7 +120,7 @@ private:
 /// A lane while it is being filled.
 struct Lane {
   SmallVector<Value> queue, background;
-  double end = 0; ///< of what it does, simulated
+  double end = 0; ///< of its operations, simulated
 };
 
 /// Gives the stages of a program to lanes.
@@ -142,9 +142,9 @@ public:
   }
 
 private:
-  /// The queues, as the search has them. What it left out because it takes no
-  /// time goes before the operation that waits for it. The execute lane comes
-  /// last: it takes what no other lane has.
+  /// The queues, as the search has them. A stage that it left out because it
+  /// takes no time goes before the operation that waits for it. The execute
+  /// lane comes last: it takes the stages that no other lane has.
   void fill() {
     const search::Schedule &found = plan.cpu.schedule;
     llvm::DenseSet<Operation *> placed, scheduled;
@@ -156,7 +156,7 @@ private:
                                                          Operation *op) {
       if (!placed.insert(op).second)
         return;
-      // What has a place of its own, perhaps on another lane, keeps it.
+      // A stage with a place of its own, perhaps on another lane, keeps it.
       for (Value token : op->getOperands())
         if (!scheduled.contains(token.getDefiningOp()))
           place(lane, token.getDefiningOp());
@@ -193,7 +193,7 @@ private:
     }
   }
 
-  /// What a switch waits for goes to the preparation lane that is soonest done.
+  /// A switch's preparations go to the preparation lane that is soonest done.
   /// Where the first inference must not be later for it, to one that it has
   /// anyway, and else to the execute lane: a thread more takes time to start.
   void fillBackground() {

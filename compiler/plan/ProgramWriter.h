@@ -8,8 +8,8 @@
 
 namespace nnv12 {
 
-/// Writes the plan at the end of `module`: the stages of every layer, what a
-/// GPU takes over, and lanes. The stages of a layer are a read of constants
+/// Writes the plan at the end of `module`: the stages of every layer, a GPU's
+/// part, and lanes. The stages of a layer are a read of constants
 /// that no earlier layer has read, a decode where they are compressed, a
 /// transform for each step from the form in the file to the form that the
 /// routine reads, and the execute; those of the routine that takes over later
@@ -18,7 +18,7 @@ namespace nnv12 {
 mlir::FailureOr<plan::ProgramOp> writeProgram(const ModelPlan &plan,
                                               mlir::ModuleOp module);
 
-/// Writes what a GPU takes over at the end of a program that has the stages.
+/// Writes a GPU's part at the end of a program that has the stages.
 void writeOverlay(const ModelPlan &plan, plan::ProgramOp program);
 
 /// As the plan dialect counts time. Absurd numbers of a profile give absurd

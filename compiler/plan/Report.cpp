@@ -147,7 +147,7 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
 // Summary
 //===----------------------------------------------------------------------===//
 
-/// What routines that differ in parameters have in common: "conv.winograd4",
+/// The common name of routines that differ in parameters: "conv.winograd4",
 /// "conv.direct".
 static StringRef family(StringRef routine) {
   auto [first, rest] = routine.split('.');
@@ -192,7 +192,7 @@ static void count(std::string &text, unsigned number, StringRef what) {
             what.str() + (number == 1 ? "" : "s");
 }
 
-/// What takes over after the first inference.
+/// Prints the routines that take over after the first inference.
 static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
                        llvm::raw_ostream &os) {
   LaterMemory cpu, gpu;

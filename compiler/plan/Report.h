@@ -8,18 +8,17 @@
 
 namespace nnv12 {
 
-/// Every routine of every layer with what its stages cost, and the one that is
-/// chosen: NNV12, Table 2. For `nnv12c --routines`.
+/// Every routine of every layer with the cost of its stages, and the one that
+/// is chosen: NNV12, Table 2. For `nnv12c --routines`.
 void printRoutines(const ModelPlan &plan, llvm::raw_ostream &os);
 
-/// A few lines: what was chosen for how many layers, bytes, lanes, times.
+/// A few lines: routines by their numbers of layers, bytes, lanes, times.
 /// `fileBytes` is the size of the weights in the bundle.
 void printSummary(mlir::func::FuncOp main, const ModelPlan &plan,
                   plan::ProgramOp program, double fileBytes,
                   llvm::raw_ostream &os);
 
-/// One or two lines more: what a GPU takes over. `bytes` are those of its
-/// modules.
+/// One or two lines more: a GPU's part. `bytes` are those of its modules.
 void printGpuSummary(plan::GpuOp overlay, const device::DeviceProfile &profile,
                      size_t pipelines, uint64_t bytes, llvm::raw_ostream &os);
 

@@ -29,7 +29,7 @@ private:
   double weights() const;
   double activations() const;
   std::string refusalOf(const PlannedLayer &layer) const;
-  /// All but what it takes.
+  /// A candidate without its time.
   std::optional<StretchCandidate> candidate(const PlannedLayer &layer,
                                             codegen::HalfTensors half,
                                             const GpuRoutine &routine,
@@ -71,7 +71,7 @@ StretchCandidates Finder::run(bool half) {
           found.layers[i].push_back(std::move(*way));
       }
   }
-  // Of a network that is larger than the cache each weight has left it when
+  // If a network is larger than the cache, each weight has left the cache when
   // its layer's turn comes again: much else has been touched since.
   double touched = weights() + activations();
   bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
@@ -128,7 +128,7 @@ double Finder::activations() const {
   return live.empty() ? 0 : *llvm::max_element(live);
 }
 
-/// Whatever the routine.
+/// Why no routine can compute the layer; "" where one may.
 std::string Finder::refusalOf(const PlannedLayer &layer) const {
   if (layer.layer.isComparedForEquality)
     return "its result is compared for equality";
@@ -136,7 +136,7 @@ std::string Finder::refusalOf(const PlannedLayer &layer) const {
   for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults())) {
     if (nn::storageSize(v) == 0)
       return "a tensor of it is empty";
-    // Whole tensors are placed as a GPU needs it; what lies in one may not be.
+    // Whole tensors are placed as a GPU needs it; parts of one may not be.
     if (order.placeOf(v).offset % int64_t(artifact::gpuAlignment))
       return "a tensor of it lies in another one, not at a multiple of " +
              std::to_string(artifact::gpuAlignment) + " bytes";

@@ -26,7 +26,7 @@ struct StretchCandidate {
   bool measured = false; ///< all its dispatches are in the profile
 };
 
-/// What a GPU can do of a model.
+/// The layers of a model that a GPU can compute.
 struct StretchCandidates {
   /// By layer, in the order of search::Layer::inStretch; none: the CPUs compute
   /// it.
@@ -37,8 +37,8 @@ struct StretchCandidates {
   std::vector<std::string> kernels;
 };
 
-/// Of layers with what was chosen for the CPUs: their weights in the file are
-/// what the GPU reads, too. Adds candidates, pipelines, tensors and the
+/// Finds them for layers with the CPUs' chosen routines: the GPU reads the same
+/// weights in the file. Adds candidates, pipelines, tensors and the
 /// coprocessor to `problem`, whose layers are these. `half`: with tensors in
 /// f16 where they may be, whose kernels have the keys of those without.
 /// `profile` has a GPU.

@@ -1,4 +1,4 @@
-//===- StretchHalves.cpp - What a GPU stores in f16 -----------------------===//
+//===- StretchHalves.cpp - Tensors that a GPU stores in f16 ---------------===//
 
 #include "compiler/plan/StretchHalves.h"
 
@@ -16,8 +16,8 @@ static bool hasBits(Operation *layer) {
   return layer->getNumResults() + layer->getNumOperands() <= HalfTensors::most;
 }
 
-/// What a sum of products multiplies, whichever layer reads it first, and
-/// however small it is beside the bias.
+/// The constant factor of a sum of products, whichever layer reads it first,
+/// and however small it is beside the bias.
 static std::optional<unsigned> weightOperand(Operation *layer) {
   if (auto weighted = dyn_cast<nn::Weighted>(layer))
     for (unsigned i : {1, 0})

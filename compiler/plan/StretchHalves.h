@@ -1,4 +1,4 @@
-//===- StretchHalves.h - What a GPU stores in f16 ---------------*- C++ -*-===//
+//===- StretchHalves.h - Tensors that a GPU stores in f16 -------*- C++ -*-===//
 #ifndef NNV12_COMPILER_PLAN_STRETCHHALVES_H
 #define NNV12_COMPILER_PLAN_STRETCHHALVES_H
 
@@ -9,8 +9,8 @@
 namespace nnv12 {
 
 /// Decides which tensors lie in the GPU's memory in f16, where that is wanted:
-/// of weights those that fit halves, unless a routine wants a form of its own;
-/// of what layers hand to each other what no CPU touches.
+/// weights that fit halves, unless a routine wants a form of its own, and
+/// tensors between layers that no CPU touches.
 class StretchHalves {
 public:
   StretchHalves(const ExecutionOrder &order,
@@ -28,7 +28,7 @@ private:
   /// In a stretch of the layers from `first` to before `end`.
   codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine,
                           size_t first, size_t end);
-  /// Of a tensor in its memory: whether it can lie there in f16.
+  /// Whether a tensor can lie in the GPU's memory in f16.
   bool canBeHalf(mlir::Value tensor) const;
 
   const ExecutionOrder &order;

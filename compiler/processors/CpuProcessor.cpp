@@ -12,7 +12,7 @@ public:
   llvm::StringRef name() const override { return "CPUs"; }
   Role role() const override { return Role::Host; }
   const RoutineSet &routines() const override { return codegen::cpuRoutines(); }
-  /// Targets differ in how fast they compute, not in what they can.
+  /// Targets differ in speed, not in the layers that they can compute.
   std::string refusal(Operation *layer, const Routine &routine,
                       llvm::StringRef) const override {
     return routine.matches(layer) ? "" : "it computes other layers";

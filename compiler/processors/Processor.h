@@ -1,7 +1,7 @@
-//===- Processor.h - What computes layers -----------------------*- C++ -*-===//
+//===- Processor.h - Interface to a processor -------------------*- C++ -*-===//
 //
 // A processor is one thing: its routines, which of them compute a layer and why
-// the others do not, where it computes, what that costs, and whose code it
+// the others do not, where it computes, the cost of that, and whose code it
 // runs. The CPUs are the processor that is always there; plans ask all others
 // by the same interface. docs/architecture.md says what a new one needs.
 //
@@ -37,7 +37,7 @@ public:
   /// element types, not at layouts.
   virtual std::string refusal(mlir::Operation *layer, const Routine &routine,
                               llvm::StringRef target) const = 0;
-  /// What a kernel takes, by a device profile that has this processor.
+  /// The time of a kernel, by a device profile that has this processor.
   /// `threads`: of the execute lane.
   virtual device::Cost cost(const device::DeviceProfile &profile,
                             const KernelFacts &kernel,

@@ -16,7 +16,7 @@ namespace nnv12::search {
 /// both loops end when they move nothing.
 Assignment algorithm1(const Problem &problem, const Choice &choice);
 
-/// What Algorithm 1 believes: the sum of each lane's operations, the largest.
+/// The objective of Algorithm 1: the largest of the lanes' sums of operations.
 /// Knows neither order nor dependencies nor shared bandwidth.
 double loadOf(const Problem &problem, const Assignment &assignment);
 

@@ -6,8 +6,8 @@
 
 namespace nnv12::search {
 
-/// A choice and a schedule as numbers that can be changed one by one: whatever
-/// they are, the schedule can be carried out.
+/// A choice and a schedule as numbers that can be changed one by one: with all
+/// numbers the schedule can be carried out.
 struct Assignment {
   Choice choice;
   /// Where each layer is prepared: 0 = execute lane.

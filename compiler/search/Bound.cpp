@@ -12,10 +12,10 @@
 //   prepare  preparations of layers up to k on preparation lanes / their number
 //            + executes from k on
 //   storage  bytes of layers up to k / bandwidth + executes from k on, less
-//            what is there earlier than at that bandwidth (Device::arrival)
+//            the bytes that come earlier than that (Device::arrival)
 //   cpus     work of all cores / CPUs
 //
-// What a layer adds to them depends on its candidate and its lane, so T is at
+// A layer's part of them depends on its candidate and its lane, so T is at
 // least the least over all choices of the largest of them. That least is hard
 // to find, but with weights u >= 0 that sum to 1 the largest is at least the
 // weighted sum, and the least of a sum is the sum of each layer's least: for
@@ -24,7 +24,7 @@
 //   T >= sum over layers of min over (candidate, lane) of u . parts
 //
 // (a Lagrangian bound). It is concave in u; a pattern search looks for a good
-// u, and whatever it finds is a valid bound.
+// u, and each u that it finds is a valid bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ public:
   }
 
 private:
-  /// What one candidate on one lane adds; to prepare and storage, what it adds
+  /// The parts of one candidate on one lane; for prepare and storage its part
   /// as preparation, then as execute.
   struct Option {
     Weights parts;

@@ -54,7 +54,7 @@ Choice warmChoice(const Problem &problem) {
   return choice;
 }
 
-/// What counts of a candidate: less is better in each.
+/// The numbers of a candidate that count: less is better in each.
 static std::array<double, 5> costs(const Device &device, const Candidate &c,
                                    Dominance dominance) {
   if (dominance == Dominance::Paper)

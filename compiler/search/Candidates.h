@@ -6,7 +6,7 @@
 
 namespace nnv12::search {
 
-/// What decides whether a candidate is dominated.
+/// The rule by which a candidate is dominated.
 enum class Dominance {
   /// Algorithm 1, line 1: not faster in preparation as a whole, nor in execute.
   Paper,

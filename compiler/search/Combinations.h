@@ -10,8 +10,8 @@ namespace nnv12::search {
 /// at most `limit`; else those that some balance of execute, preparation and
 /// storage makes best: for weights (1, p, s) each layer by itself takes the
 /// candidate with the least  execute + p * preparation + s * bytes / bandwidth.
-/// The best of a min-max problem lies near one of these (they are what a
-/// Lagrangian relaxation yields); the local search mends the rest. `usable` as
+/// The best of a min-max problem lies near one of these (a Lagrangian
+/// relaxation yields them); the local search mends the rest. `usable` as
 /// of usableCandidates().
 std::vector<Choice>
 combinations(const Problem &problem,

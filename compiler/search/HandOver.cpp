@@ -29,8 +29,8 @@ namespace {
 constexpr size_t bestPoints = 6;
 /// Passes over all layers and pipelines that look for better candidates.
 constexpr unsigned passes = 3;
-/// A hand-over that begins no later than this behind what comes before it has
-/// not waited: milliseconds, more than sums of times are rounded by.
+/// A hand-over that begins no later than this behind the operation before it
+/// has not waited: milliseconds, more than sums of times are rounded by.
 constexpr double notWaited = 1e-9;
 
 class OverlaySearch {
@@ -137,7 +137,7 @@ private:
     result.choice = choice;
     result.stretches = stretches;
     result.onExecuteLane = !options.pipeline;
-    // One stretch needs everything; several what comes first.
+    // One stretch needs everything; of several the first is prepared first.
     result.lanes = prepareStretches(
         problem, choice, stretches,
         options.pipeline ? problem.device.coprocessor->threads : 1,
@@ -152,7 +152,7 @@ private:
            simulator.run(jobs.lanes, jobs.counters, cutoff - jobs.start);
   }
 
-  /// Keeps in `found` what is better, and returns how good it is if it may be.
+  /// Keeps a better plan in `found`, and returns how good it is if it may be.
   double consider(Found &found, const StretchChoice &choice,
                   const std::vector<Stretch> &stretches, double cutoff) {
     OverlaySchedule schedule = scheduleOf(choice, stretches);
@@ -314,7 +314,7 @@ private:
     return changed;
   }
 
-  /// Of what the first run prepares, what the warm plan's candidates use too.
+  /// The first run's preparations that the warm plan's candidates use too.
   HostLanes keptFor(const Overlay &plan) const {
     HostLanes kept = plan.cold.lanes;
     for (auto &lane : kept)
@@ -331,7 +331,7 @@ private:
   struct Ran {
     double finish, wait;
   };
-  /// With what its hand-overs wait.
+  /// The run, with the waits of its hand-overs.
   Ran runOf(const OverlaySchedule &schedule, bool cached) {
     OverlayJobs jobs =
         overlayJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
@@ -356,7 +356,7 @@ private:
         planWarmSuffixes(problem, cpu.choice, schedule.choice);
     for (uint32_t k : plan.handOvers) {
       const std::vector<Stretch> &rest = rests[k].stretches;
-      // Behind the planned point only what is prepared can be taken.
+      // Behind the planned point only prepared stretches can be taken.
       if (rest.empty() || rest[0].first != k)
         continue;
       schedule.stretches = rest;

@@ -88,8 +88,8 @@ private:
     return bytes <= problem.most && value(problem.price) >= -leastLaterWin;
   }
 
-  /// The best for one layer while all others stay: without what needs `never`,
-  /// and as if `always` were there.
+  /// The best for one layer while all others stay: without routines that need
+  /// `never`, and as if `always` were there.
   Way bestOf(uint32_t layer, double price, uint32_t never = none,
              uint32_t always = none) {
     Way now = choice[layer], best;
@@ -113,8 +113,8 @@ private:
     return best;
   }
 
-  /// Gives all `layers` what `way(layer)` says, unless that is no better, or
-  /// does not fit where it must. Tells whether it is.
+  /// Gives all `layers` their `way(layer)`, unless that is no better, or does
+  /// not fit where it must. Tells whether it is.
   template <typename WayOf>
   bool attempt(const std::vector<uint32_t> &layers, double price, bool mustFit,
                const WayOf &way) {
@@ -160,7 +160,7 @@ private:
   }
 
   /// A limit that all keep to is a price that all pay, as in a Lagrangian
-  /// relaxation: the least at which all fits. What is left of the limit then is
+  /// relaxation: the least at which all fits. The rest of the limit then is
   /// filled up. (At problem.price each byte gains it, so all do.)
   void makeFit() {
     double low = cheapest, high = std::max(low, problem.price);

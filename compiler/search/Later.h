@@ -1,10 +1,10 @@
 //===- Later.h - Which routines take over after the first run ---*- C++ -*-===//
 //
-// What a first run computes with is the fastest for it, but not for those that
+// The routines of a first run are the fastest for it, but not for those that
 // follow. A routine that takes over gains time in each later run and takes
 // memory: weights in its form, and its code. Layers may share both, which then
-// count once. The network pays as a whole: what gains much for few bytes may
-// bring in what alone would not be worth its own.
+// count once. The network pays as a whole: a routine that gains much for few
+// bytes may bring in others that alone would not be worth their own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_LATER_H
@@ -24,9 +24,9 @@ struct LaterRoutine {
 };
 
 struct LaterProblem {
-  /// What must be there for some routine, and is not there without.
+  /// Sizes of needs of some routine that are not there without.
   std::vector<double> bytes;
-  /// Of each layer what can take over.
+  /// By layer, the routines that can take over.
   std::vector<std::vector<LaterRoutine>> layers;
   /// Milliseconds that a byte must gain, on average over all that takes over.
   double price = 0;
@@ -34,7 +34,7 @@ struct LaterProblem {
   double most = std::numeric_limits<double>::infinity();
 };
 
-/// Of each layer the index of the routine that takes over, if one does.
+/// By layer, the index of the routine that takes over, if one does.
 using LaterChoice = std::vector<std::optional<unsigned>>;
 
 double laterGain(const LaterProblem &problem, const LaterChoice &choice);
@@ -42,8 +42,8 @@ double laterBytes(const LaterProblem &problem, const LaterChoice &choice);
 
 /// The choice with the largest gain of those that gain the price of their bytes
 /// and take no more than `most`: by single changes and by changes of all layers
-/// that share something, so the best in most cases, and near it in the rest. Of
-/// routines that gain the same the one with fewer bytes, then the first.
+/// that share something, so the best in most cases, and near it in the rest. If
+/// routines gain the same, the one with fewer bytes, then the first.
 LaterChoice chooseLater(const LaterProblem &problem);
 
 } // namespace nnv12::search

@@ -12,7 +12,8 @@ static constexpr size_t mostStarts = 3;
 static constexpr uint64_t stepsPerLayer = 50'000;
 /// Milliseconds of cold inference that an execute's end is worth, by the mean.
 static constexpr double earlyWeight = 1e-2;
-/// What may follow the present assignment, when the search begins to wander.
+/// An assignment may be so much worse than the one before, when the search
+/// begins to wander.
 static constexpr double mostWorse = 0.01;
 
 LocalSearch::LocalSearch(const Problem &problem, const Options &options)
@@ -179,7 +180,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     }
   };
 
-  // From each of the best starts; what they end in differs.
+  // From each of the best starts; their ends differ.
   std::vector<Start> from = std::move(starts);
   starts.clear();
   Assignment current = bestAssignment;
@@ -194,8 +195,8 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     }
   }
 
-  // Then random changes of one layer or two. What comes out may be a little
-  // worse than what it came from, less and less so (threshold accepting, Dueck
+  // Then random changes of one layer or two. The result may be a little
+  // worse than its origin, less and less so (threshold accepting, Dueck
   // and Scheuer 1990). After many changes in vain, a larger disturbance of the
   // best.
   Sequence sequence;

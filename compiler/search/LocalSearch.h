@@ -1,8 +1,8 @@
 //===- LocalSearch.h - Improves a plan on the simulator ---------*- C++ -*-===//
 //
-// Not in the paper. Its cost adds up each lane's work; what it cannot see - an
-// execute that waits for a preparation which stands too far back in a queue,
-// reads that share the storage - the simulator shows, and single changes mend.
+// Not in the paper, whose cost adds up each lane's work. The simulator also
+// shows an execute that waits for a preparation which stands too far back in a
+// queue, and reads that share the storage. Single changes mend them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_LOCALSEARCH_H
@@ -14,7 +14,7 @@
 namespace nnv12::search {
 
 /// Holds the best assignment seen. Its objective: the simulated finish,
-/// `warmWeight` of the executes, and `memoryWeight` of what is prepared; where
+/// `warmWeight` of the executes, and `memoryWeight` of prepared bytes; where
 /// storage is slow, early executes as well.
 class LocalSearch {
 public:

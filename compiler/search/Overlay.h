@@ -1,4 +1,4 @@
-//===- Overlay.h - What another processor takes over, and when --*- C++ -*-===//
+//===- Overlay.h - Another processor's part of a plan -----------*- C++ -*-===//
 //
 // A coprocessor's part of a plan is an overlay on a complete plan for CPUs: a
 // stretch is a range of executes that it can take over. Later runs take the
@@ -15,7 +15,7 @@
 
 namespace nnv12::search {
 
-/// Of each layer the index of a candidate of Layer::inStretch. A layer that has
+/// By layer, the index of a candidate of Layer::inStretch. A layer that has
 /// none has any number.
 using StretchChoice = std::vector<unsigned>;
 
@@ -30,17 +30,17 @@ struct Stretch {
 
 /// Milliseconds of a stretch for which everything is ready.
 struct StretchTime {
-  double handOver = 0; ///< copies what the stretch reads, and submits it
+  double handOver = 0; ///< copies the stretch's inputs, and submits it
   double kernels = 0;
-  double takeBack = 0; ///< waits, and copies what others read of its results
+  double takeBack = 0; ///< waits, and copies the results that others read
   double sum() const { return handOver + kernels + takeBack; }
 };
 /// Each of its layers must have a candidate in stretches.
 StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
                         Stretch stretch);
 
-/// Of each layer the candidate with the fastest kernels; among equals the one
-/// that has less to prepare.
+/// By layer, the candidate with the fastest kernels; among equals the one that
+/// has less to prepare.
 StretchChoice fastestInStretches(const Problem &problem);
 
 /// The part of the kernels' time in later runs that a pipeline has to gain: to
@@ -75,11 +75,10 @@ std::vector<WarmStretches> planWarmSuffixes(const Problem &problem,
 /// model, say, is the CPUs' then.
 void leaveToCpus(Problem &problem, const Choice &cpu);
 
-/// An operation of a host lane: a thread of the CPUs that prepares what
-/// stretches need.
+/// An operation of a host lane: a thread of the CPUs that prepares stretches.
 struct StretchPreparation {
   Stage stage = Stage::Device;
-  /// Of Pipeline: those of one call; of Upload: one layer; of Device: none.
+  /// Pipeline: those of one call; Upload: one layer; Device: none.
   std::vector<uint32_t> items = {};
   bool operator==(const StretchPreparation &o) const {
     return stage == o.stage && items == o.items;
@@ -98,22 +97,22 @@ struct OverlaySchedule {
   bool onExecuteLane = false;
 };
 
-/// "" if each stretch has what it needs on the lanes, once; else one line
+/// "" if each stretch has its preparations on the lanes, once; else one line
 /// saying what is wrong.
 std::string checkOverlaySchedule(const Problem &problem,
                                  const OverlaySchedule &overlay);
 
 /// simulate() with an overlay. Lanes in events: those of `schedule`, then host
 /// lanes, then the coprocessor. A stretch waits until it is ready. The CPUs
-/// prepare what their own plan prepares, whatever is taken over. `cached`: the
+/// prepare all of their own plan, even if layers are taken over. `cached`: the
 /// driver's cache has all pipelines.
 Timeline simulateOverlay(const Problem &problem, const Choice &choice,
                          const Schedule &schedule,
                          const OverlaySchedule &overlay, bool cached);
 
-/// The preparations of `stretches` on host lanes. `backwards`: what the last
-/// layers need comes first, so that a hand-over behind the planned one may be
-/// ready sooner. What `have` prepares is left out.
+/// The preparations of `stretches` on host lanes. `backwards`: those of the
+/// last layers come first, so that a hand-over behind the planned one may be
+/// ready sooner. Preparations in `have` are left out.
 HostLanes prepareStretches(const Problem &problem, const StretchChoice &choice,
                            const std::vector<Stretch> &stretches,
                            unsigned threads, bool backwards, bool cached,
@@ -134,7 +133,7 @@ struct Overlay {
   /// the planned one first: each begins a stretch of planWarmSuffixes(). Where
   /// it finds nothing ready it goes on to the next.
   std::vector<uint32_t> handOvers;
-  /// What later runs need beyond cold.lanes, in their order.
+  /// Preparations of later runs beyond cold.lanes, in their order.
   HostLanes later;
   /// The first run as planned for, and if the driver's cache is empty: then it
   /// waits for nothing and hands over where it finds everything ready.

@@ -22,7 +22,7 @@ static Core hostCore(const Device &device, bool onExecuteLane) {
              : device.preparationLanes.front();
 }
 
-/// What building pipelines takes longer where lanes do it together.
+/// How many times longer pipelines take where lanes build them together.
 static double crowded(const Coprocessor &coprocessor, size_t lanes) {
   double n = double(std::max<size_t>(1, lanes));
   return n / (1 + (n - 1) * coprocessor.pipelineScaling);
@@ -66,7 +66,7 @@ static Operation operationOf(const StretchPreparation &preparation) {
 
 namespace {
 
-/// What stretches need: the first that needs each pipeline, and each layer's.
+/// The first stretch that needs each pipeline, and each layer's weights.
 struct Needs {
   std::vector<uint32_t> pipeline, layer;
 
@@ -104,8 +104,8 @@ OverlayJobs overlayJobs(const Problem &problem, const Choice &choice,
   const Device &device = problem.device;
   uint32_t layers = uint32_t(problem.layers.size());
   uint32_t stretches = uint32_t(overlay.stretches.size());
-  // Counters behind those of layers: the device's; of each stretch what is
-  // ready of it, and how far it is.
+  // Counters behind those of layers: the device's; for each stretch its ready
+  // preparations, and how far it is.
   uint32_t deviceCounter = layers;
   auto readyCounter = [&](uint32_t s) { return layers + 1 + 2 * s; };
   auto progressCounter = [&](uint32_t s) { return layers + 2 + 2 * s; };
@@ -176,7 +176,7 @@ OverlayJobs overlayJobs(const Problem &problem, const Choice &choice,
         add(0, back, {s, Stage::TakeBack});
         continue;
       }
-      // The execute lane steps over what stands between the executes of a
+      // The execute lane steps over operations between the executes of a
       // stretch.
       if (s != none && l == 0 && begun[s])
         continue;

@@ -96,7 +96,7 @@ static Plan planEither(const Problem &problem, const Options &options) {
   return result;
 }
 
-/// What plans of one problem are compared by.
+/// The number by which plans of one problem are compared.
 static double cost(const Problem &problem, const Plan &plan,
                    const Options &options) {
   return plan.finish +
@@ -133,7 +133,7 @@ static bool canDecode(const Problem &problem) {
 static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   if (problem.device.decoderStart <= 0 || !canDecode(problem))
     return planWithLanesOrNot(problem, options);
-  // Starting the decoder costs once, what decoding saves comes layer by layer:
+  // Starting the decoder costs once, decoding saves layer by layer:
   // a search that changes layer after layer cannot see both.
   Options without = options;
   without.decoding = false;
@@ -175,7 +175,7 @@ Plan plan(const Problem &problem, const Options &options) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
       break;
-    // Where storage is slow what is decoded may take memory.
+    // Where storage is slow decoded weights may take memory.
     double rises = 1;
     if (i >= dearerTimes && decoderStart(problem, best.choice) > 0)
       rises = std::clamp((mostTimes - dearerTimes) *

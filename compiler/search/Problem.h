@@ -1,4 +1,4 @@
-//===- Problem.h - What a cold plan has to decide ---------------*- C++ -*-===//
+//===- Problem.h - The problem of a cold plan -------------------*- C++ -*-===//
 //
 // Plain structs: the layers of a model with the candidates for each, and the
 // device. All times are milliseconds. NNV12, section 3.2.
@@ -27,7 +27,7 @@ struct CoreTime {
 };
 
 /// One way to compute a layer on a processor, together with one way to keep its
-/// weights. CPUs decode and transform; what a coprocessor reads is uploaded,
+/// weights. CPUs decode and transform; a coprocessor's weights are uploaded,
 /// and its kernels are made into pipelines, before.
 struct Candidate {
   std::string routine;           ///< e.g. "conv.winograd4.nChw16c"
@@ -57,11 +57,11 @@ struct Candidate {
   }
 };
 
-/// One execute, with what makes its weights ready.
+/// One execute, with the preparation of its weights.
 struct Layer {
   std::string name;
   std::vector<Candidate> candidates; ///< on the execute lane; at least one
-  /// What the first execute takes longer: memory that the system supplies at
+  /// The first execute's extra time: memory that the system supplies at
   /// its first use, code and weights not yet in caches.
   double firstTouch = 0;
   /// Inside of a stretch. Empty: the coprocessor cannot compute the layer.
@@ -75,8 +75,8 @@ struct Pipeline {
   double cached = 0; ///< where the driver's cache of a run before has it
 };
 
-/// What layers hand to one another. Only needed where there is a coprocessor:
-/// what passes from one processor to the other may cost.
+/// A tensor between layers. Only needed where there is a coprocessor: to pass
+/// it from one processor to the other may cost.
 struct Tensor {
   static constexpr uint32_t input = ~0u;
   double bytes = 0;
@@ -100,8 +100,8 @@ struct Coprocessor {
   double uploadBandwidth = 1e6; ///< bytes a millisecond
   double submit = 0;            ///< of the caller's thread, a stretch
   double sync = 0;              ///< of the caller's thread, a stretch
-  /// Of the caller's thread, for each byte that a stretch reads which the CPU
-  /// wrote, and the other way round.
+  /// Time of the caller's thread, for each byte that a stretch reads and the
+  /// CPU wrote, and the other way round.
   double inPerByte = 0, outPerByte = 0;
   /// CPUs that it takes while it computes, where it is software.
   unsigned hostCores = 0;
@@ -120,12 +120,12 @@ struct Device {
   /// weights come, in the order of the layers. The piece that ends at `bytes`
   /// is there, all of it at once, `time` after the start of the first
   /// operation; the last piece of a file that ends within takes a part of that.
-  /// Both ascend; what comes after them comes evenly, at readBandwidth. With it
+  /// Both ascend; bytes after them come evenly, at readBandwidth. With it
   /// latency counts no more: a read ends when its layer's last byte has
   /// arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
-  /// With arrival: so many bytes have come with what was waited for before the
-  /// start.
+  /// With arrival: so many bytes have come before the start, with the bundle's
+  /// head.
   double arrivedBytes = 0;
   /// With arrival: bytes that are asked for ahead of what lanes read. Where
   /// lanes are busy with other things until these are there, the storage
@@ -141,7 +141,7 @@ struct Device {
   /// execute lane itself touches the memory that another thread would have
   /// touched.
   double aloneStart = 0;
-  CoreTime mapPerByte; ///< what a lane's core does for each byte that is read
+  CoreTime mapPerByte; ///< work of a lane's core for each byte that is read
   /// The kind of core of each preparation lane. Empty: the execute lane does
   /// all.
   std::vector<Core> preparationLanes;
@@ -178,9 +178,9 @@ enum class Stage : uint8_t {
   Device,   ///< finds and opens the coprocessor
   Pipeline, ///< builds a batch of pipelines
   Upload,   ///< reads, transforms and copies a layer's weights to it
-  HandOver, ///< of the caller's thread: copies what a stretch reads, submits it
+  HandOver, ///< of the caller's thread: copies a stretch's inputs, submits it
   Kernels,  ///< of the coprocessor: a stretch
-  TakeBack  ///< of the caller's thread: waits, copies what a stretch wrote
+  TakeBack  ///< of the caller's thread: waits, copies a stretch's results
 };
 
 struct Operation {
@@ -218,7 +218,7 @@ struct Plan {
   Schedule schedule;
   double finish = 0; ///< as simulated
   double bound = 0;  ///< no plan can finish earlier, see lowerBound()
-  /// Events that the search simulated: what it cost, whatever the machine.
+  /// Events that the search simulated: its cost, the same on all machines.
   uint64_t steps = 0;
 
   /// How far from the best there may be at most: 0.02 is 2 %.

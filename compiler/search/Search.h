@@ -14,8 +14,8 @@
 
 namespace nnv12::search {
 
-/// The parts of NNV12 that are switched on, for ablation (Figure 13), and what
-/// the search may cost.
+/// The parts of NNV12 that are switched on, for ablation (Figure 13), and
+/// limits of the search.
 struct Options {
   /// K: choose candidates for the cold inference. Off: of each layer the
   /// candidate with the fastest execute (the warm choice), in stretches with
@@ -28,7 +28,7 @@ struct Options {
   /// decode, for layers that have such a candidate. plan() tries both where
   /// starting the decoder takes time.
   bool decoding = true;
-  /// What a plan that decodes has left of the time of one that does not, at
+  /// A plan that decodes takes this part of the time of one that does not, at
   /// most: it takes cores and memory from others, and is the first to be late
   /// where they are busy. The slower storage is, the less it must gain.
   double worthDecoding = 0.9;
@@ -55,13 +55,13 @@ struct Options {
   /// Bytes that prepared weights may take beside the file's unless they gain
   /// much, 0.25 ms a megabyte, see preparedMemory(), and those that they may
   /// take unless they gain 6 ms a megabyte, or less where they are decoded and
-  /// storage is slow: what a process has of its own fits in 8 MB beside
+  /// storage is slow: a process's own memory fits in 8 MB beside
   /// bundle and arena then. Not where kernels are not chosen (selectKernels).
   double memoryLimit = 1e6, memoryMost = 4e6;
   /// C, for stretches: plan for a driver's cache that has all pipelines of a
   /// run before.
   bool pipelineCache = true;
-  /// What a first run with an overlay has left of the time of one without it,
+  /// A first run with an overlay takes this part of the time of one without it,
   /// at most: a driver's start is the least certain of all times, and takes
   /// CPUs from others.
   double worthOverlay = 0.97;
@@ -75,19 +75,20 @@ struct Options {
 Timeline simulate(const Problem &problem, const Choice &choice,
                   const Schedule &schedule);
 
-/// A run with all weights ready: the executes one after another, without what
-/// the first execute takes longer.
+/// A run with all weights ready: the executes one after another, without
+/// Layer::firstTouch.
 double warmTime(const Problem &problem, const Choice &choice);
 
 /// The sum of Candidate::memory.
 double preparedMemory(const Problem &problem, const Choice &choice);
 
-/// Of each layer the candidate with the fastest execute; among equals the one
-/// that is soonest ready.
+/// By layer, the candidate with the fastest execute; among equals the one that
+/// is soonest ready.
 Choice warmChoice(const Problem &problem);
 
-/// Whether `warm`'s weights can be made from what a plan with `cold` has in its
-/// file: both read one form, or the file keeps "raw" or "packed" weights.
+/// Whether `warm`'s weights can be made from those that a plan with `cold` has
+/// in its file: both read one form, or the file keeps "raw" or "packed"
+/// weights.
 bool derivable(const Candidate &cold, const Candidate &warm);
 
 /// "" if every operation of the choice is in the schedule once, on a lane that
@@ -113,8 +114,8 @@ struct Place {
 using Places = std::vector<std::optional<Place>>;
 
 Places placesOf(const Schedule &schedule, size_t layers);
-/// The schedule with these places, which must be on lanes that exist; whatever
-/// their indices, it can be carried out. nullopt if a layer that must be
+/// The schedule with these places, which must be on lanes that exist; with all
+/// indices it can be carried out. nullopt if a layer that must be
 /// prepared has none.
 std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
                                    const Places &places);

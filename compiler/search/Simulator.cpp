@@ -234,7 +234,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     for (size_t i = 0; i < lanes.size(); ++i)
       (*spans)[i].assign(lanes[i].size(), {never, never});
   }
-  // What the execute lane still has to do, for an early end.
+  // The rest of the execute lane's work, for an early end.
   double left = 0;
   for (const Job &job : lanes[0])
     left += job.work;
@@ -264,7 +264,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   for (;;) {
     startJobs(lanes, now, spans);
     if (!spans && states[0].next == lanes[0].size())
-      break; // what other lanes still do comes after the last execute
+      break; // other lanes' rest comes after the last execute
     setRates();
     double step = never;
     bool working = false;

@@ -2,23 +2,23 @@
 //
 // The model behind simulate():
 //  * A lane carries out its jobs in order. A job starts when the lane is free
-//    and what it needs is done: an execute needs its layer's preparation, a
+//    and its needs are done: an execute needs its layer's preparation, a
 //    decode its read, a transform its decode.
 //  * A read waits `readLatency`, then its bytes move at a rate that all reads
 //    in this state share equally; for both the lane's core does nothing. Then
 //    the core maps the bytes.
 //  * With `arrival` a read waits until its layer's last byte has arrived.
 //    But for the first piece that is so because a lane goes through the file:
-//    what the execute lane reads itself, between executes, takes its time at
+//    a read of the execute lane itself, between executes, takes its time at
 //    `readBandwidth` at least, of which other lanes that read have their share;
 //    and a lane that decodes or transforms for long lets the storage pause, see
-//    Device::askedAhead. Slow storage gives one thing after another: what a
-//    lane reads beyond what was asked for delays the layers before.
-//  * An execute has as many CPUs as it has threads, preparations share what is
-//    left: threads that compute prepare when there is nothing to compute
+//    Device::askedAhead. Slow storage gives one thing after another: a lane
+//    that reads beyond the requested bytes delays the layers before.
+//  * An execute has as many CPUs as it has threads, preparations share the
+//    rest: threads that compute prepare when there is nothing to compute
 //    (runtime/Team.h). An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
-//  * What stretches need beforehand is prepared on lanes like the others. The
+//  * Stretches are prepared on lanes like the others. The
 //    coprocessor itself is one more lane, which takes no CPU unless it is
 //    software: then it takes Coprocessor::hostCores as an execute does its
 //    threads. A hand-over is an execute of one thread.
@@ -41,7 +41,7 @@ double arrivalOf(const Device &device, double bytes, double total);
 /// arrival.
 double earliestArrival(const Device &device);
 
-/// What a job keeps busy while it works.
+/// The resource that a job keeps busy while it works.
 enum class Busy : uint8_t {
   Lane,   ///< an execute: the threads of the execute lane; else one core
   Caller, ///< an execute of one thread
@@ -60,8 +60,8 @@ struct Job {
   double bytes;   ///< moved from the storage
   double work;    ///< of the core, milliseconds when alone
   Busy busy = Busy::Lane;
-  /// Counters, numbered like layers and behind them, for what is not of one
-  /// layer: `after` counts jobs at `needs`, and the job itself counts at
+  /// Counters, numbered like layers and behind them, for jobs that are not of
+  /// one layer: `after` counts jobs at `needs`, and the job itself counts at
   /// `counts`. `own`: those of its layer.
   uint32_t needs = own, counts = own;
 };
@@ -82,10 +82,10 @@ Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
 double preparationTime(const Device &device, const Candidate &candidate,
                        Core core);
 
-/// How far storage is what a plan waits for, from 0, that of a laptop or a new
+/// How far a plan waits for storage, from 0, that of a laptop or a new
 /// phone (1200 MB/s and more), to 1, that of a card or an old one (300 and
 /// less); between evenly with the logarithm, so that a step in storage speed is
-/// none in what plans are judged by.
+/// none in the objective of plans.
 double slowness(const Device &device);
 
 /// Whether a candidate's weights are compressed.
@@ -153,7 +153,7 @@ private:
   /// Gives the next job of each idle lane a start where it may.
   void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
                  std::vector<std::vector<Span>> *spans);
-  /// Of lane `i`.
+  /// Ends the job of lane `i`.
   void endJob(size_t i, const Job &job, double now,
               std::vector<std::vector<Span>> *spans);
   /// When the last byte of a layer is there that a lane begins to read.

@@ -228,7 +228,7 @@ void leaveToCpus(Problem &problem, const Choice &cpu) {
     StretchChoice choice =
         withFewPipelines(problem, fastestInStretches(problem));
     WarmStretches plan = planWarmStretches(problem, cpu, choice);
-    // Of each pipeline the layers in stretches that use it.
+    // By pipeline, the layers in stretches that use it.
     std::map<uint32_t, std::vector<uint32_t>> layersOf;
     for (const Stretch &stretch : plan.stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i)

@@ -10,7 +10,7 @@
 
 namespace nnv12 {
 
-/// Bytes and who keeps them alive; at a multiple of 64 unless they are the
+/// Bytes and their owner; at a multiple of 64 unless they are the
 /// model's own.
 struct StoredBytes {
   std::shared_ptr<const void> data;
@@ -20,11 +20,11 @@ struct StoredBytes {
 /// New bytes at a multiple of 64.
 std::shared_ptr<char> allocateBytes(uint64_t size);
 
-// Of constants whose type says how packed ones lie. Codecs do not count, and a
+// For constants whose type says how packed ones lie. Codecs do not count, and a
 // routine alone knows the bytes of a transformed form.
 
 int64_t storedSize(mlir::RankedTensorType packed, const plan::StoredForm &form);
-/// Of one element, which codecs look at.
+/// The size of one element, which codecs look at.
 unsigned storedElementSize(mlir::RankedTensorType packed,
                            const plan::StoredForm &form);
 /// Narrow forms that are exact must be so for the constant (canNarrow()).

@@ -21,7 +21,7 @@ struct Box {
   bool isEmpty() const;
   /// Grows to the smallest box that holds both.
   void include(const Box &other);
-  /// Leaves out what lies outside of the shape.
+  /// Cuts off the part outside of the shape.
   void clamp(llvm::ArrayRef<int64_t> shape);
 
   bool operator==(const Box &other) const {
@@ -31,9 +31,9 @@ struct Box {
 
 /// The elements of an operand that `part` of its layer's result number `result`
 /// depends on, or a box around them, inside of the operand: all of it where
-/// nothing better is known. What lies outside does not count by the definition
-/// of the layer. A kernel may round in another way for it, as Winograd's do,
-/// whose windows share what they read.
+/// nothing better is known. By the definition of the layer the elements outside
+/// do not count. A kernel may still round differently for them, as Winograd's
+/// do, whose windows share the elements that they read.
 Box neededPart(mlir::OpOperand &operand, const Box &part, unsigned result = 0);
 
 } // namespace nnv12::nn

@@ -1,4 +1,4 @@
-//===- ConstantBudget.cpp - What made constants may take ------------------===//
+//===- ConstantBudget.cpp - Bytes that made constants may take ------------===//
 #include "dialects/nn/ConstantBudget.h"
 
 #include "mlir/IR/Dialect.h"

@@ -1,4 +1,4 @@
-//===- ConstantBudget.h - What made constants may take ----------*- C++ -*-===//
+//===- ConstantBudget.h - Bytes that made constants may take ----*- C++ -*-===//
 #ifndef NNV12_DIALECTS_NN_CONSTANTBUDGET_H
 #define NNV12_DIALECTS_NN_CONSTANTBUDGET_H
 
@@ -12,7 +12,7 @@ namespace nnv12::nn {
 
 /// How many bytes of constants a compiler may make, out of others or from
 /// nothing: 512 MiB, for masks and tables whatever the model, and eight times
-/// what the model brings, for each weight in several forms one after the other.
+/// the model's own, for each weight in several forms one after the other.
 /// Attributes live as long as their context, so all of them count.
 class ConstantBudget : public mlir::DialectInterface::Base<ConstantBudget> {
 public:
@@ -24,8 +24,8 @@ public:
 
   /// Counts a constant that comes with the model.
   void give(uint64_t bytes) { given += bytes; }
-  /// Whether there is room for another made constant; takes it then. What is
-  /// small is not counted: shape arithmetic must always go on.
+  /// Whether there is room for another made constant; takes it then. A
+  /// small constant is not counted: shape arithmetic must always go on.
   bool take(uint64_t bytes);
 
 private:

@@ -63,7 +63,7 @@ nn::makeConstant(RankedTensorType type,
   return DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
 
-/// The 64 bits of an integer. What no integer of the type equals is clamped:
+/// The 64 bits of an integer. A value outside of the type's range is clamped:
 /// to convert it would be undefined.
 static uint64_t integerBits(Type element, double value) {
   bool isAbove = value >= 0x1p63;

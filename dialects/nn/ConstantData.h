@@ -37,7 +37,7 @@ class ConstantData {
 public:
   /// nullopt if `attr` is no tensor constant of a supported element type.
   static std::optional<ConstantData> get(mlir::Attribute attr);
-  /// Of the nn.constant that defines `value`, if one does.
+  /// The data of the nn.constant that defines `value`, if one does.
   static std::optional<ConstantData> get(mlir::Value value);
 
   mlir::RankedTensorType type() const { return type_; }

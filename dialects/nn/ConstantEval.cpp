@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// What a fold may add to the bundle without asking: shape arithmetic, masks
-/// and small tables.
+/// Bytes that a fold may add to the bundle without asking: shape arithmetic,
+/// masks and small tables.
 static constexpr int64_t freeBytes = 256 << 10;
 
 std::optional<ConstantOperand> ConstantOperand::get(Attribute attr) {

@@ -32,7 +32,7 @@ public:
   /// Whether all elements are equal and bytes() holds just one of them.
   bool isSplat() const { return splat; }
   const char *bytes() const { return bytes_; }
-  /// Size of what bytes() points at.
+  /// Size of the data that bytes() points at.
   int64_t storedBytes() const {
     return (splat ? 1 : type_.getNumElements()) * codec_->size;
   }
@@ -103,7 +103,7 @@ mlir::ElementsAttr evalScatterND(const ConstantOperand &input,
                                  const ConstantOperand &updates,
                                  mlir::RankedTensorType type);
 
-/// Whether a result of `type` is worth storing, given what its operands store,
+/// Whether a result of `type` is worth storing, given the size of its operands,
 /// and the ConstantBudget has room for it, which is taken then.
 bool reserveResult(mlir::RankedTensorType type,
                    llvm::ArrayRef<const ConstantOperand *> operands);

@@ -65,7 +65,7 @@ template <typename Int> Int clampToInt(double value) {
   return static_cast<Int>(value);
 }
 
-// What a type is stored as and how one element converts.
+// The storage of a type and the conversion of one element.
 template <typename T> struct Plain {
   using Storage = T;
   static constexpr auto domain = std::is_floating_point_v<T>

@@ -199,7 +199,7 @@ const UnaryEntry unaryTable[] = {
      }},
 };
 
-/// What an integer needs exact; anything else goes by way of double.
+/// A function that integers need exact; others go by way of double.
 using IntUnary = int64_t (*)(int64_t);
 struct IntUnaryEntry {
   UnaryKind kind;
@@ -303,7 +303,7 @@ ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
                       });
   return evalBlocks({&input}, type, asFloat,
                     [&](MutableArrayRef<ElementBlock> blocks, int64_t n) {
-                      // What the store does by itself is exact then.
+                      // The store's own conversion is exact then.
                       for (int64_t i = 0; format && i < n; ++i)
                         blocks[0].floats[i] = format->decode(format->encode(
                             blocks[0].floats[i], saturate, toFormat(rounding)));

@@ -1,4 +1,4 @@
-//===- Layout.cpp - What a layout tag means -------------------------------===//
+//===- Layout.cpp - Meaning of a layout tag -------------------------------===//
 
 #include "dialects/nn/Layout.h"
 

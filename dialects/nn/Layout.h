@@ -1,4 +1,4 @@
-//===- Layout.h - What a layout tag means -----------------------*- C++ -*-===//
+//===- Layout.h - Meaning of a layout tag -----------------------*- C++ -*-===//
 //
 // A layout maps a logical index to an element offset in memory. The notation is
 // oneDNN's (see LayoutAttr in NNAttrs.td).

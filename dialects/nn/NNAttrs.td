@@ -119,7 +119,7 @@ def NN_LayoutAttr
     from the outermost in memory to the innermost; an upper-case letter is a
     dimension cut into blocks, whose parts of `<size><letter>` come at the end:
     `aBcd16b` is N, C/16, H, W, 16 channels. A blocked dimension is padded to a
-    whole number of blocks; what lies in the padding is finite, never read as
+    whole number of blocks; the values in the padding are finite, never read as
     data.
   }];
   let parameters = (ins StringRefParameter<"oneDNN tag">:$tag);

@@ -1,7 +1,7 @@
-//===- NNFolders.cpp - What a layer folds to ------------------------------===//
+//===- NNFolders.cpp - Folds of layers ------------------------------------===//
 //
-// fold() of the nn operations: the value of a layer on constants, and what
-// needs no constants: a layer that changes nothing is its operand, two layers
+// fold() of the nn operations: the value of a layer on constants, and folds
+// without constants: a layer that changes nothing is its operand, two layers
 // of one kind in a row are one. Nothing here may change a result by a single
 // bit other than in the payload of a NaN.
 //

@@ -28,7 +28,7 @@ static std::string str(ArrayRef<int64_t> shape) {
   return s + "]";
 }
 
-/// Adds a dense result; refuses what could not be addressed.
+/// Adds a dense result; refuses one that could not be addressed.
 static LogicalResult result(OptLoc loc, Types &types, ArrayRef<int64_t> shape,
                             Type element) {
   int64_t count = 1;
@@ -393,7 +393,7 @@ INFER(ReverseSequenceOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions and what goes along an axis
+// Reductions and layers along an axis
 //===----------------------------------------------------------------------===//
 
 INFER(ReduceOp) {
@@ -690,7 +690,7 @@ INFER(MatMulOp) {
   return checkResidual(loc, op.getResidual(), types.back());
 }
 
-/// Of each window an `element`.
+/// Infers one `element` for each window.
 template <typename Op>
 static LogicalResult inferPool(Op op, Type element, OptLoc loc, Types &types) {
   auto t = ranked(op.getInput());

@@ -1,4 +1,4 @@
-//===- NNInterfaces.cpp - What layers answer in yes and no ----------------===//
+//===- NNInterfaces.cpp - Facts of layers that are yes or no --------------===//
 
 #include "dialects/nn/NNDialect.h"
 
@@ -47,7 +47,8 @@ bool ResizeOp::keepsBlocks(int64_t) {
 // Weighted
 //===----------------------------------------------------------------------===//
 
-// Of the hidden state: gates are the other products, and already summed up.
+// Recurrent weights are a factor of the hidden state. The other products, the
+// gates, are already summed up.
 bool RecurrentOp::isFactor(unsigned operand) {
   return operand == getRecurrentWeightsMutable().getOperandNumber();
 }

@@ -1,6 +1,6 @@
 //===- NNInterfaces.td - Facts of layers -------------------*- tablegen -*-===//
 //
-// What passes, routines and proofs ask of a layer without knowing which it is.
+// Facts that passes, routines and proofs ask of a layer of any kind.
 // A layer states a fact in NNOps.td. One that does not state it answers "no".
 // docs/adding-an-op.md says who asks.
 //
@@ -105,7 +105,7 @@ def NN_PartByPart : NN_Interface<"PartByPart"> {
   let methods = [InterfaceMethod<[{
         The elements of operand number `operand` that `part`, elements of result
         number `result`, depend on, or a box around them. `part` is not empty
-        and lies inside of the result; what is returned may reach beyond the
+        and lies inside of the result; the returned box may reach beyond the
         operand.
       }],
                                  "::nnv12::nn::Box", "neededPart",

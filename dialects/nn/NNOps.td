@@ -76,7 +76,7 @@ def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
 }
 
 def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
-  let summary = "what a fuse computes";
+  let summary = "yields the results of a fuse";
   let arguments = (ins Variadic<NN_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{ /* yields nothing yet */ }]>];
@@ -277,7 +277,7 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence", [NN_Parts]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions and what goes along an axis
+// Reductions and layers along an axis
 //===----------------------------------------------------------------------===//
 
 def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks, NN_Parts]> {
@@ -438,8 +438,8 @@ def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed, NN_Parts]> {
       "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
     An average counts the elements inside the input, or, if count_include_pad,
-    also those in the padding given by pads_low and `counted_pads_high` (what
-    ceil_mode added beyond never counts).
+    also those in the padding given by pads_low and `counted_pads_high` (padding
+    that ceil_mode added beyond never counts).
   }];
   let arguments = (ins NN_Tensor:$input, NN_PoolKindAttr:$kind,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,

@@ -304,11 +304,11 @@ Box ReverseSequenceOp::neededPart(unsigned operand, const Box &part, unsigned) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions and what goes along an axis
+// Reductions and layers along an axis
 //===----------------------------------------------------------------------===//
 
-/// What of a result's part is the same in an operand of `shape` that is reduced
-/// along `axes`.
+/// The box of an operand of `shape`, reduced along `axes`, that belongs to a
+/// result's part.
 static Box reducedPart(const Box &part, ArrayRef<int64_t> shape,
                        ArrayRef<int64_t> axes, bool keepDims) {
   Box needed;
@@ -358,8 +358,8 @@ Box NormalizeOp::neededPart(unsigned, const Box &part, unsigned) {
   return wholeAlong(part, shapeOf(getInput()), getAxis(), part.lo.size());
 }
 
-// Batches are apart. What a step depends on along time is not told: it may go
-// either way, and lengths decide where it begins.
+// Batches are apart. Along time everything counts: a step may go either way,
+// and lengths decide where it begins.
 Box RecurrentOp::neededPart(unsigned operand, const Box &part,
                             unsigned result) {
   Value value = getOperation()->getOperand(operand);
@@ -385,7 +385,7 @@ Box RecurrentOp::neededPart(unsigned operand, const Box &part,
 // Convolution, matrix multiplication, pooling, resampling
 //===----------------------------------------------------------------------===//
 
-/// What windows [lo, hi) of spatial dimension `d` cover.
+/// Adds the range that the part's windows cover in spatial dimension `d`.
 static void appendWindows(Box &box, Windowed layer, const Box &part, size_t d) {
   int64_t stride = layer.getStrides()[d], low = layer.getPadsLow()[d];
   int64_t reach = (layer.getKernel()[d] - 1) * layer.getDilations()[d];
@@ -401,15 +401,15 @@ static Box windowPart(Windowed layer, const Box &part) {
   return needed;
 }
 
-/// Of a layer whose result has `channels` channels: the groups that a part's
-/// channels belong to.
+/// The groups that a part's channels belong to, in a layer whose result has
+/// `channels` channels.
 static std::pair<int64_t, int64_t> groupsOf(const Box &part, int64_t channels,
                                             int64_t groups) {
   int64_t size = channels / groups;
   return {part.lo[1] / size, (part.hi[1] - 1) / size + 1};
 }
 
-/// Of bias and residual, the operands behind the first two.
+/// The part of bias and residual, the operands behind the first two.
 template <typename OpTy>
 static Box convRest(OpTy op, unsigned operand, const Box &part) {
   if (operand == 3 || !op.getBias())
@@ -472,8 +472,8 @@ Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
   Box needed = broadcastPart(part, shape);
   if (operand > 1)
     return needed;
-  // Rows of the result are those of lhs, columns those of rhs; the other
-  // dimension is what products are summed over.
+  // Rows of the result are those of lhs, columns those of rhs; products
+  // are summed over the other dimension.
   int64_t rank = part.lo.size(), own = shape.size();
   int64_t shared = operand == 0 ? rank - 2 : rank - 1;
   bool isLast = operand == 0 ? getTransposeLhs() : !getTransposeRhs();

@@ -1,4 +1,4 @@
-//===- ResizeTaps.cpp - What a resize adds up -----------------------------===//
+//===- ResizeTaps.cpp - Terms that a resize adds up -----------------------===//
 
 #include "dialects/nn/ResizeTaps.h"
 
@@ -57,7 +57,7 @@ static double cubicWeight(double x, double a) {
   return 0;
 }
 
-/// ONNX Runtime takes what is a millionth off the middle of two elements for
+/// ONNX Runtime takes a place a millionth off the middle of two elements for
 /// the middle, where a scale that f32 cannot hold leaves it.
 static int64_t nearestIndex(double x, NearestMode mode) {
   int64_t below = int64_t(std::floor(x));
@@ -122,7 +122,7 @@ ResizeTaps ResizeTaps::of(ResizeOp op, unsigned d, int64_t in, int64_t out) {
         double w = cubic
                        ? cubicWeight(distance, op.getCubicA().convertToDouble())
                        : std::max(0.0, 1 - std::abs(distance));
-        // Otherwise what lies outside counts as the edge.
+        // Otherwise an element outside counts as the edge.
         if (op.getExcludeOutside() && (i < 0 || i >= in))
           w = 0;
         row.push_back({i, w});
@@ -131,7 +131,7 @@ ResizeTaps ResizeTaps::of(ResizeOp op, unsigned d, int64_t in, int64_t out) {
       if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
         for (Tap &tap : row)
           tap.weight /= sum;
-      // What has no weight is not read.
+      // An element without weight is not read.
       while (row.size() > 1 && row.back().weight == 0)
         row.pop_back();
       while (row.size() > 1 && row.front().weight == 0)

@@ -1,4 +1,4 @@
-//===- ResizeTaps.h - What a resize adds up ---------------------*- C++ -*-===//
+//===- ResizeTaps.h - Terms that a resize adds up ---------------*- C++ -*-===//
 #ifndef NNV12_DIALECTS_NN_RESIZETAPS_H
 #define NNV12_DIALECTS_NN_RESIZETAPS_H
 
@@ -16,7 +16,7 @@ struct ResizeTaps {
   std::vector<double> source, weight;
   std::vector<double> inside; ///< 1 where not extrapolated; empty if all are
 
-  /// Of dimension `d`, from `in` elements to `out`.
+  /// The taps of dimension `d`, from `in` elements to `out`.
   static ResizeTaps of(ResizeOp op, unsigned d, int64_t in, int64_t out);
 };
 

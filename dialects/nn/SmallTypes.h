@@ -1,7 +1,7 @@
 //===- SmallTypes.h - Element types that are moved and cast -----*- C++ -*-===//
 //
 // ONNX's floats of 8 and 4 bits and integers of 4 and 2. Layers only move their
-// elements, cast them, or choose between them: who computes casts first. An
+// elements, cast them, or choose between them; to compute, they cast first. An
 // element takes a byte: the code of a float, the low bits for an integer.
 //
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace nnv12;
 
 /// Whether elements lie in the order of their indices, row by row, with nothing
-/// between: as without a layout, or where what a layout moves has one element
+/// between: as without a layout, or where the moved dimensions have one element
 /// (1x2048x1x1 in aBcd16b).
 static bool isRowMajor(RankedTensorType type) {
   nn::Layout layout = nn::Layout::of(type);

@@ -1,4 +1,4 @@
-//===- GpuVerify.cpp - What makes an overlay one that can be followed -----===//
+//===- GpuVerify.cpp - Verifies the overlay of a GPU ----------------------===//
 
 #include "dialects/plan/PlanDialect.h"
 
@@ -26,7 +26,7 @@ std::vector<Operation *> GpuOp::preparationsInOrder() {
       return before->getParentOp() != *this || done.contains(before);
     });
   };
-  // What only later inferences need has no times.
+  // An operation that only later inferences need has no times.
   auto start = [](Operation *op) {
     auto time = op->getAttrOfType<IntegerAttr>("start");
     return time ? time.getInt() : INT64_MAX;

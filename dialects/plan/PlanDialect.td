@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::nnv12::plan";
-  let summary = "What a first inference does, when, and on which lane";
+  let summary = "The work of a first inference, by time and lane";
   let description = [{
     A `plan.program` stands beside the model's function in the module. Its
     operations are the stages of the layers' routines (read, decode, transform,

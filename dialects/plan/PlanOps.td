@@ -52,16 +52,16 @@ def Plan_ProgramOp
                           IsolatedFromAbove]> {
   let summary = "the plan of a model for one target";
   let description = [{
-    `cold` and `warm` are what the simulator expects of a first and of a later
-    inference, in nanoseconds. With `later_waits` what is in the background
-    begins when there is a first result, else beside the first inference.
+    `cold` and `warm` are the simulated times of a first and of a later
+    inference, in nanoseconds. With `later_waits` the background begins when
+    there is a first result, else beside the first inference.
     Operations come before their users; lanes come
     last, the execute lane first. Each stage is in one lane's queue or
     background. Before `schedule` there are no lanes.
 
     Verified: each layer that has a stage has one execute, in the order of
     layers; its weights go from read over decode to the form that is executed
-    without a step missing; nothing waits for what comes later in its own lane
+    without a step missing; nothing waits for a later operation of its own lane
     or, around several lanes, for itself.
   }];
   let arguments = (ins StrAttr:$target, I32Attr:$threads,
@@ -76,10 +76,10 @@ def Plan_ProgramOp
   let extraClassDeclaration = [{
     /// The lanes, the execute lane first; none before the plan is scheduled.
     llvm::SmallVector<LaneOp> lanes();
-    /// What a GPU may take over; null where that is nothing.
+    /// The part that a GPU may take over; null where there is none.
     GpuOp gpu();
-    /// Executes and what they wait for: all that a first inference needs. What
-    /// else there is only switches wait for.
+    /// Executes and all that they wait for: a first inference needs these. Only
+    /// switches wait for the others.
     llvm::DenseSet<mlir::Operation *> firstOperations();
   }];
   let hasVerifier = 1;
@@ -158,12 +158,12 @@ def Plan_LaneOp : Plan_Op<"lane", [AttrSizedOperandSegments]> {
 
 def Plan_GpuOp : Plan_Op<"gpu", [SingleBlock, NoTerminator, NoRegionArguments,
                                  HasParent<"ProgramOp">]> {
-  let summary = "what a GPU may take over of a plan for CPUs";
+  let summary = "the part of a plan for CPUs that a GPU may take over";
   let description = [{
-    An overlay: the program is complete without. `target` is what its kernels
-    are made for, `profile` what the times are by. With `start` at_open the
+    An overlay: the program is complete without. Its kernels are made for
+    `target`; its times are by `profile`. With `start` at_open the
     first inference hands over, with after_first it is the CPUs'. `cold` and
-    `warm` are what the simulator expects of a first and of a later inference.
+    `warm` are the simulated times of a first and of a later inference.
 
     In this order: preparations (device, pipelines, uploads, records),
     stretches, GPU-host lanes. Stretches are numbered, and ordered by their
@@ -184,9 +184,10 @@ def Plan_GpuOp : Plan_Op<"gpu", [SingleBlock, NoTerminator, NoRegionArguments,
   }];
   let extraClassDeclaration = [{
     llvm::SmallVector<StretchOp, 4> stretches();
-    /// What stands in lanes, in an order in which it can begin by its lane and
-    /// by what of the GPU it waits for; of what can, the one that is planned to
-    /// be first. Lanes that wait for each other end it before they end.
+    /// The operations of lanes, in an order in which each can begin by its lane
+    /// and by the GPU's operations that it waits for; of several that can, the
+    /// one that is planned to be first. Lanes that wait for each other end it
+    /// before they end.
     std::vector<mlir::Operation *> preparationsInOrder();
   }];
   let hasRegionVerifier = 1;

@@ -1,4 +1,4 @@
-//===- PlanVerify.cpp - What makes a plan one that can be carried out -----===//
+//===- PlanVerify.cpp - Verifies that a plan can be carried out -----------===//
 
 #include "dialects/plan/PlanDialect.h"
 
@@ -33,8 +33,8 @@ LogicalResult ReadOp::verify() {
 }
 
 namespace {
-/// What is known of one layer's stages while the plan is read from top to
-/// bottom.
+/// One layer's stages as far as they are known while the plan is read from top
+/// to bottom.
 struct Layer {
   ReadOp read;
   DecodeOp decode;
@@ -271,7 +271,7 @@ private:
     }
     if (!overlay)
       return success();
-    // What a background prepares may never be done.
+    // The preparations of a background may never be done.
     WalkResult result = overlay.walk([&](Operation *op) {
       for (Value token : op->getOperands())
         if (background.contains(token.getDefiningOp())) {

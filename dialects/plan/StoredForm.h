@@ -45,8 +45,8 @@ struct StoredForm {
   Storage storage = Storage::packed;
   std::optional<Narrowing> narrow = std::nullopt; ///< packed ones alone
   Codec codec = Codec::stored;
-  /// Of `transformed`, where it is known: the name of the weight form, which
-  /// says how its bytes are computed of the packed ones.
+  /// The name of the weight form, for `transformed`, where it is known. It says
+  /// how the form's bytes are computed from the packed ones.
   std::string name = {};
 
   /// The form whose bytes a kernel reads as they are: packed or transformed.

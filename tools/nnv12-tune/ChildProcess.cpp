@@ -28,11 +28,11 @@ static bool writeAll(int to, const std::string &text) {
 
 [[noreturn]] static void runChild(const std::function<std::string()> &work,
                                   int to) {
-  // Whatever its parent ends of.
+  // However its parent ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   bool isWritten = writeAll(to, work());
-  // Without what drivers have registered for the end of a process, which may
-  // hang; all is said.
+  // Without the functions that drivers have registered for the end of a
+  // process, which may hang; all is said.
   fflush(nullptr);
   _exit(isWritten ? 0 : 1);
 }

@@ -7,7 +7,7 @@
 
 namespace nnv12::tune {
 
-/// What became of it.
+/// How a process ended.
 struct ChildResult {
   enum class End {
     Done,
@@ -15,7 +15,7 @@ struct ChildResult {
     Failed   ///< `reason` says how
   };
   End end = End::Failed;
-  std::string text;   ///< what `work` returned, if Done
+  std::string text;   ///< the result of `work`, if Done
   std::string reason; ///< a line without its end
 };
 

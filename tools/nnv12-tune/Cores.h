@@ -14,7 +14,7 @@ struct Cores {
 };
 
 /// Sorts `cpus` by `folder`/cpuN/cpu_capacity (Arm) or, without that,
-/// cpuN/cpufreq/cpuinfo_max_freq: little is what has less than six tenths of
+/// cpuN/cpufreq/cpuinfo_max_freq: a little core has less than six tenths of
 /// the largest capacity, or three quarters of the highest frequency (x86 gives
 /// each core its own turbo, a few per cent apart). Where a file is missing all
 /// are big.
@@ -24,7 +24,7 @@ Cores sortCores(const std::vector<unsigned> &cpus,
 /// The CPUs that this process may run on.
 std::vector<unsigned> usableCpus();
 
-/// What /proc/cpuinfo calls the CPU: "Intel(R) ..." or "0x41/0xd0b".
+/// The name of the CPU in /proc/cpuinfo: "Intel(R) ..." or "0x41/0xd0b".
 std::string coreName(unsigned cpu);
 
 /// Keeps the calling thread, and threads that it starts, on `cpus` while this

@@ -1,4 +1,4 @@
-//===- Interference.cpp - What neighbours cost each other -----------------===//
+//===- Interference.cpp - Costs of neighbours to each other ---------------===//
 #include "tools/nnv12-tune/Interference.h"
 
 #include "tools/common/Clock.h"
@@ -13,8 +13,8 @@ namespace nnv12::tune {
 
 using tools::milliseconds;
 
-/// What a preparation lane does for four megabytes: reads them, which are in
-/// the page cache, and writes as much to memory. Milliseconds.
+/// Prepares four megabytes as a lane does: reads them, which are in the page
+/// cache, and writes as much to memory. Milliseconds.
 static double prepareOnce(const StorageFile &file, Memory &memory,
                           size_t &offset) {
   constexpr size_t part = 4u << 20;

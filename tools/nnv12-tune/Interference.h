@@ -1,4 +1,4 @@
-//===- Interference.h - What neighbours cost each other ---------*- C++ -*-===//
+//===- Interference.h - Costs of neighbours to each other -------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_TUNE_INTERFERENCE_H
 #define NNV12_TOOLS_NNV12_TUNE_INTERFERENCE_H
 

@@ -78,7 +78,7 @@ Kernels::Kernels(const std::string &path)
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     uint32_t kernel = program.operations()->Get(i)->kernel();
     KernelFacts facts = artifact::factsOf(*program.kernels()->Get(kernel));
-    // What makes activations for the next one has no key.
+    // A kernel that makes activations for the next one has no key.
     if (facts.key.empty())
       continue;
     facts_.push_back(std::move(facts));

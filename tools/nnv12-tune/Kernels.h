@@ -37,10 +37,10 @@ public:
   /// CPU.
   explicit Kernels(const std::string &path);
 
-  /// What is known of each kernel, in the order of the operations.
+  /// The facts of each kernel, in the order of the operations.
   const std::vector<KernelFacts> &facts() const { return facts_; }
   std::string target() const { return bundle.info().target; }
-  /// Of the code generator.
+  /// The code generator's revision.
   std::string revision() const { return bundle.info().revision; }
   std::string tune() const { return bundle.info().tune; }
   const std::string &path() const { return path_; }

@@ -18,7 +18,7 @@ namespace nnv12::tune {
 
 using tools::fail;
 
-/// Of the storage, beside the first one.
+/// Samples of the storage, beside the first one.
 static constexpr size_t storageSamples = 11;
 
 namespace {
@@ -100,7 +100,7 @@ static std::vector<unsigned> threadCounts(const TuneOptions &options,
       counts.push_back(n);
     counts.push_back(most);
   }
-  counts.push_back(1); // what all else is compared with
+  counts.push_back(1); // all else is compared with it
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;

@@ -24,7 +24,7 @@ public:
   }
 
   std::string target() const override { return bundle.target(); }
-  // What is measured here is of this machine.
+  // All measurements here are of this machine.
   std::string refusal(const device::DeviceProfile &base) const override {
     return base.measured ? device::foreignDevice(base) : "";
   }

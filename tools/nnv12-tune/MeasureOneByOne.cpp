@@ -26,9 +26,9 @@ using tools::milliseconds;
 
 /// The most dispatches that are handed over at once.
 static constexpr uint32_t mostDispatches = artifact::idleDispatches;
-/// Of what is no kernel.
+/// Runs of calls that are no kernels.
 static constexpr unsigned callRuns = 9;
-/// That tell how long all take, and milliseconds until they have said enough.
+/// Kernels that tell how long all take, and milliseconds for these at most.
 static constexpr size_t estimatedKernels = 16;
 static constexpr double mostEstimate = 500;
 /// Over all kernels.
@@ -36,7 +36,7 @@ static constexpr unsigned usualPasses = 6, mostPasses = 20;
 /// Kernels of a routine that coefficients are fitted to.
 static constexpr size_t leastOfRoutine = 12;
 /// Microseconds of a kernel that runs once more before the run that counts:
-/// what was in caches makes no difference to longer ones.
+/// the state of caches makes no difference to longer ones.
 static constexpr double longKernel = 10000;
 /// How often a run is made again that other programs have interrupted.
 static constexpr unsigned mostAgain = 4;
@@ -49,7 +49,7 @@ static double computedBy(const rusage &usage) {
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-/// What the times of a routine's kernels are nearly as long as.
+/// A number to which the times of a routine's kernels are nearly proportional.
 static double workOf(const PlacedKernel &kernel) {
   return kernel.facts.multiplyAdds + kernel.facts.bytes;
 }
@@ -214,7 +214,7 @@ void OneByOne::measureCalls(device::GpuProfile &gpu) {
       std::max(0.0, (median(many, true, whole) - plain) / double(many.size()));
   gpu.submitUs = median(one, false, [](const Run &run) { return run.submit; });
   gpu.syncUs = std::max(0.0, all - gpu.submitUs - gpu.dispatchUs);
-  // What is not mapped comes back as it goes there, and inputs go like weights.
+  // Memory that is not mapped is as fast both ways, and inputs go like weights.
   gpu.inputGBps = gpu.downloadGBps = gpu.uploadGBps;
   const runtime::GpuBlock &arena = with.memory().arena();
   std::vector<char> back(of.bundle().output(1).byte_size);
@@ -244,10 +244,10 @@ double OneByOne::time(const PlacedKernel &kernel, size_t place, bool warms) {
     double last = run.dispatches.back();
     if (!hasOneCpu || !run.isInterrupted)
       return last;
-    // What other programs compute on the one CPU meanwhile does not count.
+    // Other programs' time on the one CPU meanwhile does not count.
     if (!warms)
       return std::min(last, std::max(1.0, run.computed));
-    // Of two it is not known which one they have interrupted.
+    // They may have interrupted either of two.
     if (again == mostAgain)
       return last;
   }

@@ -2,7 +2,7 @@
 //
 // A session computes all of a tuning bundle at once, which takes fast GPUs
 // milliseconds and software hours. Here each kernel is handed over by itself,
-// so that what takes too long can be left out, and all of it ends in time.
+// so that slow ones can be left out, and all of it ends in time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H
@@ -15,7 +15,7 @@ namespace nnv12::tune {
 
 class OneByOne {
 public:
-  /// Of a bundle whose pipelines `with` has made, and whose weights are there.
+  /// For a bundle whose pipelines `with` has made, and whose weights are there.
   OneByOne(const DispatchBundle &bundle, Preparer &with);
   ~OneByOne();
   OneByOne(const OneByOne &) = delete;
@@ -25,7 +25,7 @@ public:
   /// infinity for much too long.
   double estimate();
 
-  /// What submitting, waiting, a dispatch and a time stamp take, and how fast
+  /// Measures submitting, waiting, a dispatch and a time stamp, and how fast
   /// results come back.
   void measureCalls(device::GpuProfile &gpu);
 

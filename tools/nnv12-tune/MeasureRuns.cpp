@@ -93,7 +93,7 @@ public:
     return all >= leastForSessions &&
            milliseconds() - begin + 2 * pipelinesMs + 4 * kernelsMs < all / 2;
   }
-  /// What follows kernels that are measured one by one takes so long.
+  /// The end of kernels measured one by one, if the rest takes `nextMs`.
   double ofKernels(double nextMs) const {
     return std::max(milliseconds(), begin + 0.8 * all - nextMs);
   }
@@ -104,8 +104,8 @@ private:
   double begin, all;
 };
 
-/// What comes before the first dispatch, and of a slow device all else. Leaves
-/// the device open. Whether kernels have been measured.
+/// Measures all before the first dispatch, and on a slow device all else.
+/// Leaves the device open. Whether kernels have been measured.
 bool measurePreparations(const DispatchBundle &bundle,
                          const runtime::GpuWish &wish, const Deadline &deadline,
                          Samples &measured) {
@@ -169,7 +169,7 @@ struct StretchRecord {
   }
 };
 
-/// Of a run of which all stretches were taken; else empty.
+/// The stretches of a run, if all of them were taken; else empty.
 std::vector<StretchRecord> stretchesOf(const DispatchBundle &bundle,
                                        const std::vector<nnv12_record> &all) {
   std::vector<StretchRecord> result;
@@ -241,7 +241,7 @@ private:
     return result;
   }
   Session openSession(const nnv12_recorder *to) {
-    // Each run has time stamps: they are what is measured.
+    // Each run has time stamps: the measurements.
     nnv12_recorder each;
     if (to) {
       each = *to;
@@ -280,7 +280,7 @@ void measureSessions(const DispatchBundle &bundle, const TuneOptions &options,
   for (uint32_t i = 0; i < stretches->size(); ++i)
     times[i].resize(stretches->Get(i)->dispatches()->size());
   Times submits, syncs, idles, ins, backs, stamped, plain;
-  // What drivers do at first does not count.
+  // The drivers' first work does not count.
   runs.run();
   runs.runPlain();
   double start = milliseconds();
@@ -343,7 +343,7 @@ void measureSessions(const DispatchBundle &bundle, const TuneOptions &options,
 } // namespace
 
 Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
-  // What drivers keep on disk would make pipelines look cheap.
+  // Drivers' caches on disk would make pipelines look cheap.
   setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
   setenv("MESA_GLSL_CACHE_DISABLE", "true", 1);
   setenv("__GL_SHADER_DISK_CACHE", "0", 1);

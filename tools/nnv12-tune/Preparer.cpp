@@ -1,4 +1,4 @@
-//===- Preparer.cpp - What sessions have of a GPU -------------------------===//
+//===- Preparer.cpp - Makes a GPU ready like a session --------------------===//
 #include "tools/nnv12-tune/Preparer.h"
 
 #include "tools/common/Clock.h"

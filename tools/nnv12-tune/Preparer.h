@@ -1,4 +1,4 @@
-//===- Preparer.h - What sessions have of a GPU -----------------*- C++ -*-===//
+//===- Preparer.h - Makes a GPU ready like a session ------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_TUNE_PREPARER_H
 #define NNV12_TOOLS_NNV12_TUNE_PREPARER_H
 

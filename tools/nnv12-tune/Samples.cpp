@@ -1,4 +1,4 @@
-//===- Samples.cpp - What was measured of a GPU ---------------------------===//
+//===- Samples.cpp - Measurements of a GPU --------------------------------===//
 #include "tools/nnv12-tune/Samples.h"
 
 #include "tools/common/Statistics.h"
@@ -26,7 +26,7 @@ Sample sampleOf(const KernelFacts &kernel, std::vector<double> times) {
 
 namespace {
 
-/// Writes fields, each with what stands behind it.
+/// Writes fields, each with the separator behind it.
 struct Printer {
   std::ostringstream text;
 
@@ -62,8 +62,8 @@ void visitList(std::vector<Value> &values, size_t size, Visitor &visitor,
   }
 }
 
-/// Visits everything in one order for both ways. False where something is not
-/// what it can be.
+/// Visits everything in one order for both ways. False where a value is not
+/// allowed.
 template <typename Visitor> bool visitAll(Samples &measured, Visitor &visit) {
   visit(measured.gpu.name);
   visit(measured.gpu.driver);

@@ -1,4 +1,4 @@
-//===- Samples.h - What was measured of a GPU -------------------*- C++ -*-===//
+//===- Samples.h - Measurements of a GPU ------------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_TUNE_SAMPLES_H
 #define NNV12_TOOLS_NNV12_TUNE_SAMPLES_H
 
@@ -12,13 +12,13 @@ namespace nnv12::tune {
 using artifact::KernelFacts;
 using device::Sample;
 
-/// Of at least one time, in microseconds.
+/// The sample of at least one time, in microseconds.
 Sample sampleOf(const KernelFacts &kernel, std::vector<double> times);
 
 struct Samples {
   /// All but peaks, kernels and their coefficients.
   device::GpuProfile gpu;
-  /// Of many runs; on software a quarter of them takes less than `median`.
+  /// Times of many runs; on software a quarter of them is below `median`.
   std::vector<Sample> kernels;
   /// Kernels that there was no time for.
   unsigned leftOut = 0;
@@ -29,7 +29,7 @@ std::string print(Samples samples);
 /// False where the text is not whole.
 bool parse(const std::string &text, Samples &samples);
 
-/// What follows from them: peaks, coefficients, and how good these are.
+/// Derives peaks and coefficients from them, and how good these are.
 device::HeldOut derive(const std::vector<Sample> &kernels,
                        device::GpuProfile &gpu);
 

@@ -228,7 +228,7 @@ void Storage::describe(device::DeviceProfile &profile) const {
                      "memory.laterMsPerMB"};
   profile.startUsPerMB =
       std::max(0.0, tools::median(heads) - least) * 1e3 / early;
-  // What comes within so long is one piece.
+  // Bytes that come within so long are one piece.
   constexpr double sameUs = 100;
   profile.arrival.clear();
   for (size_t k = 0; k < offsets.size(); ++k) {
@@ -347,7 +347,7 @@ double measureMemoryGBps(unsigned repeat) {
 //===----------------------------------------------------------------------===//
 
 /// Compresses as nnv12c does; empty without libzstd, which a device need not
-/// have. The runtime loads what it needs of it in the same way.
+/// have. The runtime loads its functions in the same way.
 static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
   size_t (*bound)(size_t);
   size_t (*compressInto)(void *, size_t, const void *, size_t, int);
@@ -416,8 +416,8 @@ static double measureDecode(bool planes, unsigned repeat) {
   return double(count) * 4e-3 / tools::median(samples);
 }
 
-/// Of a library that nothing has loaded yet, which is unloaded between; 0 where
-/// there is none.
+/// The time to load the library, which is unloaded between; 0 where there is
+/// none.
 static double measureZstdStart(unsigned repeat) {
   std::vector<double> samples;
   for (unsigned i = 0; i < repeat; ++i) {
@@ -432,7 +432,7 @@ static double measureZstdStart(unsigned repeat) {
 }
 
 ZstdSpeed measureZstd(unsigned repeat) {
-  // The decoder keeps what it loads.
+  // The decoder keeps the library loaded.
   static const double startUs = measureZstdStart(repeat);
   return {startUs, measureDecode(true, repeat), measureDecode(false, repeat)};
 }

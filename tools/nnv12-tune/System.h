@@ -23,11 +23,11 @@ public:
   size_t size() const { return size_; }
   /// Takes the file out of memory; the part that stayed, 0 to 1.
   double evict();
-  /// Reads the file as the runtime reads a bundle: its head, what is asked for
+  /// Reads the file as the runtime reads a bundle: its head, the part asked for
   /// early, and then page after page. `session`: milliseconds that pass
   /// between, for checking it and making a session.
   struct Arrivals {
-    double head; ///< milliseconds, until what is asked for early has been
+    double head; ///< milliseconds, until the part asked for early has been
     /// Milliseconds until the bytes up to each of `offsets` are there.
     std::vector<double> times;
   };
@@ -81,9 +81,9 @@ private:
 /// How long starting a thread keeps the one that starts it, microseconds.
 double measureThreadStartUs(unsigned repeat);
 
-/// What a core does for a megabyte that is populated.
+/// A core's time for a megabyte that is populated.
 double measureMap(StorageFile &file, unsigned repeat);
-/// What the first use of a megabyte of fresh memory takes, in huge pages where
+/// The time of the first use of a megabyte of fresh memory, in huge pages where
 /// there are such, and in small ones. Medians over pieces of 2 MB.
 struct FirstTouch {
   double usPerMB = 0, smallUsPerMB = 0;
@@ -92,8 +92,8 @@ FirstTouch measureFirstTouch();
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);
 /// Decompressed MB/s of weights as nnv12c stores them: zstd over byte planes,
-/// and over numbers that repeat; and what loading the library takes, its pages
-/// in memory. 0 without libzstd.
+/// and over numbers that repeat; and the time to load the library, its pages in
+/// memory. 0 without libzstd.
 struct ZstdSpeed {
   double startUs = 0, MBps = 0, repeatsMBps = 0;
 };

@@ -1,4 +1,4 @@
-//===- Tuner.h - What differs between processors to be measured -*- C++ -*-===//
+//===- Tuner.h - Interface to measure a processor ---------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12_TUNE_TUNER_H
 #define NNV12_TOOLS_NNV12_TUNE_TUNER_H
 
@@ -14,15 +14,15 @@ struct TuneOptions {
   std::vector<std::string> bundles;
   std::string output, base, name;
   unsigned repeat = 9; ///< runs at least
-  // Of cores.
+  // For cores.
   std::string storage;
   std::vector<double> threads;
   unsigned storageMB = 64;
-  // Of a GPU.
+  // For a GPU.
   bool gpu = false;
   unsigned units = 0;     ///< compute units; 0: not known
   unsigned seconds = 150; ///< until it has ended
-  std::string samples;    ///< where to write what was measured; "": nowhere
+  std::string samples;    ///< where to write measurements; "": nowhere
   std::string refit;      ///< such a file, instead of measuring; "": measure
   bool allowSoftware = false;
   std::string vulkanLibrary; ///< "": the system's
@@ -35,13 +35,13 @@ public:
   explicit Tuner(const TuneOptions &options) : options(options) {}
   virtual ~Tuner() = default;
 
-  /// What the bundles' programs are for.
+  /// The target of the bundles' programs.
   virtual std::string target() const = 0;
-  /// Why what is measured cannot be added to this profile; "" where it can.
+  /// Why measurements cannot be added to this profile; "" where they can.
   virtual std::string refusal(const device::DeviceProfile &base) const = 0;
   /// Measures the processor and its kernels.
   virtual void measure(device::DeviceProfile &profile) = 0;
-  /// What follows: peaks and coefficients.
+  /// Derives peaks and coefficients.
   virtual void derive(device::DeviceProfile &profile) = 0;
   /// Prints what was found, behind the name of the profile.
   virtual void report(const device::DeviceProfile &profile) const = 0;

@@ -7,8 +7,8 @@
 namespace nnv12 {
 
 /// A digest of the sources that kernels depend on, and LLVM's version. Made at
-/// build time (CodeRevision.cmake). Of equal ones, kernels of equal keys are
-/// the same code, for targets that are tuned for the same.
+/// build time (CodeRevision.cmake). If revisions are equal, kernels of equal
+/// keys are the same code, for targets that are tuned for the same.
 std::string codeRevision();
 
 } // namespace nnv12

@@ -1,4 +1,4 @@
-//===- CompileOptions.h - What nnv12c is asked for --------------*- C++ -*-===//
+//===- CompileOptions.h - The options of nnv12c -----------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
 #define NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
 
@@ -36,7 +36,7 @@ struct CompileOptions {
   /// tuneHost().
   bool tuneHost = false;
   TuneOptions tuning;
-  /// What storage reads, instead of what the costs say; 0: as they say.
+  /// The storage's speed, instead of the costs' number; 0: as they say.
   double storageMBps = 0;
   /// Its threads are those of a session that is not told otherwise; 0: one a
   /// CPU.
@@ -44,8 +44,8 @@ struct CompileOptions {
   /// File or name of the profile with the costs of the GPU; empty: those of
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;
-  /// What the bundle says of the model beside what that says, and the file with
-  /// the names of classes, one a line; empty: none.
+  /// Properties that the bundle adds to the model's own, and the file with the
+  /// names of classes, one a line; empty: none.
   std::vector<std::pair<std::string, std::string>> properties;
   std::string labels;
   Emit emit = Emit::Bundle;

@@ -76,7 +76,7 @@ private:
 };
 } // namespace
 
-/// What is read; `options.import.inputs` adds the files that the model names.
+/// Files that are read; `options.import.inputs` adds those named by the model.
 static void noteInputs(const CompileOptions &options,
                        artifact::InputFiles &inputs) {
   inputs.add(options.input);
@@ -134,7 +134,7 @@ static OwningOpRef<ModuleOp> load(const CompileOptions &options,
   return importOnnx(options.input, import, context);
 }
 
-/// What a model computes. Null: there is no such function.
+/// The function that a model computes. Null: there is none.
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
 }
@@ -273,7 +273,7 @@ private:
   LogicalResult emitGpu(uint32_t weightsSegment, BundleBuilder &builder,
                         Lowered &lowered);
   LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
-  /// A line for people: what f16 on the GPU of the planned program changes.
+  /// A line for people: the error of f16 on the GPU of the planned program.
   FailureOr<std::string> errorOfHalf();
   LogicalResult printSpirv(const std::optional<GpuCode> &code);
   /// The text of kernels that `emit` asks for.
@@ -378,7 +378,7 @@ FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
   if (failed(costs))
     return failure();
   Planning planning{target, std::move(*costs), options.plan};
-  // What is asked for is not compared with what is not.
+  // Plans with options that were asked for are not compared with others.
   if (!isTuned(options, target, profile.get()) || options.storageMBps > 0 ||
       options.plan.parts != Parts::KCP || options.checkBounds)
     return planning;
@@ -572,7 +572,7 @@ LogicalResult Compilation::writeModel() {
     if (!builder.weights.size() &&
         (overlay || (!options.plan.gpu.empty() && targets.size() > 1)))
       builder.weights.alignPieces(artifact::gpuAlignment);
-    // What a text is asked for is that of the first target.
+    // A text that is asked for is that of the first target.
     if (options.emit == Emit::Plan)
       return printModel();
     if (failed(

@@ -21,7 +21,7 @@ nnv12::targetsOf(const CompileOptions &options,
       return emitError(UnknownLoc::get(&context))
              << "--target: found '" << name << "', expected one of "
              << codegen::Target::names();
-    // What was measured is scheduled for the device's processor.
+    // Measured code is scheduled for the device's processor.
     if (profile && profile->measured && profile->target == target->name &&
         name != "host" && !target->tuneFor(profile->tune))
       return emitError(UnknownLoc::get(&context))
@@ -56,8 +56,7 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
   auto profile = device::readProfile(options.profile, error);
   if (!profile)
     return emitError(UnknownLoc::get(&context)) << error;
-  // For another device is what profiles are for; for this one it must be this
-  // one's.
+  // A profile may be another device's, but not to compile for this one.
   if (llvm::is_contained(options.targets, "host")) {
     error = device::foreignDevice(*profile);
     if (!error.empty())
@@ -84,8 +83,8 @@ nnv12::readGpuProfileOption(const CompileOptions &options,
   return profile->gpu;
 }
 
-/// Those of --profile. Times of other code than is generated now are left out,
-/// which is said.
+/// The costs of --profile. Times of other code than is generated now are left
+/// out, which is said.
 static FailureOr<Costs> givenCosts(const CompileOptions &options,
                                    const codegen::Target &target,
                                    const device::DeviceProfile &given,

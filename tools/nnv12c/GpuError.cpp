@@ -1,4 +1,4 @@
-//===- GpuError.cpp - What f16 on a GPU costs in accuracy -----------------===//
+//===- GpuError.cpp - Error of f16 on a GPU -------------------------------===//
 
 #include "tools/nnv12c/GpuError.h"
 
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  /// As kernels store it: the largest numbers stand for what is beyond them.
+  /// As kernels store it: the largest numbers stand for larger ones.
   void round(Value result) {
     if (!done.insert(result).second)
       return;
@@ -102,7 +102,7 @@ OwningOpRef<ModuleOp> nnv12::roundedAsOnGpu(ModuleOp planned) {
   return copy;
 }
 
-/// Adds what one output says; `sum` is of all errors.
+/// Adds the errors of one output; `sum` is of all errors.
 static void add(const tools::Tensor &rounded, const tools::Tensor &exact,
                 GpuError &error, double &sum, size_t &count) {
   size_t elements = exact.data.size() / sizeof(float);

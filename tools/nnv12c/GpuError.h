@@ -1,9 +1,9 @@
-//===- GpuError.h - What f16 on a GPU costs in accuracy ---------*- C++ -*-===//
+//===- GpuError.h - Error of f16 on a GPU -----------------------*- C++ -*-===//
 //
 // No GPU is needed to say it: the CPU computes the model as it is and with the
-// GPU's roundings, and both are run on random inputs. What GPUs are free to do
-// otherwise is not in it: rounding to f16 is to nearest here, and sums are
-// added in the CPU's order.
+// GPU's roundings, and both are run on random inputs. The freedom of GPUs is
+// not in it: rounding to f16 is to nearest here, and sums are added in the
+// CPU's order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_NNV12C_GPUERROR_H
@@ -18,11 +18,11 @@
 
 namespace nnv12 {
 
-/// A copy of a planned model without its plan, in which what the GPU has in f16
-/// in later runs is rounded: weights, and results of layers.
+/// A copy of a planned model without its plan, which rounds the tensors that
+/// the GPU has in f16 in later runs: weights, and results of layers.
 mlir::OwningOpRef<mlir::ModuleOp> roundedAsOnGpu(mlir::ModuleOp planned);
 
-/// Of all outputs of f32.
+/// The error of all outputs of f32.
 struct GpuError {
   double largest = 0;   ///< |a - b|
   double magnitude = 0; ///< the largest |b|

@@ -27,8 +27,8 @@ static std::vector<HostPlan> plansByCosts(const Costs &measured,
     return {{"costs as predicted", measured}};
   auto predicted = std::make_shared<device::DeviceProfile>(hostBuiltin(target));
   predicted->identity = measured.profile->identity;
-  // What storage and memory did while kernels were measured may have been an
-  // exception.
+  // The speed of storage and memory while kernels were measured may have been
+  // an exception.
   auto kernels = std::make_shared<device::DeviceProfile>(*predicted);
   kernels->measured = true;
   kernels->name = measured.profile->name + ", kernels alone";
@@ -107,7 +107,7 @@ public:
     return std::string();
   }
 
-  /// Adds plans, and runs what has not run in turns with the best so far. Fails
+  /// Adds plans, and runs new ones in turns with the best so far. Fails
   /// with a diagnostic; "" or a line that says why there is nothing to compare.
   FailureOr<std::string> compare(ArrayRef<HostPlan> plans) {
     auto fault = add(plans);
@@ -146,7 +146,7 @@ private:
 };
 } // namespace
 
-/// What was chosen, then the others.
+/// The chosen plan, then the others.
 static std::string reportOf(const HostRace &race) {
   const Entry &best = race.fastest();
   std::string report =
@@ -170,7 +170,7 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
     warnOfHost(reason + "; plans are not compared");
     return HostChoice{plans.front()};
   };
-  // What is in memory anyway says nothing of a first inference.
+  // A bundle that is in memory anyway says nothing of a first inference.
   std::string cache = usableCacheFolder(tuning);
   TemporaryFolder folder(cache);
   if (!folder.error.empty())

@@ -19,7 +19,7 @@ struct HostPlan {
   std::optional<unsigned> lanes = std::nullopt; ///< see PlanOptions
 };
 
-/// A plan and what is known of it, lines for people.
+/// A plan and a report of it, lines for people.
 struct HostChoice {
   HostPlan plan;
   std::string report = {};
@@ -31,12 +31,12 @@ struct HostChoice {
 using WriteHostBundle = llvm::function_ref<mlir::FailureOr<std::string>(
     const HostPlan &plan, const std::string &file)>;
 
-/// Of plans with these costs, with predicted ones, and with predicted ones but
-/// for kernels, and of the best of these with no preparation lane, one less and
-/// one more, the one whose first inference has the smallest median in cold runs
-/// that take turns (PlanRace.h). The cache remembers it by the bundle of the
-/// first, so that a second compile gives the same bytes. Where bundles cannot
-/// be run it is the first, with a warning.
+/// Compares plans with these costs, with predicted ones, and with predicted
+/// ones but for kernels, and the best of these with no preparation lane, one
+/// less and one more. Returns the one whose first inference has the smallest
+/// median in cold runs that take turns (PlanRace.h). The cache remembers it by
+/// the bundle of the first, so that a second compile gives the same bytes.
+/// Where bundles cannot be run it is the first, with a warning.
 mlir::FailureOr<HostChoice> chooseHostPlan(const Costs &measured,
                                            const codegen::Target &target,
                                            const PlanOptions &options,

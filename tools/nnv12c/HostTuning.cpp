@@ -135,7 +135,7 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
     known = cache.read(error);
   if (!error.empty())
     warn(error + "; this machine is measured anew");
-  // What has changed since is measured again.
+  // Kernels that have changed since are measured again.
   if (known && failed(dropStaleTimes(main, target, *known)))
     return failure();
   TuningProgram missing{target, tuningKernels(main, target), codeRevision()};

@@ -27,7 +27,7 @@ device::DeviceProfile hostBuiltin(const codegen::Target &target);
 /// with every candidate's kernels. Those that are not remembered from an
 /// earlier compile are measured: a tuning bundle of them is made, and
 /// nnv12-tune, which stands beside this program, runs it. That is a process of
-/// its own, so that what goes wrong in it does not end the compile: costs of
+/// its own, so that a fault in it does not end the compile: costs of
 /// kernels that it did not measure are predicted then, with a warning on
 /// standard error, as for a cache that cannot be written. Fails, with a
 /// diagnostic, only where kernels cannot be compiled.

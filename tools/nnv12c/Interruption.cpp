@@ -1,4 +1,4 @@
-//===- Interruption.cpp - What Ctrl-C leaves behind: nothing --------------===//
+//===- Interruption.cpp - Ctrl-C leaves nothing behind --------------------===//
 
 #include "tools/nnv12c/Interruption.h"
 
@@ -16,13 +16,13 @@ Interruption::Interruption() {
   }
 }
 
-/// Only what is allowed in handlers of signals.
+/// Only calls that are allowed in handlers of signals.
 static void end(int signal) {
   endSubprogram();
   TemporaryFolder::removeAll();
   llvm::sys::RunInterruptHandlers();
-  // Whoever waits for this process sees what ended it. The signal waits until
-  // this handler returns.
+  // The process that waits for this one sees what ended it. The signal waits
+  // until this handler returns.
   std::signal(signal, SIG_DFL);
   raise(signal);
 }

@@ -1,4 +1,4 @@
-//===- Interruption.h - What Ctrl-C leaves behind: nothing ------*- C++ -*-===//
+//===- Interruption.h - Ctrl-C leaves nothing behind ------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12C_INTERRUPTION_H
 #define NNV12_TOOLS_NNV12C_INTERRUPTION_H
 
@@ -12,8 +12,8 @@ namespace nnv12 {
 /// removes temporary files, before.
 class Interruption {
 public:
-  /// Before anything else of the process looks at signals: one that whoever
-  /// started it has switched off (nohup) stays off.
+  /// Before anything else of the process looks at signals: one that its parent
+  /// has switched off (nohup) stays off.
   Interruption();
   /// After LLVM has taken the signals for itself.
   void handle() const;

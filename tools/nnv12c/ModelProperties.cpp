@@ -1,4 +1,4 @@
-//===- ModelProperties.cpp - What a bundle says of its model --------------===//
+//===- ModelProperties.cpp - A bundle's properties of its model -----------===//
 
 #include "tools/nnv12c/ModelProperties.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-/// Of one property. More is no description, but data.
+/// The size of one property. More is no description, but data.
 static constexpr size_t mostBytes = 1 << 20;
 
 static InFlightDiagnostic error(ModuleOp module, const Twine &message) {
@@ -25,7 +25,7 @@ static void leaveOut(ModuleOp module, StringRef key, const Twine &fault) {
       << "property '" << key << "': " << fault << "; it is left out";
 }
 
-/// "" or what is wrong.
+/// "" or the fault.
 static std::string unfit(StringRef value) {
   if (value.contains('\0'))
     return "found a byte of zero, expected a text";
@@ -108,7 +108,7 @@ static FailureOr<std::string> readLabels(ModuleOp module,
   return text;
 }
 
-/// What the options say. `places` says by which one.
+/// The options' properties. `places` says by which option.
 static FailureOr<Properties>
 optionProperties(ModuleOp module, const CompileOptions &options,
                  std::map<std::string, std::string> &places) {
@@ -164,7 +164,7 @@ nnv12::modelProperties(ModuleOp module, func::FuncOp main,
                   });
   if (failed(isGood))
     return failure();
-  // What an option says need not be right in the model.
+  // A property that an option sets need not be right in the model.
   Properties all = *given;
   all.insert(known.begin(), known.end());
   std::vector<std::string> wrong;

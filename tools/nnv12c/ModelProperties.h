@@ -1,4 +1,4 @@
-//===- ModelProperties.h - What a bundle says of its model ------*- C++ -*-===//
+//===- ModelProperties.h - A bundle's properties of its model ---*- C++ -*-===//
 #ifndef NNV12_TOOLS_NNV12C_MODELPROPERTIES_H
 #define NNV12_TOOLS_NNV12C_MODELPROPERTIES_H
 
@@ -10,10 +10,10 @@
 
 namespace nnv12 {
 
-/// The model's own properties, as they are, what they say of labels and
-/// pictures in the form that all bundles have (KnownProperties.h), and what the
-/// options say, which counts more. A fault of an option is an error; what is
-/// wrong in the model is left out, with a remark. `main` is the function of
+/// The model's own properties, as they are, those of labels and pictures in the
+/// form that all bundles have (KnownProperties.h), and the options', which
+/// count more. A fault of an option is an error; a wrong property of the model
+/// is left out, with a remark. `main` is the function of
 /// `module` with the model's inputs and outputs.
 mlir::FailureOr<std::vector<artifact::Property>>
 modelProperties(mlir::ModuleOp module, mlir::func::FuncOp main,

@@ -1,4 +1,4 @@
-//===- OptionErrors.cpp - What is wrong with a command line ---------------===//
+//===- OptionErrors.cpp - Faults of a command line ------------------------===//
 
 #include "tools/nnv12c/OptionErrors.h"
 
@@ -128,7 +128,7 @@ private:
     return nullptr;
   }
 
-  /// Of the tool's own options.
+  /// The names of the tool's own options.
   std::vector<std::string> names() const {
     std::vector<std::string> names = {"help", "version"};
     for (const auto &[name, option] : cl::getRegisteredOptions())

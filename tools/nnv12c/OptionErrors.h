@@ -1,4 +1,4 @@
-//===- OptionErrors.h - What is wrong with a command line -------*- C++ -*-===//
+//===- OptionErrors.h - Faults of a command line ----------------*- C++ -*-===//
 //
 // llvm::cl says what it refuses in lines of its own, and does not say what it
 // would take. So a command line is looked at before it is parsed.
@@ -36,9 +36,9 @@ struct TypedOption {
   const llvm::cl::generic_parser_base *words = nullptr;
 };
 
-/// The first fault of a command line in one line: what was found and what is
-/// allowed; empty where there is none. `meta` names the one argument without a
-/// dash.
+/// The first fault of a command line in one line: the found text and the
+/// allowed ones; empty where there is none. `meta` names the one argument
+/// without a dash.
 std::string findOptionError(llvm::ArrayRef<const char *> arguments,
                             const llvm::cl::OptionCategory &category,
                             llvm::ArrayRef<TypedOption> typed,

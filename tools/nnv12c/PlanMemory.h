@@ -13,7 +13,7 @@
 
 namespace nnv12 {
 
-/// What a race of plans has found.
+/// The result of a race of plans.
 struct FastestPlan {
   std::string costs;                            ///< a name
   std::optional<unsigned> lanes = std::nullopt; ///< see PlanOptions
@@ -22,13 +22,13 @@ struct FastestPlan {
 
 class PlanMemory {
 public:
-  /// Of the bundle in file `bundle`, where plans have `lanes` if that is said.
+  /// For the bundle in file `bundle`, where plans have `lanes` if that is said.
   /// Without a folder nothing is remembered.
   PlanMemory(const std::string &folder, const std::string &bundle,
              std::optional<unsigned> lanes);
 
-  /// Nothing where there is no file. Of one that is of no use `error` becomes a
-  /// line that says so.
+  /// Nothing where there is no file. If it is of no use, `error` becomes a line
+  /// that says so.
   std::optional<FastestPlan> read(std::string &error) const;
   /// "" or a line that says why it could not be written.
   std::string write(const FastestPlan &plan) const;

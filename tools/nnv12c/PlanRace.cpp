@@ -17,7 +17,7 @@
 
 using namespace nnv12;
 
-/// Of each bundle, for a median that holds.
+/// Runs of each bundle, for a median that holds.
 static constexpr unsigned rounds = 15;
 /// After so many those are given up on whose median is so many times the best.
 static constexpr unsigned firstRounds = 5;
@@ -41,8 +41,8 @@ Racer *nnv12::fastest(llvm::ArrayRef<Racer *> racers) {
   return best;
 }
 
-/// What an application's other work does to a first inference: caches hold
-/// something else, and the memory that is free is not what was used last.
+/// Stands for an application's other work before a first inference: caches hold
+/// something else, and free memory is not the memory that was used last.
 static void workBetween() {
   static constexpr size_t bytes = 32 << 20;
   std::vector<char> memory(bytes, 1);
@@ -69,7 +69,7 @@ static std::optional<double> readTime(const std::string &file) {
   return time && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
 }
 
-/// One cold run; "" or what went wrong.
+/// One cold run; "" or the fault.
 static std::string run(Racer &racer, const TemporaryFolder &folder) {
   std::string json = folder.file("cold.json");
   std::string error =

@@ -23,10 +23,10 @@ struct Racer {
 };
 
 /// Runs the bundles in turns, with other work between, by nnv12-bench, which
-/// stands beside this program; forgets what they took before. Those that are
+/// stands beside this program; forgets their earlier times. Those that are
 /// clearly behind are given up on early, and those that cannot be run have no
-/// times. Returns "" or one line saying why none can. What passes between
-/// programs goes to `folder`.
+/// times. Returns "" or one line saying why none can. Files between programs
+/// go to `folder`.
 std::string race(llvm::ArrayRef<Racer *> racers, const TemporaryFolder &folder);
 
 /// The one with the smallest median, and of those within a hundredth of it the

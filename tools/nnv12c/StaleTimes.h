@@ -8,12 +8,12 @@
 
 namespace nnv12 {
 
-/// Removes from a measured profile the times of those kernels of `main` whose
-/// code is not what this compiler generates for `target`, and returns how many
+/// Removes from a measured profile the times of those kernels of `main` for
+/// which this compiler generates other code for `target`, and returns how many
 /// they are. Where the profile is of this compiler's own revision, tuned for
 /// the same, it has none, and nothing is generated to find out. The profile is
-/// of this revision afterwards; what it knows of kernels that `main` has no use
-/// for is removed as well, uncounted. Fails with a diagnostic.
+/// of this revision afterwards; entries of kernels that `main` has no use for
+/// are removed as well, uncounted. Fails with a diagnostic.
 mlir::FailureOr<size_t> dropStaleTimes(mlir::func::FuncOp main,
                                        const codegen::Target &target,
                                        device::DeviceProfile &profile);

@@ -142,7 +142,7 @@ std::string nnv12::runSubprogram(const std::string &name,
   int status = wait(child.id);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return "";
-  if (WIFSIGNALED(status)) // whatever it said before
+  if (WIFSIGNALED(status)) // this counts more than its output
     reason = std::string("ended by a signal: ") + strsignal(WTERMSIG(status));
   else if (reason.empty())
     reason = "exit status " + std::to_string(WEXITSTATUS(status)) +

@@ -8,7 +8,7 @@
 namespace nnv12 {
 
 /// Runs the program of this name that stands beside this one, and waits for
-/// it. What it says goes to standard error where that is a terminal and
+/// it. Its output goes to standard error where that is a terminal and
 /// `showsProgress`; else its last line is kept, which tells what went wrong. It
 /// comes by a pipe: a full disk takes no word from it. Returns "" or one line
 /// that says what went wrong. One thread at a time.

@@ -424,7 +424,7 @@ int main(int argc, char **argv) {
   options.labels = labels;
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  // One line for each fault; what is no error is not for the user.
+  // The first error is one line, and a remark a note; others are left out.
   bool reported = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark && !quiet)

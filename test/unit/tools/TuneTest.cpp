@@ -1,4 +1,4 @@
-//===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
+//===- TuneTest.cpp - Measurements of nnv12-tune --------------------------===//
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/Samples.h"
@@ -93,7 +93,7 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_GT(storage.tinyStartUs, 0);
   EXPECT_GT(storage.startUsPerLayer, 0);
   EXPECT_GT(storage.sessionUs, 0);
-  // What was not measured is said to be so.
+  // Fields that were not measured are said to be so.
   EXPECT_EQ(storage.assumed, (std::vector<std::string>{
                                  "storage.sessionUs", "storage.startUsPerLayer",
                                  "memory.preparedMB", "memory.mostPreparedMB",
@@ -203,7 +203,7 @@ TEST(Samples, roundTrip) {
   EXPECT_EQ(read.kernels[1].facts.key, "k.1");
   EXPECT_EQ(read.kernels[1].facts.stepsInTurn, 12.5);
   EXPECT_EQ(read.leftOut, 3u);
-  // What has been cut off is nothing.
+  // A text that has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
     Samples cut;
     EXPECT_FALSE(parse(text.substr(0, size), cut)) << size;

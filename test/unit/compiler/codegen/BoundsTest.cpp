@@ -44,7 +44,7 @@ void runChecked(
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memcpy(code, blob->bytes.data(), blob->bytes.size());
   mprotect(code, blob->bytes.size(), PROT_READ | PROT_EXEC);
-  // Room around the operands: what is outside of them is no fault of the
+  // Room around the operands: an access outside of them is no fault of the
   // machine's.
   alignas(64) static float memory[3][3 * 64];
   void *operands[] = {memory[0] + 64, memory[1] + 64};

@@ -69,7 +69,7 @@ inline void checkOnGpu(const std::string &text, float tolerance = 1e-5f) {
 
 /// Runs the layer on every target and compares with the reference; the error
 /// may be `tolerance` of the largest number. The weight form of a routine that
-/// has one is what the compiler would compute, too.
+/// has one must be the compiler's, too.
 inline void check(const std::string &text, llvm::StringRef routine,
                   float tolerance = 1e-5f) {
   for (const std::string &target : testTargets()) {
@@ -97,9 +97,9 @@ inline void check(const std::string &text, llvm::StringRef routine,
 /// Runs the layer, on every target and by all routines of the GPU (not with
 /// tools/check --quick), with an input that is infinite or no number here and
 /// there: the padding of the result must be zero all the same, which
-/// unpackTensor() looks at. Results are to be what the reference has, unless
-/// they are not `comparable`: a maximum of what is no number, or Winograd's,
-/// whose windows share what they read.
+/// unpackTensor() looks at. Results must be the reference's, unless
+/// they are not `comparable`: a maximum of NaNs, or Winograd's, whose windows
+/// share the elements that they read.
 inline void checkNotFinite(const std::string &text, llvm::StringRef routine,
                            bool comparable = true) {
   auto operandsOf = [](mlir::Operation *layer) {

@@ -678,8 +678,8 @@ TEST(Element, ResizeNearestSymmetric) {
   }
 }
 
-/// One element more than whole vectors, between all widths: what a tile reads
-/// and writes ends where the tensor does (LayerKernel looks at that).
+/// One element more than whole vectors, between all widths: a tile's accesses
+/// end where the tensor does (LayerKernel looks at that).
 TEST(Element, TailsOfOneElement) {
   for (std::string from : {"i64", "f32", "i32", "i16", "ui8", "f16"})
     for (std::string to :

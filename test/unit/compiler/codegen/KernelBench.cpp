@@ -8,8 +8,8 @@
 //   matmul NAME M N K [BATCH [TRANSPOSE_RHS]]   (without batch, rhs is a
 //   constant) pool NAME C H W K STRIDE PAD
 //
-// Routines of a case take turns, so that what disturbs the machine disturbs all
-// of them; ratios are those of the first one's time to the others'.
+// Routines of a case take turns, so that a disturbance of the machine disturbs
+// all of them; ratios are those of the first one's time to the others'.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
 namespace {
 
 /// The largest error beside a sum in double, in units of the largest result.
-/// Inputs are what a ReLU leaves.
+/// Inputs are results of a ReLU.
 void printErrors(const std::string &name, const std::string &text,
                  llvm::ArrayRef<std::string> routines,
                  const std::string &targetName) {
@@ -131,7 +131,7 @@ void bench(const std::string &name, const std::string &text, double flops,
                     budget * double(all.size());
        ++i)
     for (Contestant &c : all) {
-      c.runOnce(); // what the others left in the caches is not its fault
+      c.runOnce(); // the others' data in the caches is not its fault
       c.times.push_back(c.runOnce());
     }
   for (Contestant &c : all) {

@@ -1,10 +1,10 @@
 //===- KernelTest.h - Compiles and runs one kernel --------------*- C++ -*-===//
 //
-// What the tests of routines share: from nn IR text with one layer to its
+// Shared by the tests of routines: from nn IR text with one layer to its
 // kernel's code in executable memory (or under qemu-aarch64), run as the
 // runtime would, only stricter: operands end at an unreadable page, scratch and
 // outputs start as garbage, and the tiles come in several ranges in odd order.
-// What each tile writes is compared with its TileMap.
+// The bytes that each tile writes are compared with its TileMap.
 // A routine with a weight form gets it from its transform kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -45,7 +45,7 @@ public:
     std::vector<codegen::TileCheck::Operand> operands; ///< the result first
   };
   /// Compiles and checks it, and runs it with the operands behind the result,
-  /// which is returned. What fails ends the program.
+  /// which is returned. A fault ends the program.
   static Bytes runLone(llvm::StringRef target,
                        llvm::function_ref<Lone(codegen::KernelBuilder &)> emit,
                        const std::vector<Bytes> &operands);
@@ -82,10 +82,10 @@ private:
     size_t results = 1;
   };
   LayerKernel() = default;
-  /// Makes machine code of what was emitted, and finds the kernels in it.
+  /// Makes machine code of the emitted module, and finds the kernels in it.
   bool load(mlir::ModuleOp module, std::string &error);
   void findSizes();
-  /// Ends the program if the kernels' tiles do not write what they declare.
+  /// Ends the program if the kernels' tiles break their declarations.
   /// Once; not for code that another machine runs.
   void checkTiles();
   /// Results as they lie in memory.

@@ -167,7 +167,7 @@ double roundToHalf(double x) { return unpackF16(packF16({x}))[0]; }
 
 Tensor values(std::string element, std::vector<double> data) {
   Tensor t{{int64_t(data.size())}, element, "", {}};
-  // Rounded to what the type holds.
+  // Rounded to the type.
   t.data = typeNamed(element).unpack(typeNamed(element).pack(data));
   return t;
 }

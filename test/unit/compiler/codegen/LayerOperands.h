@@ -1,6 +1,6 @@
 //===- LayerOperands.h - The layer of a text and its operands ---*- C++ -*-===//
 //
-// What tests of kernels share, whatever processor runs them.
+// Shared by the tests of kernels of all processors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYEROPERANDS_H
@@ -17,7 +17,7 @@ using Bytes = std::vector<char>;
 
 Bytes toBytes(const std::vector<float> &values);
 std::vector<float> toFloats(const Bytes &bytes);
-/// Of floats, the nearest halves of each, and the reverse.
+/// The nearest half of each float, and the reverse.
 Bytes toHalf(const Bytes &floats);
 Bytes fromHalf(const Bytes &halves);
 /// Reproducible values in [-1, 1).

@@ -162,7 +162,7 @@ std::vector<std::string> test::gpuRoutinesOf(llvm::StringRef text) {
   for (const Routine *routine : codegen::gpuRoutines().all())
     if (routine->matches(layer))
       names.push_back(routine->name().str());
-  // What has an element function must not be refused.
+  // A layer with an element function must not be refused.
   if (names.empty() && codegen::hasElementKernel(layer))
     names.push_back("gpu.element");
   return names;

@@ -36,12 +36,12 @@ public:
   mlir::Operation *layer() const { return layer_; }
   /// The modules that steps() number.
   const std::vector<codegen::SpirvModule> &modules() const { return modules_; }
-  /// That of a layer with one kernel.
+  /// The module of a layer with one kernel.
   const codegen::SpirvModule &module() const { return modules_.front(); }
   const codegen::GpuSteps &steps() const { return steps_; }
   const codegen::GpuRoutine &routine() const { return *routine_; }
 
-  /// Dense row-major operands in, dense row-major results out. What fails is a
+  /// Dense row-major operands in, dense row-major results out. A fault is a
   /// line in `error`.
   std::vector<Bytes> run(const std::vector<Bytes> &operands,
                          std::string &error) const;

@@ -1,7 +1,7 @@
-//===- PaddingTest.cpp - What blocks of channels are filled up with -------===//
+//===- PaddingTest.cpp - The padding of blocks of channels ----------------===//
 //
-// It is zero whatever a layer computes and whatever its data are, because
-// readers multiply it by weights of zero.
+// It is zero for every layer and for all data, because readers multiply it by
+// weights of zero.
 //
 //===----------------------------------------------------------------------===//
 

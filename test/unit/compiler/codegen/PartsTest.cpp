@@ -1,6 +1,6 @@
 //===- PartsTest.cpp - Parts of operands against kernels ------------------===//
 //
-// What nn::neededPart says of random layers of every kind. Operands change
+// Tries nn::neededPart on random layers of every kind. Operands change
 // outside of the part that a part of a result needs: it keeps its bits. They
 // change in the outermost elements of that part: most results show it.
 //

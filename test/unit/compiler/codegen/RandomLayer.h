@@ -29,10 +29,10 @@ private:
 /// A layer with operands of f32 and integers, to be written as nn IR.
 struct RandomLayer {
   std::string text; ///< func.func @main around the layer
-  /// Of each operand: what its integers may be, bounds included.
+  /// By operand: the range of its integers, bounds included.
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  /// Whether all elements of the smallest box around what a part of the result
-  /// needs show in it.
+  /// Whether all elements of the smallest box that a part of the result needs
+  /// show in it.
   bool isExact = false;
 };
 

@@ -119,7 +119,7 @@ private:
   std::string submit(const SpirvModule &module, const Pipeline &pipeline,
                      VkDescriptorSet set, const std::vector<uint32_t> &push,
                      const std::array<uint32_t, 3> &groups);
-  /// Those of the latest modules: many layers have the same, and software
+  /// Pipelines of the latest modules: many layers have the same, and software
   /// devices compile for tenths of a second.
   std::list<std::pair<SpirvModule, Pipeline>> pipelines;
   static constexpr size_t mostPipelines = 64;
@@ -527,7 +527,7 @@ std::string ShaderRunner::Device::run(const SpirvModule &module,
                   bytes + offsets[places[i]] + memory.size());
     std::copy(memory.begin(), memory.end(), &image[offsets[places[i]]]);
   }
-  // What it may write is the image's as well now.
+  // The bytes that it may write are the image's as well now.
   for (size_t i = 0; error.empty() && i < total; ++i)
     if (bytes[i] != image[i])
       error = "it writes beyond its results, or to an operand";
@@ -603,7 +603,7 @@ std::vector<Bytes> ShaderRunner::run(const SpirvModule &module,
   return results;
 }
 
-/// What the runtime will check before a driver sees the module.
+/// The checks that the runtime makes before a driver sees the module.
 static std::string verify(const SpirvModule &module) {
   artifact::SpirvInterface facts = {};
   facts.words = module.words.data();
@@ -624,7 +624,7 @@ static std::string verify(const SpirvModule &module) {
 }
 
 #if NNV12_HAS_SPIRV_TOOLS
-/// What spirv-val says, without a process for each module.
+/// The verdict of spirv-val, without a process for each module.
 static std::string validateByTools(const SpirvModule &module) {
   static const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_1);
   spv_diagnostic diagnostic = nullptr;

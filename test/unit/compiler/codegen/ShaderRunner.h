@@ -20,13 +20,13 @@ using Bytes = std::vector<char>;
 
 class ShaderRunner {
 public:
-  /// That of this process; its device is opened when it is first asked for.
+  /// The runner of this process; its device is opened at the first call.
   static ShaderRunner &instance();
 
   /// Whether there is a device; else `reason()` is why not.
   bool isAvailable() const { return reason_.empty(); }
   const std::string &reason() const { return reason_; }
-  /// What the device has.
+  /// The features of the device.
   codegen::GpuFeatures features() const { return features_; }
 
   /// Runs the module once. `memories` are the contents of all memory,
@@ -34,13 +34,13 @@ public:
   /// written may change, the others must not; each lies between canaries that
   /// its binding reaches into, so that a write beyond its end shows. Before
   /// that, it is run with all push words zero, which must write nothing.
-  /// Returns what fails, or nothing.
+  /// Returns the fault, or nothing.
   std::string run(const codegen::SpirvModule &module,
                   const codegen::GpuDispatch &dispatch,
                   const std::vector<size_t> &bindings,
                   std::vector<Bytes> &memories);
-  /// The same with a memory for each binding but the tables'; what is written
-  /// begins as garbage. Returns the written ones.
+  /// The same with a memory for each binding but the tables'; written ones
+  /// begin as garbage, and are returned.
   std::vector<Bytes> run(const codegen::SpirvModule &module,
                          const codegen::GpuDispatch &dispatch,
                          std::vector<Bytes> operands, std::string &error);
@@ -57,9 +57,9 @@ private:
 /// Memory that nobody has written yet: NaN.
 inline Bytes garbage(size_t size) { return Bytes(size, char(0xff)); }
 
-/// What artifact/SpirvVerifier.h and then spirv-val, as a library, say of the
-/// module for Vulkan 1.1; empty where it is valid. That there is no spirv-val
-/// is said once.
+/// The faults that artifact/SpirvVerifier.h and then spirv-val, as a library,
+/// find in the module for Vulkan 1.1; empty where it is valid. That there is no
+/// spirv-val is said once.
 std::string validate(const codegen::SpirvModule &module);
 
 } // namespace nnv12::test

@@ -97,8 +97,8 @@ Bytes allCodes(unsigned bits) {
   return codes;
 }
 
-/// Every number of the format, the middle to the next one, what is beside
-/// both, both signs, and what is no number or out of range.
+/// Every number of the format, the middle to the next one, the neighbours of
+/// both, both signs, NaN, and numbers out of range.
 template <typename T> std::vector<T> interesting(const SmallFloat &format) {
   using Limits = std::numeric_limits<T>;
   std::vector<T> result;
@@ -254,7 +254,7 @@ TEST_F(SmallTypes, IntegersInKernels) {
     };
     for (const std::string &target : testTargets()) {
       SCOPED_TRACE(target + " " + name);
-      // What lies above the low bits of an input does not matter.
+      // Bits above the low ones of an input do not matter.
       Bytes codes = allCodes(8);
       Bytes numbers = run(codes, 256, name, "f32", target);
       Bytes integers = run(codes, 256, name, "i32", target);

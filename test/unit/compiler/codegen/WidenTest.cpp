@@ -28,7 +28,7 @@ struct Case {
   const char *tag;
 };
 
-/// Panels, with padding and without; rows and what is left of them; units that
+/// Panels, with padding and without; rows and a rest of them; units that
 /// are several tiles.
 const Case cases[] = {{{40, 24, 3, 3}, "ABcd16b16a"},
                       {{24, 1, 3, 3}, "Abcd16a"},

@@ -12,7 +12,7 @@ std::string routine(int64_t m) {
   return "conv.winograd" + std::to_string(m) + ".nChw16c";
 }
 
-/// Of the largest result: what rounding makes of the sums in the transforms.
+/// Rounding errors of the transforms' sums, as a part of the largest result.
 float tolerance(int64_t m) { return m == 6 ? 5e-5f : 1e-5f; }
 
 ConvCase conv(int64_t c, int64_t o, int64_t h, int64_t w, int64_t pad = 1) {

@@ -1,4 +1,4 @@
-//===- WorkTest.cpp - What routines say they compute ----------------------===//
+//===- WorkTest.cpp - The work that routines count ------------------------===//
 
 #include "KernelTest.h"
 #include "Reference.h"
@@ -87,7 +87,7 @@ TEST(Work, Elements) {
                          "4xf32"))
                 .multiplyAdds,
             32.0);
-  // Only what is taken counts.
+  // Only the elements that are taken count.
   Work slice = workOf(
       layer("100x8xf32", "nn.slice %x starts [3, 0] sizes [2, 8] steps [1, 1]",
             "2x8xf32"));

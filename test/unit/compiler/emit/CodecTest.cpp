@@ -103,7 +103,7 @@ TEST(Codec, WithoutMemoryThereIsNoFrame) {
   // The frame fits into the limit, zstd's tables do not.
   auto limited = [](unsigned elementSize) {
     std::vector<float> values = weights(1 << 18);
-    // What was freed before must not serve now.
+    // Memory that was freed before must not serve now.
     malloc_trim(0);
     mallopt(M_MMAP_THRESHOLD, 64 << 10);
     unsigned long pages = 0;

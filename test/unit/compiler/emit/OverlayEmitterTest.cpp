@@ -1,4 +1,4 @@
-//===- OverlayEmitterTest.cpp - What a GPU may take over of a program -----===//
+//===- OverlayEmitterTest.cpp - A GPU's part of a program -----------------===//
 
 #include "compiler/emit/OverlayEmitter.h"
 #include "artifact/Limits.h"
@@ -175,8 +175,8 @@ TEST_F(OverlayEmitterTest, AlternativesStandSideBySide) {
 TEST_F(OverlayEmitterTest, WhatAStretchHandsOver) {
   ASSERT_EQ(write({{1, 4}}), "");
   const artifact::Stretch &stretch = program.gpu->stretches[0];
-  // Layer 0's result in; out go the concatenation and what layer 5 reads, not
-  // what layers 2 and 3 alone read.
+  // Layer 0's result in; out go the concatenation and the operand of layer 5,
+  // not operands of layers 2 and 3 alone.
   ASSERT_EQ(stretch.in.size(), 1u);
   EXPECT_EQ(stretch.in[0].bytes, bytes);
   ASSERT_EQ(stretch.out.size(), 2u);

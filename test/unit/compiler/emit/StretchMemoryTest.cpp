@@ -1,5 +1,4 @@
-//===- StretchMemoryTest.cpp - Memory and barriers of a stretch
-//-------------===//
+//===- StretchMemoryTest.cpp - Memory and barriers of a stretch -----------===//
 
 #include "compiler/emit/StretchMemory.h"
 
@@ -55,7 +54,7 @@ private:
   }
 
   void checkPlaces() {
-    // What each byte of the arena holds: a byte of a buffer.
+    // Each byte of the arena holds a byte of a buffer.
     std::map<uint64_t, std::pair<uint32_t, uint64_t>> holds;
     auto put = [&](const BufferRange &range) {
       for (uint64_t i = range.offset; i < range.end(); ++i)
@@ -129,7 +128,7 @@ private:
   StretchMemory plan;
 };
 
-/// Of small buffers, as tests go byte by byte: some of them parts of tensors
+/// Buffers are small, as tests go byte by byte: some of them parts of tensors
 /// that lie in one another, some the CPU's as well.
 TEST(StretchMemory, AgreesWithEachByteOfRandomStretches) {
   for (unsigned seed = 0; seed < 300; ++seed) {
@@ -194,7 +193,7 @@ TEST(StretchMemory, ReusesMemoryOfWhatIsNotNeededAnyMore) {
 TEST(StretchMemory, LeavesBranchesWithoutBarriers) {
   std::vector<StretchBuffer> buffers = {
       {256, arenaAt(0, 256)}, {512, arenaAt(256, 512)}, {256}};
-  // Both halves of a concatenation, then what reads one of them.
+  // Both halves of a concatenation, then a reader of one of them.
   StretchMemory plan =
       placeStretch(buffers, {{{{0, 0, 256}}, {{1, 0, 256}}},
                              {{{0, 0, 256}}, {{1, 256, 256}}},

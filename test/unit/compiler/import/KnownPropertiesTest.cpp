@@ -1,4 +1,4 @@
-//===- KnownPropertiesTest.cpp - What is known of a model's pictures ------===//
+//===- KnownPropertiesTest.cpp - Known facts of a model's pictures --------===//
 
 #include "compiler/import/KnownProperties.h"
 #include "compiler/import/PropertyNames.h"
@@ -63,7 +63,7 @@ TEST(PropertyNames, CutAnywhere) {
   }
 }
 
-/// The normal form, or what is wrong.
+/// The normal form, or the fault.
 static std::string normal(const char *key, std::string value) {
   std::string fault = normalizeProperty(key, value);
   return fault.empty() ? value : fault;
@@ -117,7 +117,7 @@ static std::string textOf(const Properties &properties) {
   return text;
 }
 
-/// What is known, and behind it what was reported.
+/// The known properties, and behind them the reported faults.
 static std::string known(const Properties &model) {
   std::string faults;
   Properties result = knownProperties(
@@ -157,7 +157,7 @@ TEST(KnownProperties, Onnx) {
   EXPECT_EQ(known({{"Image.BitmapPixelFormat", "Yuv"}}),
             "!Image.BitmapPixelFormat found 'Yuv', expected one of "
             "Gray8|Rgb8|Bgr8|Rgba8|Bgra8");
-  // What is said of the numbers themselves counts more.
+  // Statements about the numbers themselves count more.
   EXPECT_EQ(
       known({{"Image.NominalPixelRange", "Normalized_0_1"}, {"mean", "1"}}),
       "mean=1;scale=0.00392156862745098;");

@@ -95,8 +95,8 @@ TEST_F(CostTableTest, MemoryIsFreshOnce) {
   EXPECT_EQ(layers[3].freshSmallBytes, mapBytes) << "the caller's";
 }
 
-/// What the first use of a layer's memory takes on a device: the layer, and the
-/// start of a plan without lanes.
+/// The time of the first use of a layer's memory on a device: for the layer,
+/// and at the start of a plan without lanes.
 static std::pair<double, double> firstTouch(const CostTable &costs,
                                             const ExecutedLayer &layer,
                                             const search::Device &device) {
@@ -210,7 +210,7 @@ TEST_F(CostTableTest, NarrowWeightsAreFewerBytesAndATransform) {
   double bias = 128, scales = 32 * 4;
   EXPECT_EQ(ints.bytes, weightBytes / 4 + scales + bias);
   EXPECT_EQ(halves.bytes, weightBytes / 2 + bias);
-  // What they are made into is memory that nothing has touched.
+  // They are made into memory that nothing has touched.
   double touched = weightBytes / 1e6 * profile.firstTouchUsPerMB / 1e3;
   for (const search::Candidate &narrow : {ints, halves}) {
     EXPECT_GT(narrow.transform.big, touched);
@@ -293,7 +293,7 @@ TEST_F(CostTableTest, MeasuredTimesComeFirst) {
   EXPECT_EQ(measured.cost(layers[0], candidate).costs.execute, 3.0);
 }
 
-/// What a plan decides is what its program says, whatever is asked of it.
+/// A program says all that its plan decides, with all options.
 TEST_F(CostTableTest, ProgramsSayWhatPlansDecide) {
   for (Mode mode : {Mode::Cold, Mode::Continuous})
     for (Parts parts : {Parts::None, Parts::K, Parts::KC, Parts::KCP}) {

@@ -1,4 +1,4 @@
-//===- ProgramWriterTest.cpp - The stages of what was chosen --------------===//
+//===- ProgramWriterTest.cpp - The stages of chosen routines --------------===//
 
 #include "compiler/plan/ProgramWriter.h"
 
@@ -60,7 +60,7 @@ protected:
       planned.later = add(later);
   }
 
-  /// The stages of a layer as text, a line each, with what they wait for: "read
+  /// The stages of a layer as text, a line each, with those before them: "read
   /// packed stored", "execute conv.direct.nChw16c after read".
   std::string stages(size_t layer) {
     auto program = writeProgram(*plan, *module);

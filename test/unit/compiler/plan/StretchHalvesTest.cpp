@@ -1,4 +1,4 @@
-//===- StretchHalvesTest.cpp - What a GPU stores in f16 -------------------===//
+//===- StretchHalvesTest.cpp - Tensors that a GPU stores in f16 -----------===//
 //
 // Networks of a few layers, and of each layer the tensors that are halves: "r0"
 // is its first result, "o1" its second operand.
@@ -103,7 +103,7 @@ protected:
       if (name.empty() || routine->name() == name)
         return routine;
     EXPECT_EQ(name, "") << "layer " << layer;
-    // Of a layer that none computes; what is asked does not depend on it.
+    // Any routine for a layer that none computes: results do not depend on it.
     return &GpuRoutine::of(*codegen::gpuRoutines().named("gpu.element"));
   }
   std::string text(size_t layer, HalfTensors half) {
@@ -120,8 +120,8 @@ protected:
         add("o" + std::to_string(i));
     return result;
   }
-  /// Of a stretch; all layers without `count`. All by this routine, or each by
-  /// the one that it prefers.
+  /// The halves of a stretch; all layers without `count`. All by this routine,
+  /// or each by the one that it prefers.
   Names halves(size_t first = 0, size_t count = 0, StringRef routine = "") {
     count = count ? count : layers.size();
     std::vector<const GpuRoutine *> routines;
@@ -135,7 +135,7 @@ protected:
       result.push_back(text(first + i, found[i]));
     return result;
   }
-  /// Of each layer amid others.
+  /// The most halves of each layer amid others.
   Names most() {
     StretchHalves half(*order, layers);
     Names result;
@@ -177,8 +177,8 @@ TEST_F(StretchHalvesTest, WeightsAndWhatLayersHandToEachOther) {
   EXPECT_EQ(layers[1].layer.op->getNumOperands(), 4u);
 }
 
-// What CPUs write or read is theirs, but whether a layer is the first or the
-// last of a stretch says nothing of its weights.
+// Tensors that CPUs write or read are theirs, but whether a layer is the first
+// or the last of a stretch says nothing of its weights.
 TEST_F(StretchHalvesTest, WhatPassesTheEndsOfAStretchStays) {
   parse(network(weights("%w", "1.0") + conv("%0", "%x", "%w") +
                     unary("%1", "%0", image) + binary("%2", "%0", "%1", image) +
@@ -258,7 +258,7 @@ TEST_F(StretchHalvesTest, WeightsOfWhichDevicesFlushManyStay) {
   EXPECT_LT(numFit, rounds * 9 / 10);
 }
 
-// Of the second layer the bias is the largest constant that no layer has read
+// The second layer's bias is its largest constant that no layer has read
 // before. That is of the CPU's plan.
 TEST_F(StretchHalvesTest, WeightsThatLayersShare) {
   parse(network(weights("%w", "1.0") + biasOf("%b") + conv("%0", "%x", "%w") +
@@ -295,7 +295,7 @@ TEST_F(StretchHalvesTest, ConstantsOfOtherLayersStay) {
   EXPECT_EQ(halves(), Names{""});
 }
 
-// Transforms amplify what halves lose; tensors are halves all the same.
+// Transforms amplify the error of halves; tensors are halves all the same.
 TEST_F(StretchHalvesTest, WeightsOfWinogradStay) {
   std::string type = "tensor<1x32x8x8xf32, #nn.layout<\"aBcd16b\">>",
               weights = "tensor<32x32x3x3xf32, #nn.layout<\"ABcd16b16a\">>",

@@ -1,4 +1,4 @@
-//===- LaterTest.cpp - What takes over against the best there is ----------===//
+//===- LaterTest.cpp - Later routines against the best choice -------------===//
 
 #include "compiler/search/Later.h"
 #include "RandomProblem.h"
@@ -113,7 +113,7 @@ TEST(Later, countsWhatLayersShareOnce) {
   EXPECT_DOUBLE_EQ(laterGain(p, choice), 1.2);
   p.layers.pop_back();
   EXPECT_EQ(chooseLater(p), LaterChoice(2)) << "0.8 where 4 MB must gain 1";
-  // What is there for another one costs nothing more.
+  // Bytes that are there for another one cost nothing more.
   p.layers.push_back({{0.9, {0}}});
   EXPECT_EQ(chooseLater(p), (LaterChoice{0, 0, 0}));
 }

@@ -1,4 +1,4 @@
-//===- OverlayTest.cpp - What a coprocessor takes over, and when ----------===//
+//===- OverlayTest.cpp - A coprocessor's part of a plan -------------------===//
 
 #include "RandomOverlay.h"
 #include "compiler/search/Algorithm1.h"
@@ -17,8 +17,8 @@ static std::string nameOf(int round) {
   return "round " + std::to_string(round);
 }
 
-/// By its definition: what layers read that were not computed among them, and
-/// what others read of them.
+/// By its definition: tensors that layers read from outside, and their results
+/// that others read.
 static double stretchByHand(const Problem &p, const StretchChoice &choice,
                             Stretch s) {
   auto inside = [&](uint32_t layer) {
@@ -73,7 +73,7 @@ TEST(WarmStretches, equalsBruteForce) {
     EXPECT_NEAR(plan.time, bestByTrying(p, cpu, stretches, 0), 1e-9)
         << nameOf(round);
     EXPECT_DOUBLE_EQ(plan.cpuOnly, warmTime(p, cpu));
-    // What it says is what it counts.
+    // Its time is the sum that it counts.
     double time = plan.cpuOnly;
     double scale =
         std::max(1.0, double(p.device.executeThreads) / p.device.cpus);

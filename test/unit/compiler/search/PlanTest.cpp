@@ -58,7 +58,7 @@ TEST(Plan, randomAgainstBest) {
     EXPECT_LE(lowerBound(p), best.finish) << "round " << round;
     EXPECT_LE(found.bound, found.finish);
     worst = std::max(worst, ratio);
-    equal += ratio < 1.002; // what warmWeight may cost
+    equal += ratio < 1.002; // the cost that warmWeight may add
     gaps += best.finish / lowerBound(p) - 1;
   }
   printf("worst %.4f, best %d of %d, mean distance of best and bound %.2f %%\n",
@@ -180,10 +180,10 @@ TEST(Plan, largeOneWithinItsSteps) {
   Options options;
   Plan found = plan(p, options);
   ASSERT_EQ(checkSchedule(p, found.choice, found.schedule), "");
-  // The starts before the local search take a fraction of what it may take.
+  // The starts before the local search take a fraction of its steps.
   EXPECT_LE(found.steps, options.steps * 5 / 4);
   EXPECT_LE(found.gap(), 0.2);
-  // Most of what there is to gain comes early.
+  // Most of the gain comes early.
   EXPECT_LE(plan(p, withSteps(200'000)).finish, found.finish * 1.06);
   options.localSearch = false;
   EXPECT_LT(found.finish, plan(p, options).finish);
@@ -230,7 +230,7 @@ TEST(Plan, ablation) {
     EXPECT_TRUE(std::is_partitioned(lane.begin(), lane.end(), [](Operation o) {
       return o.stage != Stage::Execute;
     }));
-    // One lane: each layer for itself takes what is the least.
+    // One lane: each layer for itself takes the least time.
     if (p.device.executeThreads <= p.device.cpus) {
       double sum = 0;
       for (const Layer &layer : p.layers) {
@@ -315,7 +315,7 @@ TEST(Plan, mappedWeightsAreNotPrepared) {
   Problem p;
   p.layers.resize(2);
   p.layers[0].candidates = {transformed, mapped, decoded};
-  // What must be prepared is: as little as can be.
+  // Weights that must be prepared are prepared: as little as can be.
   decoded.prepared = 2e5;
   p.layers[1].candidates = {transformed, decoded};
   p.device.readBandwidth = 1e6;
@@ -345,8 +345,8 @@ TEST(Plan, warmWeightBreaksTies) {
 }
 
 TEST(Plan, executesAreEarlyWhereStorageIsSlow) {
-  // Nothing matters but when the last layer's bytes come. What else there is to
-  // do is done before that all the same.
+  // Nothing matters but when the last layer's bytes come. All other
+  // work is done before that all the same.
   Problem p;
   p.layers.resize(3);
   Candidate none, small, large;
@@ -394,8 +394,7 @@ TEST(Plan, memoryWeightBreaksTies) {
 }
 
 TEST(Plan, memoryLimitHoldsForSmallGains) {
-  // Of two layers that are 0.1 and 0.2 ms faster with 3 MB one has them: the
-  // latter.
+  // Two layers are 0.1 and 0.2 ms faster with 3 MB. Only the latter has them.
   Candidate small, large;
   small.bytes = large.bytes = 1e5;
   small.execute = 5;
@@ -423,7 +422,7 @@ TEST(Plan, memoryLimitHoldsForSmallGains) {
   p.layers[1].candidates[0].execute = 2;
   options.memoryMost = 2e6;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
-  // What is decoded may have it where storage is slow.
+  // Decoded weights may have it where storage is slow.
   p.layers[1].candidates[0].decode = {0.01, 0.01};
   p.device.decoderStart = 0.1;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
@@ -542,7 +541,7 @@ TEST(Algorithm1, balances) {
 }
 
 TEST(Algorithm1, spillsOntoTheExecuteLane) {
-  // Much to prepare, little to execute: what balances three lanes is 7 each.
+  // Much to prepare, little to execute: three lanes are balanced with 7 each.
   Problem p = evenProblem(21, 1, 0.01);
   Assignment a = algorithm1(p, Choice(21, 0));
   for (uint32_t lane : {0u, 1u, 2u})

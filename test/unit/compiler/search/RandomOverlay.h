@@ -71,7 +71,7 @@ inline Problem randomOverlayProblem(Random &random, unsigned layers,
   return p;
 }
 
-/// Random stretches with what they need on the lanes.
+/// Random stretches with their preparations on the lanes.
 inline OverlaySchedule randomOverlaySchedule(Random &random, const Problem &p) {
   OverlaySchedule gpu;
   for (const Layer &layer : p.layers)

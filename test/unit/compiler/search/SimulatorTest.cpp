@@ -30,7 +30,7 @@ static double arrivalByHand(const Device &d, double bytes, double total) {
 }
 
 /// The model of Simulator.h once more, as plainly as possible: time moves in
-/// small steps, and in each every lane does what it may. Wrong by some steps an
+/// small steps, and in each every lane works if it may. Wrong by some steps an
 /// operation.
 static double smallSteps(const Problem &problem, const Choice &choice,
                          const Schedule &schedule, double dt) {
@@ -60,7 +60,7 @@ static double smallSteps(const Problem &problem, const Choice &choice,
     readers += std::any_of(lane.begin(), lane.end(), isRead);
   double now = 0;
   for (; now < 1e4; now += dt) {
-    // Start what may start; end what has nothing left.
+    // Start operations that may start; end those that have nothing left.
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t l = 0; l < lanes; ++l) {
@@ -226,7 +226,7 @@ TEST(Simulator, arrival) {
          second = p.layers[1].candidates[0].execute;
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish,
                    std::max(3 + first, 8.0) + second);
-  // In whatever order lanes ask, bytes come in that of the layers.
+  // Lanes may ask in any order, but bytes come in that of the layers.
   std::swap(s.lanes[1][0], s.lanes[1][1]);
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 8 + first + second);
   // Nobody reads ahead of an execute lane that reads for itself.

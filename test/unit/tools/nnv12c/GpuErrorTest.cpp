@@ -22,8 +22,8 @@ using Limits = std::numeric_limits<float>;
 
 namespace {
 
-/// A product, what becomes of it, and an output that is read again. Of the
-/// first two layers weights and results are halves in later runs; other
+/// A product, layers behind it, and an output that is read again. The first two
+/// layers' weights and results are halves in later runs; other
 /// stretches have more of them.
 const char *model = R"(
   func.func @main(%x: tensor<2x8xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
@@ -66,7 +66,7 @@ const char *model = R"(
   }
 )";
 
-/// What 16 bits mean, by the definition.
+/// The number of 16 bits, by the definition.
 double half(uint16_t bits) {
   int exponent = bits >> 10 & 31, fraction = bits & 1023;
   double size = exponent ? std::ldexp(1024 + fraction, exponent - 25)
@@ -147,7 +147,7 @@ TEST_F(GpuErrorTest, WeightsAreTheNearestHalves) {
       // Halfway: to even ones, down and up; and next to that.
       1 + 1.0f / 2048, 1 + 3.0f / 2048, std::nextafter(1 + 1.0f / 2048, 2.0f),
       std::nextafter(1 + 3.0f / 2048, 1.0f), 2047.5f, -2048.5f,
-      // Denormals, and what is less than half of the smallest.
+      // Denormals, and numbers below half of the smallest.
       std::ldexp(1.0f, -14), std::ldexp(1.3f, -15), std::ldexp(-1.7f, -20),
       std::ldexp(1.0f, -24), std::ldexp(1.5f, -24), std::ldexp(2.5f, -24),
       std::ldexp(1.0f, -25), std::nextafter(std::ldexp(1.0f, -25), 1.0f),
@@ -169,8 +169,8 @@ TEST_F(GpuErrorTest, WeightsAreTheNearestHalves) {
   }
 }
 
-// Of what layers hand to each other that is rounded which is a half in later
-// runs, once, within the largest halves; nothing else is changed.
+// Tensors between layers that are halves in later runs are rounded, once,
+// within the largest halves; nothing else is changed.
 TEST_F(GpuErrorTest, ResultsAreRoundedWhereLaterRunsHaveHalves) {
   OwningOpRef<ModuleOp> copy = roundedAsOnGpu(*module);
   ASSERT_TRUE(succeeded(verify(*copy)));
@@ -196,7 +196,7 @@ TEST_F(GpuErrorTest, ResultsAreRoundedWhereLaterRunsHaveHalves) {
     auto wide = dyn_cast<nn::CastOp>(*narrow->user_begin());
     ASSERT_TRUE(wide);
     EXPECT_EQ(wide.getType(), of->getResult(0).getType());
-    // All that read it read what is rounded.
+    // All that read it read the rounded one.
     EXPECT_TRUE(llvm::is_contained(wide->getUsers(), layer(function, 2)));
   }
   EXPECT_TRUE(

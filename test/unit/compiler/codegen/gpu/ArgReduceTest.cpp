@@ -17,7 +17,7 @@ using namespace nnv12::test;
 
 namespace {
 
-/// What is searched along an axis.
+/// A search along an axis.
 struct Search {
   int axis = 0;
   bool isMax = true, isLast = false, keepsDims = false;

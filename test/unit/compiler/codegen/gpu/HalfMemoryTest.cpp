@@ -1,8 +1,8 @@
 //===- HalfMemoryTest.cpp - Layers of f32 with tensors in f16 -------------===//
 //
 // Where operands are halves, a kernel that has some of its tensors in f16 gives
-// what the kernel with all of them in f32 gives, rounded where the result is in
-// f16 as well.
+// the results of the kernel with all of them in f32, rounded where the result
+// is in f16 as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +79,7 @@ private:
     EXPECT_TRUE(features.has(GpuFeature::Storage16));
     Floats actual = run(*shader);
     ASSERT_EQ(actual.size(), expected.size());
-    // What the device does between these is its own: to nearest or to zero.
+    // The device may round between these as it likes: to nearest or to zero.
     bool rounds = half.has(HalfTensors::result(0));
     float relative = rounds ? 1.0f / 1024 : 1e-6f, least = 1e-6f;
     int wrong = 0;
@@ -156,7 +156,7 @@ TEST_F(HalfMemory, RowsAndElements) {
   check(unary("nn.transpose %0 [1, 0]", type, "tensor<36x5xf32>"));
 }
 
-// What is found is a number of an element: the same of halves.
+// The result is a number of an element: halves give the same one.
 TEST_F(HalfMemory, PlacesOfTheLargest) {
   for (auto [axis, out] :
        {std::pair("0", "tensor<36xi64>"), std::pair("1", "tensor<5xi64>")}) {
@@ -187,7 +187,7 @@ TEST_F(HalfMemory, Concatenations) {
         "\n  return %r : " + r + "\n}\n");
 }
 
-// What is beyond f16 stays a number, and NaN stays NaN.
+// A number beyond f16 stays a number, and NaN stays NaN.
 TEST_F(HalfMemory, LargestNumbers) {
   std::string type = "tensor<4xf32>", error;
   auto shader =

@@ -1,4 +1,4 @@
-//===- LoweringTest.cpp - What modules of GPUs hold -----------------------===//
+//===- LoweringTest.cpp - The instructions of modules of GPUs -------------===//
 
 #include "test/unit/compiler/codegen/LayerShader.h"
 
@@ -16,7 +16,7 @@ using nnv12::codegen::SpirvModule;
 
 namespace {
 
-// What the tests look for, by its number in the SPIR-V specification.
+// Instructions of the tests, by their numbers in the SPIR-V specification.
 enum Op : uint32_t {
   OpExtension = 10,
   OpExtInst = 12,
@@ -233,8 +233,8 @@ TEST(SpirvLowering, CapabilitiesAreThoseUsed) {
 }
 
 TEST(SpirvLowering, FunctionsArePolynomials) {
-  // Of GLSL.std.450, only what is exact: Vulkan promises no more of others than
-  // some 2^-11.
+  // Only exact functions of GLSL.std.450: Vulkan promises no more of others
+  // than some 2^-11.
   const std::set<uint32_t> exact = {
       2 /*RoundEven*/, 4 /*FAbs*/,  8 /*Floor*/, 9 /*Ceil*/,  31 /*Sqrt*/,
       50 /*Fma*/,      38 /*UMin*/, 39 /*SMin*/, 41 /*UMax*/, 42 /*SMax*/};

@@ -124,7 +124,7 @@ TEST_F(Pipelines, LayersOfOtherExtentsShareKernels) {
   EXPECT_EQ(table.kernels().size(), 2u);
 }
 
-// What follows sums, too, but for functions that are more than a range.
+// Functions behind sums, too, unless they are more than a range.
 TEST_F(Pipelines, BiasResidualAndRangesAreData) {
   conv({16, 8}, 32, 1, 1, "");
   conv({48, 5}, 17, 1, 1, "relu");
@@ -287,15 +287,14 @@ TEST_F(Pipelines, NothingIsDispatchedForNothing) {
 }
 
 // Drivers take time for each instruction, and bundles have every module.
-// What CPUs that are a GPU compute of a grid: invocations without a pixel take
-// no step.
+// The steps of CPUs that are a GPU: invocations without a pixel take none.
 TEST_F(Pipelines, StepsInTurn) {
   ConvCase x;
   x.c = 32, x.o = 48, x.h = x.w = 14, x.constant = true;
   GpuSteps steps = add(x.text());
   ASSERT_EQ(steps.steps.size(), 1u);
   EXPECT_EQ(steps.steps[0].groups, (std::array<uint32_t, 3>{4, 3, 1}));
-  // Of 196 pixels four are left for the last group, 16 of 64 invocations.
+  // The last group has four of 196 pixels left, 16 of 64 invocations.
   EXPECT_DOUBLE_EQ(steps.steps[0].grid.stepsInTurn, 3.25 * 3 * 2);
   x = ConvCase();
   x.transpose = true, x.c = x.o = 16, x.h = x.w = 4, x.kh = x.kw = 3;

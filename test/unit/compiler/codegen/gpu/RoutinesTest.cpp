@@ -1,4 +1,4 @@
-//===- RoutinesTest.cpp - What is special to routines of GPUs -------------===//
+//===- RoutinesTest.cpp - Features of single routines of GPUs -------------===//
 //
 // The tests of layers beside this folder run them all on usual layers.
 //
@@ -198,7 +198,7 @@ TEST_F(Routines, FewOutputs) {
   EXPECT_FALSE(llvm::is_contained(gpuRoutinesOf(x.text()), "gpu.conv.few"));
 }
 
-// What it leaves to the general routine.
+// Layers that it leaves to the general routine.
 TEST_F(Routines, OtherTransposedWindows) {
   const std::vector<std::string> general = {"gpu.element"};
   ConvCase usual;

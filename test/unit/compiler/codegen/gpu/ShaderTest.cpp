@@ -1,7 +1,7 @@
 //===- ShaderTest.cpp - Kernels on a GPU ----------------------------------===//
 //
-// What the tests of layers beside this folder do not ask, and that those who
-// run kernels would notice faults.
+// Cases that the tests of layers beside this folder leave out, and proof that
+// the runner of kernels notices faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +99,7 @@ TEST_F(Shader, AWriteWithoutBeingAskedIsNoticed) {
 }
 
 TEST_F(Shader, LoopsOfNothingGiveWhatTheyBeganWith) {
-  // Of vectors, too, and where neighbours do run.
+  // Loops of vectors, too, and where neighbours do run.
   SpirvModule module = lone([](GpuBuilder &k, mlir::Value memory) {
     mlir::Type f32 = k.b.getF32Type();
     mlir::Value words = k.pushWord(0);
@@ -132,7 +132,7 @@ TEST_F(Shader, WordsLimitWhatIsWritten) {
       error, "gpu.element");
   ASSERT_TRUE(shader) << error;
   Floats ones(100, 1);
-  // Too large a word writes what there is, a small one less.
+  // Too large a word writes all elements, a small one fewer.
   for (uint32_t word : {5u, 100u, 101u, ~0u}) {
     std::vector<Bytes> results =
         ShaderRunner::instance().run(shader->module(), {{3, 1, 1}, {word}},

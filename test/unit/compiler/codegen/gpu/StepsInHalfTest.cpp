@@ -50,7 +50,7 @@ protected:
     made.clear();
     return stepsInHalf(layer, *routine, tensors(half), made);
   }
-  /// Of each step, its kernel's bindings in f16, lowest bit first.
+  /// By step, its kernel's bindings in f16, lowest bit first.
   Names bindings(const Names &half) {
     GpuSteps found = steps(half), plain = routine->steps(layer);
     EXPECT_EQ(found.steps.size(), plain.steps.size());
@@ -144,8 +144,8 @@ TEST_F(StepsInHalf, WhatALayerHasNotIsAsIfItHadIt) {
   EXPECT_EQ(saved({"r0", "o0", "o1"}), halfOf({"r0", "o0", "o1"}));
 }
 
-// Temporaries are f32, and so is what is bound in place of a residual where a
-// step writes one.
+// Temporaries are f32, and so is the memory in place of a residual where a step
+// writes one.
 TEST_F(StepsInHalf, OfSumsInParts) {
   ConvCase x;
   x.constant = x.residual = true;
