@@ -169,7 +169,7 @@ struct ElementFunction {
   llvm::StringRef layer; ///< name of the operation
   mlir::Value (*emit)(ElementEmitter &e, mlir::Operation *op,
                       llvm::ArrayRef<Coord> index);
-  /// Declares the types of what emit() writes, and the operands that it reads.
+  /// Declares the types of emit()'s values, and the operands that it reads.
   void (*types)(ElementTypes &t, mlir::Operation *op);
 };
 

@@ -103,7 +103,7 @@ static Value emitBinaryLayer(ElementEmitter &e, Operation *op,
                     e.isUnsigned(binary.getLhs()));
 }
 
-/// What simplification makes of operands that are casts of integers.
+/// The types after simplification of operands that are casts of integers.
 static void castOperandTypes(ElementTypes &t, nn::BinaryOp binary, Type type) {
   using K = nn::BinaryKind;
   std::array<Value, 2> operands = {binary.getLhs(), binary.getRhs()};
@@ -120,7 +120,7 @@ static void castOperandTypes(ElementTypes &t, nn::BinaryOp binary, Type type) {
   case K::bitwise_and:
   case K::bitwise_or:
   case K::bitwise_xor:
-    // Of integers that are widened alike, the narrow ones are taken.
+    // If both integers are widened alike, the narrow ones are used.
     if (!isReal &&
         llvm::all_of(operands, [&](Value v) { return t.castFrom(v); }))
       for (Value v : operands)
@@ -154,7 +154,7 @@ static void castOperandTypes(ElementTypes &t, nn::BinaryOp binary, Type type) {
   }
 }
 
-/// Of two truth values.
+/// Whether the kind gives false for all truth values.
 static bool isAlwaysFalse(nn::BinaryKind kind) {
   using K = nn::BinaryKind;
   return kind == K::mod || kind == K::fmod || kind == K::shift_left ||

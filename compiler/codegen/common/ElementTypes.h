@@ -1,8 +1,8 @@
 //===- ElementTypes.h - In which types elements are computed ----*- C++ -*-===//
 //
-// An element function (Element.h) declares the types of what it writes. Here
-// these become those of a whole program, by the same recursion: what is not
-// read does not count.
+// An element function (Element.h) declares the types of the values that it
+// writes. Here they become the types of a whole program, by the same recursion:
+// tensors that are not read do not count.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_COMMON_ELEMENTTYPES_H
@@ -25,7 +25,7 @@ public:
   // their elements in (Math.h).
   static mlir::Type typeOf(mlir::Value tensor);
   void read(mlir::Value tensor);
-  /// Of a layer that moves the elements of its first operand.
+  /// A layer's types, where it moves the elements of its first operand.
   static void moved(ElementTypes &t, mlir::Operation *op) {
     t.read(op->getOperand(0));
   }
@@ -34,15 +34,16 @@ public:
   void readIndices(mlir::Value tensor, int64_t size);
   void addTable(mlir::Type element);
   bool isLeaf(mlir::Value tensor) const { return leaves.contains(tensor); }
-  // Simplification makes one step of casts, and computes with what was cast
-  // instead of what became of it.
-  /// What computes the tensor's elements, which are moved at most from there;
-  /// null where they are read.
+  // Simplification makes one step of casts, and computes with a cast's input
+  // instead of its output.
+  /// The layer that computes the tensor's elements, which are moved at most
+  /// from there; null where they are read.
   mlir::Operation *originOf(mlir::Value tensor) const;
   nn::CastOp castBehind(mlir::Value tensor) const {
     return mlir::dyn_cast_or_null<nn::CastOp>(originOf(tensor));
   }
-  /// The integer that it casts to what is stored as it is computed, or null.
+  /// The integer that castBehind() converts to a type that is stored as it is
+  /// computed, or null.
   mlir::Type castFrom(mlir::Value tensor) const;
 
 private:

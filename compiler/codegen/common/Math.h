@@ -46,12 +46,12 @@ mlir::Value emitCast(BuilderBase &k, mlir::Value x, mlir::Type from,
                      mlir::Type to, bool saturate = true,
                      nn::Rounding rounding = nn::Rounding::nearest);
 
-// The types of what the functions above write. `type` is a compute type, the
+// The types that the functions above write. `type` is a compute type, the
 // others are those of tensors.
 void loadTypes(TypesUsed &types, mlir::Type element);
 void storeTypes(TypesUsed &types, mlir::Type element);
-/// `from`: the integer that x is converted from, if it is. What compares x with
-/// constants is simplified to compare that.
+/// `from`: the integer that x is converted from, if it is. Comparisons of x
+/// with constants are simplified to compare that integer.
 void unaryTypes(TypesUsed &types, nn::FunctionAttr f, mlir::Type type,
                 bool isUnsigned = false, mlir::Type from = {});
 void binaryTypes(TypesUsed &types, nn::BinaryKind kind, mlir::Type type,

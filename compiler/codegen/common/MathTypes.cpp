@@ -169,7 +169,7 @@ void codegen::castTypes(TypesUsed &types, Type from, Type to) {
   // From truth values it is a selection, to them a comparison.
   if (to.isInteger(1) && !from.isInteger(1))
     return types.compute(source);
-  // For integers of less than a byte that is at once what is stored.
+  // Integers of less than a byte get their storage type at once.
   if (from.isInteger(1) && nn::isSmallInteger(to))
     return types.compute(storageType(to));
   if (from.isInteger(1))

@@ -1,6 +1,6 @@
 //===- TypesUsed.h - In which types code computes ---------------*- C++ -*-===//
 //
-// What a kernel needs of a device follows from the types of its values. They
+// A kernel's needs of a device follow from the types of its values. The types
 // are declared beside the functions that write code, so that they are known
 // before any is written.
 //
@@ -17,10 +17,11 @@ namespace nnv12::codegen {
 /// once it is simplified are allowed, fewer are not.
 struct TypesUsed {
   using Types = llvm::SmallSetVector<mlir::Type, 4>;
-  /// Of values that are loaded, stored or converted from number to number.
+  /// Types of values that are loaded, stored or converted from number to
+  /// number.
   Types moved;
-  /// Of those that anything else is done with: constants, comparisons and
-  /// selections count, and conversions from and to truth values.
+  /// Types of values that anything else is done with: constants, comparisons
+  /// and selections count, and conversions from and to truth values.
   Types computed;
 
   void move(mlir::Type type) { moved.insert(type); }

@@ -1,4 +1,4 @@
-//===- KernelNeeds.cpp - What a kernel needs of a GPU ---------------------===//
+//===- KernelNeeds.cpp - A kernel's needs of a GPU ------------------------===//
 
 #include "compiler/codegen/gpu/KernelNeeds.h"
 

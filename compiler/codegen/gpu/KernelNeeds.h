@@ -1,9 +1,9 @@
-//===- KernelNeeds.h - What a kernel needs of a GPU -------------*- C++ -*-===//
+//===- KernelNeeds.h - A kernel's needs of a GPU ----------------*- C++ -*-===//
 //
-// Routines declare it, by the types in which their functions compute
-// (TypesUsed.h), so that none compiles a kernel to find out. What a kernel that
-// was compiled really needs follows from its code (needsOf, SpirvLowering.h);
-// it may be less. Tests hold the one against the other.
+// Routines declare them, by the types in which their functions compute
+// (TypesUsed.h), so that none compiles a kernel to find out. The real needs of
+// a compiled kernel follow from its code (needsOf, SpirvLowering.h); they may
+// be less. Tests compare the two.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_KERNELNEEDS_H
@@ -26,7 +26,8 @@ struct KernelNeeds {
 
   KernelNeeds() = default;
   explicit KernelNeeds(const TypesUsed &types);
-  /// Of a kernel that computes a program with a binding for each leaf.
+  /// The needs of a kernel that computes a program with a binding for each
+  /// leaf.
   explicit KernelNeeds(const ElementProgram &program);
 
   /// The elements of a binding.
