@@ -174,14 +174,14 @@ TEST(Profile, gpuRoundTrip) {
   EXPECT_EQ(gpu.cacheMB, 32.5);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").step, 0.25);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").latencyFromMemory, 1.5);
-  // What has no weights has no such latency.
+  // A routine without weights has no such latency.
   EXPECT_EQ(gpu.efficiency.at("gpu.map").latencyFromMemory, 0.75);
   EXPECT_EQ(gpu.efficiency.at("gpu.map").work, 125.5);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").work, 0);
   EXPECT_EQ(gpu.kernels.at("k").millisecondsFromMemory, 1.25);
   EXPECT_EQ(gpu.kernels.at("k").milliseconds, 0.75);
   EXPECT_EQ(gpu.kernels.at("k").code, "00ff");
-  // Whoever has none says nothing of it.
+  // A profile without a GPU does not mention one.
   EXPECT_EQ(printProfile(sample()).find("\"gpu\""), std::string::npos);
   EXPECT_FALSE(parseProfile(printProfile(sample()), "p.json", error)->gpu);
 }
@@ -240,7 +240,7 @@ TEST(Profile, gpuRefused) {
             "p.json: gpu.measured: found 1, expected true or false");
   EXPECT_EQ(faultWith("\"architecture\"", "\"gpu\": 3, \"architecture\""),
             "p.json: gpu: found 3, expected an object");
-  // The GPU may be what was measured alone.
+  // The GPU may be the only part that was measured.
   std::string text = whole, error;
   text.replace(text.find("\"measured\": true"), 16, "\"measured\": false");
   EXPECT_TRUE(parseProfile(text, "p.json", error)) << error;
@@ -360,7 +360,7 @@ TEST(Profile, files) {
   EXPECT_FALSE(readProfile(folder, error));
   EXPECT_EQ(error.find(folder), 0u) << error;
 
-  // What would be refused is not written, and what was there stays.
+  // A profile that would be refused is not written, and the old file stays.
   DeviceProfile bad = sample();
   bad.readMBps = 0;
   EXPECT_EQ(

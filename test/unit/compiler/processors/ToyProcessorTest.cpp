@@ -1,7 +1,7 @@
 //===- ToyProcessorTest.cpp - A processor goes the whole way --------------===//
 //
 // A processor that nnv12c does not know is matched, costed, planned, emitted,
-// tuned and fitted by what is there for all of them.
+// tuned and fitted by the code that all processors share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +90,7 @@ protected:
     text << file.rdbuf();
     return text.str();
   }
-  /// What a bundle computes of random numbers, which are always the same.
+  /// A bundle's outputs for random numbers, which are always the same.
   static std::string outputOf(const std::string &bundle) {
     std::string to = bundle + ".outputs";
     run("nnv12-run", {bundle, "--random", "--output-dir", to});
@@ -167,6 +167,6 @@ TEST_F(ToyProcessorTest, IsTunedOnTheDevice) {
   const Routine *routine = hostRoutines().named("toy.relu");
   EXPECT_EQ(measured->kernels.count(kernelKey(relu(), *routine, target.name)),
             1u);
-  // Of what was measured a plan can be made.
+  // A plan can be made from the measurements.
   EXPECT_NE(outputOf(compile(Emit::Bundle, "measured.nnv", file)), "");
 }

@@ -1,9 +1,9 @@
-//===- NeedsTest.cpp - What routines of GPUs say that kernels need --------===//
+//===- NeedsTest.cpp - The declared needs of kernels of GPUs --------------===//
 //
-// Routines declare it; here their kernels are written and simplified, and what
-// the code needs is compared. What is accepted must compile, so code never
-// needs more. Where it needs less, layers are refused for nothing: such cases
-// are listed.
+// Routines declare needs; here their kernels are written and simplified, and
+// the needs of the code are compared. An accepted layer must compile, so code
+// never needs more. Where it needs less, layers are refused for nothing: such
+// cases are listed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,8 +119,8 @@ bool isDefined(llvm::StringRef binaryKind, llvm::StringRef type) {
                              binaryKind.starts_with("bitwise"));
 }
 
-/// Where simplification finds out what a constant decides, or what the value
-/// of a cast cannot be.
+/// A case where simplification finds that a constant decides a result, or that
+/// a cast never gives some value.
 struct LessNeeded {
   const char *what, *text;
 };
@@ -333,7 +333,7 @@ TEST_F(Needs, OfReductions) {
   EXPECT_GT(compared, 400u);
 }
 
-// Of convolutions and products of matrices, functions behind the sum are code.
+// In convolutions and products of matrices, functions behind the sum are code.
 TEST_F(Needs, OfActivations) {
   for (const std::string &kind : unaryKinds) {
     if (resultOf(kind, "f32") != "f32")
@@ -392,7 +392,7 @@ TEST_F(Needs, OfResampling) {
   EXPECT_GT(compared, 250u);
 }
 
-// What is done with the results of casts: simplification looks through them.
+// Layers that read the results of casts: simplification looks through casts.
 TEST_F(Needs, OfFusedCasts) {
   auto t = [&](const std::string &type) { return tensor("7", type); };
   for (std::string from : {"f32", "i8", "ui16", "i64", "i1"})
@@ -468,7 +468,7 @@ TEST_F(Needs, OfManyOperands) {
   EXPECT_EQ(less, 0u);
 }
 
-// Behind all others: what has an element function has been looked at.
+// Behind all other tests: they looked at each layer with an element function.
 TEST_F(Needs, OfAllElementFunctions) {
   if (seen.size() < 2)
     GTEST_SKIP() << "the other tests did not run";
