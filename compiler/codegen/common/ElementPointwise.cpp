@@ -248,7 +248,7 @@ static void castLayerTypes(ElementTypes &t, Operation *op) {
              isa<IntegerType>(to))
       t.compute(computeType(to));
   }
-  // What was cut to 8 bits is so by shifts of the 16 bits that it gets.
+  // A cast to 8 bits becomes shifts of the 16 bits that the value gets.
   if (t.castBehind(input) && from.isInteger(8) && to.isInteger(16))
     t.compute(computeType(to));
 }

@@ -541,7 +541,7 @@ static int64_t sizeOf(Value tensor) {
 
 static void reduceTypes(ElementTypes &t, Operation *op) {
   Value input = op->getOperand(0), output = op->getResult(0);
-  // Of one element each nothing is computed, of none there is nothing to read.
+  // A fold of one element computes nothing, one of no element reads nothing.
   if (sizeOf(input) == sizeOf(output))
     t.read(input);
   else if (sizeOf(input) > 0)
@@ -552,7 +552,7 @@ static void reduceTypes(ElementTypes &t, Operation *op) {
 
 static void argReduceTypes(ElementTypes &t, Operation *op) {
   auto reduce = cast<nn::ArgReduceOp>(op);
-  // Of one element it is known where it is.
+  // The place of an only element is known.
   if (cast<RankedTensorType>(reduce.getInput().getType())
           .getShape()[reduce.getAxis()] > 1)
     foldedTypes(t, op);
@@ -564,7 +564,7 @@ static void maxPoolIndicesTypes(ElementTypes &t, Operation *op) {
   t.computeIn(op->getResult(0));
 }
 
-/// Sums of products of the first two operands, and what follows.
+/// Sums of products of the first two operands, and the layer's epilogue.
 template <typename OpTy>
 static void linearTypes(ElementTypes &t, Operation *op) {
   auto linear = cast<OpTy>(op);

@@ -470,7 +470,7 @@ static void roiAlignTypes(ElementTypes &t, Operation *op) {
   castTypes(t, ElementEmitter::elementType(rois), real);
   t.readIndices(align.getBatchIndices(),
                 cast<RankedTensorType>(input.getType()).getShape()[0]);
-  // Of samples there are as many as fit into 64 bits.
+  // The number of samples is an integer of 64 bits.
   t.compute(IntegerType::get(op->getContext(), 64));
   interpolatedTypes(t, op, real);
 }

@@ -13,7 +13,7 @@ namespace nnv12::codegen {
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
                      plan::Narrowing narrowing, llvm::StringRef symbol);
 
-/// What the time of that kernel depends on.
+/// The facts that the time of that kernel depends on.
 KernelFacts widenFacts(mlir::RankedTensorType packed, plan::Narrowing narrowing,
                        llvm::StringRef target);
 

@@ -2,7 +2,7 @@
 //
 // A kernel of a GPU is a function that each invocation of a grid runs. It finds
 // its place in the grid by its ids, its operands in storage buffers, one each,
-// and what may differ between dispatches in 32-bit words (push constants).
+// and numbers that differ between dispatches in 32-bit words (push constants).
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUBUILDER_H
@@ -16,8 +16,8 @@
 
 namespace nnv12::codegen {
 
-/// What the lowering finds on the function of a kernel, besides its types: all
-/// arguments but the last are operands, the last one the push constants.
+/// The attributes that the lowering finds on a kernel's function. All arguments
+/// but the last are operands, the last one the push constants.
 struct GpuKernelAttributes {
   static constexpr llvm::StringLiteral localSize = "nnv12.local_size";
   static constexpr llvm::StringLiteral written = "nnv12.written"; ///< bits
@@ -52,9 +52,9 @@ public:
 
   // These stand in front of those of all builders.
   mlir::Value load(mlir::Value memory, Index offset);
-  /// In memory of f16 a number beyond what f16 has becomes its largest one.
+  /// In memory of f16 a number beyond f16's range becomes its largest one.
   void store(mlir::Value x, mlir::Value memory, Index offset);
-  /// What load() gives.
+  /// The type that load() gives.
   mlir::Type valueType(mlir::Value memory) const;
 
   // In the body of a kernel: indices.
@@ -73,7 +73,7 @@ public:
 
   /// Emits `body` once, for each of `values`, all of one type, in order, with
   /// its number. Registers cannot be indexed, so they move along in a loop:
-  /// for what follows long sums, whose code would be there for each else.
+  /// for the epilogue of long sums, whose code would be there for each else.
   void forEach(const Values &values,
                llvm::function_ref<void(mlir::Value i, mlir::Value x)> body);
 

@@ -67,9 +67,9 @@ GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
   return result;
 }
 
-/// What device profiles know a step by: of several kernels, which one it is
-/// stands behind the routine's name, since what they take has nothing in
-/// common, and so does its variant.
+/// The name by which device profiles know a step. The kernel's number, if
+/// there are several, and the variant follow the routine's name, since the
+/// times of different kernels have nothing in common.
 static std::string timedName(StringRef routine, const GpuSteps &steps,
                              size_t i) {
   const GpuStep &step = steps.steps[i];

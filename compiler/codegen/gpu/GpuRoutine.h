@@ -20,10 +20,10 @@ namespace nnv12::codegen {
 class GpuRoutine : public Routine {
 public:
   /// Why it computes the layer on no target, as a diagnostic would say it;
-  /// empty where there can be one. Looks at what matches() looks at.
+  /// empty where there can be one. Looks at no more than matches().
   virtual std::string misfit(mlir::Operation *layer) const = 0;
-  /// What its kernels need of a device, for a layer that fits: declared, not
-  /// found by writing them. The code may need less, never more.
+  /// The needs of its kernels, for a layer that fits: declared, not found by
+  /// writing them. The code may need less, never more.
   virtual KernelNeeds needs(mlir::Operation *layer) const { return {}; }
   /// Why it does not compute the layer on this target; empty where it does.
   std::string refusal(mlir::Operation *layer, const GpuTarget &target) const;
@@ -31,7 +31,7 @@ public:
     return refusal(layer, GpuTarget::everything()).empty();
   }
 
-  /// What computes the layer: dispatches of kernels. Asked only of a routine
+  /// The dispatches of kernels that compute the layer. Asked only of a routine
   /// that computes the layer on some target, as is emit().
   virtual GpuSteps steps(mlir::Operation *layer) const = 0;
   /// Emits kernel `kernel` of steps() as `symbol`: its operands are those of
@@ -41,7 +41,7 @@ public:
   virtual void emit(GpuBuilder &k, mlir::Operation *layer, unsigned kernel,
                     llvm::StringRef symbol) const = 0;
 
-  /// A routine of gpuRoutines() as what it is.
+  /// A routine of gpuRoutines() by its own type.
   static const GpuRoutine &of(const Routine &routine) {
     return static_cast<const GpuRoutine &>(routine);
   }
@@ -62,7 +62,7 @@ const RoutineSet &gpuRoutines();
 /// Prints the end of docs/routines.md: their names and what they are.
 void printGpuRoutines(llvm::raw_ostream &os);
 
-/// The first routine that computes the layer on the target, in whatever layouts
+/// The first routine that computes the layer on the target, in the layouts that
 /// it wants. Null where none does: then `reason` is why the last one asked does
 /// not.
 const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
@@ -74,8 +74,8 @@ const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
 llvm::SmallVector<const GpuRoutine *> gpuCandidates(mlir::Operation *layer,
                                                     const GpuTarget &target);
 
-/// Of each of `steps`, what its time depends on: those of the routine, with
-/// tensors in f16 or without, which have no times of their own.
+/// The facts that the time of each of `steps` depends on. `steps` are
+/// the routine's, with tensors in f16 or without: f16 has no times of its own.
 std::vector<KernelFacts> stepFacts(mlir::Operation *layer,
                                    const GpuRoutine &routine,
                                    const GpuSteps &steps,

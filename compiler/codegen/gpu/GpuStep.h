@@ -1,4 +1,4 @@
-//===- GpuStep.h - What a GPU does for a layer ------------------*- C++ -*-===//
+//===- GpuStep.h - The steps of a layer on a GPU ----------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 #define NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 
@@ -26,8 +26,8 @@ struct GpuStepOperand {
   };
   Kind kind = Kind::Operand;
   unsigned index = 0;
-  /// What a layer has not is never read. Which elements the kernel takes it to
-  /// have is said all the same, so that layers with it share the kernel.
+  /// A missing bias or residual is never read. The type of its elements is
+  /// said all the same, so that layers that have one share the kernel.
   enum class Use : uint8_t {
     Data,
     NoBias,    ///< f32
@@ -39,8 +39,8 @@ struct GpuStepOperand {
   int64_t offset = 0, size = 0;
 };
 
-/// One dispatch of a layer. The same memory may be given twice: what a layer
-/// has not is replaced by something that is never read.
+/// One dispatch of a layer. The same memory may be given twice: it stands for a
+/// missing bias or residual, which is never read.
 struct GpuStep : GpuDispatch {
   unsigned kernel = 0; ///< index into GpuSteps::kernels
   /// By binding. The module's tables have the bindings behind them.
@@ -51,8 +51,8 @@ struct GpuStep : GpuDispatch {
   std::string variant;
 };
 
-/// How a layer is computed: in order, each step when those before it have
-/// finished with what it touches.
+/// The steps that compute a layer, in order: a step begins when those before it
+/// have finished with the memory that it touches.
 struct GpuSteps {
   /// Keys of kernels. Equal keys are equal modules, whatever the layer: few
   /// pipelines serve a model.
@@ -61,9 +61,9 @@ struct GpuSteps {
   std::vector<int64_t> temporaries;
   /// None where there is nothing to compute.
   std::vector<GpuStep> steps;
-  /// What device profiles know the steps by, where several routines have
-  /// kernels in common, which take the same time in each. Empty: the routine's
-  /// name.
+  /// The name by which device profiles know the steps, where several routines
+  /// have kernels in common, which take the same time in each. Empty: the
+  /// routine's name.
   std::string family = {};
 };
 

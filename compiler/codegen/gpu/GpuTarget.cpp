@@ -1,4 +1,4 @@
-//===- GpuTarget.cpp - What kernels of GPUs may use -----------------------===//
+//===- GpuTarget.cpp - Features that GPU kernels may use ------------------===//
 
 #include "compiler/codegen/gpu/GpuTarget.h"
 

@@ -1,7 +1,7 @@
-//===- GpuTarget.h - What kernels of GPUs may use ---------------*- C++ -*-===//
+//===- GpuTarget.h - Features that GPU kernels may use ----------*- C++ -*-===//
 //
-// Vulkan 1.1 without extensions is the floor; what goes beyond it is a feature
-// that a device may lack. Code is made for a set of features, not for a device.
+// Vulkan 1.1 without extensions is the floor; all beyond it is a feature that a
+// device may lack. Code is made for a set of features, not for a device.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H
@@ -44,12 +44,12 @@ struct GpuFeatures {
 };
 
 struct GpuTarget {
-  /// Of kernels, as KernelKey.h wants it: "vulkan1.1", with a "+feature" for
-  /// each feature.
+  /// The target's name in kernels' keys (KernelKey.h): "vulkan1.1", with a
+  /// "+feature" for each feature.
   std::string name;
   GpuFeatures features;
 
-  // What every device of Vulkan 1.1 has at least.
+  // The limits that every device of Vulkan 1.1 has at least.
   static constexpr unsigned maxInvocations = 128;      ///< of a work group
   static constexpr unsigned maxSharedBytes = 16384;    ///< of a work group
   static constexpr unsigned maxPushBytes = 128;        ///< of a dispatch
@@ -63,7 +63,7 @@ struct GpuTarget {
   /// "vulkan1.1", or that with features: "vulkan1.1+int64+storage8"; "+all" are
   /// all of them. None for other names.
   static std::optional<GpuTarget> byName(llvm::StringRef name);
-  /// What byName() takes, for messages.
+  /// The names that byName() takes, for messages.
   static std::string choices();
 };
 

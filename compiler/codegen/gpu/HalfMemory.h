@@ -1,9 +1,9 @@
 //===- HalfMemory.h - Tensors that a GPU stores in f16 ----------*- C++ -*-===//
 //
-// Layers of f32 can have tensors, weights or what goes from layer to layer, in
-// f16 in the GPU's memory: kernels read f32 of it, compute in f32, and round
-// what they write. No routine knows of it: of the bindings of its kernels those
-// are of f16 that are such a tensor, which is part of the kernels' keys.
+// Layers of f32 can have tensors in f16 in the GPU's memory, weights as well as
+// values between layers: kernels read them as f32, compute in f32, and round
+// their results. No routine knows of it: the kernels' bindings of such tensors
+// are of f16, and the kernels' keys name them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_HALFMEMORY_H
@@ -51,7 +51,7 @@ inline constexpr llvm::StringLiteral halfSuffix = " f16:";
 GpuSteps stepsInHalf(mlir::Operation *layer, const GpuRoutine &routine,
                      HalfTensors half,
                      llvm::SmallVectorImpl<HalfKernel> &kernels);
-/// The same of `steps`, which are the routine's.
+/// The same for `steps`, which are the routine's.
 GpuSteps stepsInHalf(GpuSteps steps, mlir::Operation *layer,
                      const GpuRoutine &routine, HalfTensors half,
                      llvm::SmallVectorImpl<HalfKernel> &kernels);

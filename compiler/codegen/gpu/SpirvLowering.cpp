@@ -329,8 +329,8 @@ KernelNeeds nnv12::codegen::needsOf(ModuleOp module) {
 // Target environment
 //===----------------------------------------------------------------------===//
 
-/// What conversions may use. Values of 8 and 16 bits are allowed where memory
-/// of them is: what is too much is found by needsOf.
+/// The environment that conversions may use. Values of 8 and 16 bits are
+/// allowed where memory of them is: needsOf finds values that need more.
 static spirv::TargetEnvAttr environmentOf(MLIRContext *context,
                                           GpuFeatures features) {
   using spirv::Capability;
@@ -427,7 +427,7 @@ static void lowerEntryPoint(spirv::ModuleOp module, spirv::FuncOp function,
   function->removeAttr(GpuKernelAttributes::written);
   function->removeAttr(GpuKernelAttributes::tables);
 
-  // Up to SPIR-V 1.3 the interface is what comes in and goes out by itself.
+  // Up to SPIR-V 1.3 the interface has only variables of Input and Output.
   SmallVector<Attribute> interface;
   for (auto variable : module.getOps<spirv::GlobalVariableOp>())
     if (variable.storageClass() == spirv::StorageClass::Input)
@@ -440,8 +440,8 @@ static void lowerEntryPoint(spirv::ModuleOp module, spirv::FuncOp function,
                                  spirv::ExecutionMode::LocalSize, size);
 }
 
-/// Drivers may neither fuse nor reorder what is written as single operations:
-/// functions rely on what each of them loses. What may be fused is GL.Fma.
+/// Drivers may neither fuse nor reorder single operations: functions rely on
+/// the rounding of each. Only GL.Fma may be fused.
 static void forbidContraction(spirv::ModuleOp module) {
   module.walk([](Operation *op) {
     if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp,
@@ -450,8 +450,9 @@ static void forbidContraction(spirv::ModuleOp module) {
   });
 }
 
-/// Sets version, capabilities and extensions: what is used, less the arithmetic
-/// that is none but conversions. Returns the features that they stand for.
+/// Sets version, capabilities and extensions: those that the code uses, less
+/// arithmetic that is none but conversions. Returns the features that they stand
+/// for.
 static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
   using spirv::Capability;
   GpuFeatures features;
@@ -459,7 +460,7 @@ static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
   SmallVector<spirv::Extension> extensions;
   for (Capability capability : module.getVceTriple()->getCapabilities()) {
     switch (capability) {
-    case Capability::Matrix: // what Shader implies
+    case Capability::Matrix: // Shader implies it
     case Capability::Float16:
       continue;
     case Capability::Int8:
@@ -490,7 +491,7 @@ static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
     }
     capabilities.push_back(capability);
   }
-  // Of a type that is nowhere in memory.
+  // A type that is nowhere in memory needs its feature, too.
   if (needs.has(GpuFeature::Storage16) &&
       !features.has(GpuFeature::Storage16)) {
     capabilities.push_back(Capability::StorageBuffer16BitAccess);

@@ -8,8 +8,8 @@
 
 namespace nnv12::codegen {
 
-/// Simplifies a module of GpuBuilder, rewrites what SPIR-V has no word for, and
-/// makes operands of tables. The first step of lowerToSpirv, after which
+/// Simplifies a module of GpuBuilder, rewrites operations that SPIR-V lacks,
+/// and makes operands of tables. The first step of lowerToSpirv, after which
 /// needsOf can be asked.
 mlir::LogicalResult simplifyForSpirv(mlir::ModuleOp module);
 KernelNeeds needsOf(mlir::ModuleOp module);

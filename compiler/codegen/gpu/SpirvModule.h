@@ -15,11 +15,11 @@
 
 namespace nnv12::codegen {
 
-/// One module with one entry point, and what a runtime must know to run it.
+/// One module with one entry point, and the facts that a runtime needs for it.
 struct SpirvModule {
   /// SPIR-V 1.3 in the machine's byte order.
   std::vector<uint32_t> words;
-  /// Of all modules: what differs is named by the kernel's key.
+  /// All modules have this name: the kernel's key tells them apart.
   static constexpr const char *entry = "main";
   /// Storage buffers in set 0: bindings 0, 1…, results first, tables last.
   uint32_t bindings = 0;

@@ -33,8 +33,8 @@ public:
     return false;
   }
   uint32_t of(const GpuStep &step) const {
-    // What a step writes for another one is no result, and what is added to it
-    // neither.
+    // A tensor that a step writes for another one is no result, nor is a tensor
+    // that is added to it.
     bool writesResult =
         step.operands.front().kind == GpuStepOperand::Kind::Result;
     uint32_t bits = 0;

@@ -3,9 +3,9 @@
 // Each invocation folds pairs (value, number) of its elements, then, where a
 // work group takes a row, a tree in shared memory the pairs of all.
 //
-// What is searched is data. The smallest is the largest of what has some bits
-// the other way round; the last one of equal ones is the first in a row that is
-// walked from its end. So a kernel serves all of these.
+// Push words name the element that is searched. The smallest is the largest
+// once some bits are the other way round; the last one of equal ones is the
+// first in a row that is walked from its end. So a kernel serves all of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ std::array<int64_t, 4> stepsInMemory(nn::ArgReduceOp op) {
 /// Whether a work group takes a row: where its FlatGrid::invocations have
 /// something to share, and rows lie behind each other, or are so few that an
 /// invocation each would leave a GPU idle. Else FlatGrid::invocations side by
-/// side read what lies side by side.
+/// side read elements that lie side by side.
 bool isShared(const RowView &view) {
   constexpr int64_t leastElements = 32, fewRows = 1024;
   return view.size >= leastElements &&
@@ -89,9 +89,8 @@ Type comparedType(Type element) {
   return isNarrow ? Type(IntegerType::get(element.getContext(), 32)) : compute;
 }
 
-/// The bits of what is compared that, the other way round, have the element
-/// that is searched as the largest. Unsigned numbers are compared as signed
-/// ones.
+/// The bits of compared values that, the other way round, make the element that
+/// is searched the largest. Unsigned numbers are compared as signed ones.
 uint64_t flippedBits(nn::ArgReduceOp op) {
   Type element = elementOf(op), compared = comparedType(element);
   unsigned bits = compared.getIntOrFloatBitWidth();
@@ -125,7 +124,7 @@ private:
   /// The number of the `i`-th element, as the row is walked; it is its own
   /// inverse.
   Value walked(Value i) { return select(isBackward, k.val(k.sub(last, i)), i); }
-  /// The bits that turn the order round, as an integer of what is compared.
+  /// The bits that turn the order round, as wide as a compared value.
   Value flipped();
   /// Element `number` of the row, as it is compared.
   Value load(Value number);

@@ -109,7 +109,7 @@ void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body,
   }
   quad = k.val(k.rem(Index(local), quads));
   outBlock = k.groupId(Dim::Y);
-  // What neighbours in the group read and write at once lies side by side: the
+  // Neighbours in the group read and write pixels side by side at once: the
   // pixels of one invocation are a quarter of the group's apart.
   Value first = add(times(k.groupId(Dim::X), groupPixels),
                     k.val(k.div(Index(local), quads)));

@@ -1,6 +1,6 @@
 //===- BlockedWindow.h - Windows over blocks of 16 channels -----*- C++ -*-===//
 //
-// What kernels share whose tensors lie as "aBcd16b": an invocation computes
+// The parts of kernels whose tensors lie as "aBcd16b": an invocation computes
 // four channels, a quarter of a block, of four pixels of the result; four
 // neighbours make whole blocks, 64 bytes that follow each other in memory.
 // Extents are push words, so that a few modules serve all layers of a model.
@@ -21,10 +21,10 @@ namespace nnv12::codegen {
 /// their readers multiply them by weights of zero.
 class ChannelMask {
 public:
-  /// `lanes`: four, or one of what is no vector.
+  /// `lanes`: four, or one for a scalar.
   ChannelMask(GpuBuilder &k, mlir::Value first, mlir::Value channels,
               int64_t lanes = 4);
-  /// x with zeros in what are no channels.
+  /// x with zeros in lanes that are no channels.
   mlir::Value apply(mlir::Value x) const;
 
 private:
@@ -66,7 +66,7 @@ public:
     WindowWords
   };
 
-  /// What an invocation computes.
+  /// The part of a result that an invocation computes.
   enum class Part {
     Quad, ///< four channels of four pixels
     Pixel ///< all channels of one pixel, the only one of `pixel`; no `quad`
@@ -112,14 +112,14 @@ protected:
   void placesOf(const Four &rows, const Four &cols, Four &inside, Four &place);
   /// First vectors of the pixels in a channel block of the input.
   Four vectorsIn(Value plane, const Four &place);
-  /// Adds what one block of input channels gives at one tap. `from` are the
-  /// pixels' first vectors, `inside` whether they are in the input (empty: all
-  /// are), `weight` the first vector of the block's weights in the
+  /// Adds the products of one block of input channels at one tap. `from` are
+  /// the pixels' first vectors, `inside` whether they are in the input (empty:
+  /// all are), `weight` the first vector of the block's weights in the
   /// invocation's quarter.
   Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
                   const Four &inside, Value weights, Value weight);
-  /// Stores what `body` makes of each pixel that is there: it gets the place of
-  /// the vector in the result. What are no channels become zeros.
+  /// Stores the vector that `body` gives for each pixel that is there: it gets
+  /// the vector's place in the result. Lanes that are no channels become zeros.
   void storeResults(Value output,
                     llvm::function_ref<Value(int64_t i, Value place)> body);
 
@@ -136,7 +136,7 @@ protected:
   GpuBuilder &k;
   mlir::VectorType four;
 
-  // Of the invocation, from forPlace() on.
+  // The invocation's place, from forPlace() on.
   Value quad, outBlock, batch;
   Four pixel;     ///< of those that are numbered, clamped to the last one
   Four isPresent; ///< whether there is such a pixel

@@ -164,7 +164,7 @@ void Transform::transform(const Matrix &matrix,
                           llvm::function_ref<Value(int64_t)> load,
                           Value isStored,
                           llvm::function_ref<void(const Values &)> store) {
-  // What two neighbouring rows read at once lies in other banks.
+  // Two neighbouring rows read from different banks at once.
   const int64_t rowStep = (matrix.cols + 1) * block;
   Value half = k.shared(matrix.rows * rowStep, k.b.getF32Type());
   auto place = [&](Index i, Index j) {
@@ -363,7 +363,7 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
   if (which == 1)
     return product.emit(k, symbol);
   bool isInput = which == 0;
-  // What is written, what is read; bias and residual of the result.
+  // The written memory, the read one; bias and residual of the result.
   SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4,
                                             {k.b.getF32Type()});
   operands.front().isWritten = true;

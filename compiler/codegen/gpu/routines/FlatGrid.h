@@ -18,7 +18,7 @@ struct FlatGrid {
   static constexpr int64_t invocations = 64; ///< of a group
   static constexpr std::array<int32_t, 3> localSize = {invocations, 1, 1};
 
-  /// So many groups. What buffers can hold is few enough.
+  /// So many groups. The elements of buffers are few enough.
   static std::array<uint32_t, 3> ofGroups(int64_t groups);
   /// So many invocations, and some more to fill the last group.
   static std::array<uint32_t, 3> of(int64_t count) {

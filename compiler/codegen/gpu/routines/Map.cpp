@@ -50,7 +50,7 @@ std::string MapRoutine::misfit(Operation *layer) const {
   if (layer->getNumOperands() >= GpuTarget::maxBindings)
     return "it has more operands than a kernel binds (" +
            std::to_string(GpuTarget::maxBindings) + ")";
-  // Of an element it is not known which one it is.
+  // An element does not know its own index.
   auto isAlike = [](Operation *op) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op))
       return nn::ConstantData::get(constant.getResult())->splat().has_value();

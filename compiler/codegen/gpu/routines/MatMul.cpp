@@ -171,7 +171,7 @@ std::vector<uint32_t> Product::words() const {
   return result;
 }
 
-/// What both kernels do with the words.
+/// The code that both kernels share for the words.
 class MatMulEmitter {
 public:
   MatMulEmitter(GpuBuilder &k, nn::MatMulOp op, ValueRange memories)
@@ -283,8 +283,8 @@ void Tile::emit() {
   Value local = k.localId(Dim::X);
   Value firstColumn = mul(k.groupId(Dim::X), side),
         firstRow = mul(k.groupId(Dim::Y), side);
-  // Neighbours bring what lies side by side: the steps of a row, or the quads
-  // of a step.
+  // Neighbours bring elements that lie side by side: the steps of a row, or the
+  // quads of a step.
   auto split = [&](unsigned innerStride, Value v) {
     Value isInner = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
                                           word(innerStride), k.constant(1));
@@ -327,7 +327,7 @@ void Tile::emit() {
   Value column = k.val(k.rem(Index(local), quads)),
         row = k.val(k.div(Index(local), quads));
 
-  // Carried: the sums, and what has been brought.
+  // Carried: the sums, and the vectors that have been brought.
   Values carried(rows, k.fconst(0, four));
   llvm::append_range(carried, bringAll(k.constant(0)));
   Values sums = k.loop(
@@ -365,7 +365,7 @@ void Tile::emit() {
         return after;
       });
   sums.truncate(rows);
-  // What follows the sums is there once, for one element at a time.
+  // The epilogue's code is there once, for one element at a time.
   k.forEach(sums, [&](Value i, Value sum) {
     Value m = add(firstRow, add(k.mul(row, rows), i));
     Values elements;
@@ -514,7 +514,7 @@ public:
   }
 
 private:
-  /// Columns of a dispatch: what of the panels a binding can be. Parts begin
+  /// Columns of a dispatch: as many panels as a binding can be. Parts begin
   /// where memory of GPUs can be bound, of halves as well.
   int64_t columnsAtOnce(const Product &p) const {
     constexpr int64_t panels = 8; ///< 256 bytes whatever the steps
@@ -584,7 +584,7 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
       PushEpilogue::bind(step, epilogue);
       if (atOnce < p.columns)
         for (GpuStepOperand &operand : step.operands)
-          // The panels, which also stand for what the layer has not.
+          // The panels, which also stand for a missing bias or residual.
           if (operand.kind == GpuStepOperand::Kind::Operand &&
               operand.index == 1) {
             operand.offset = first * p.inner * 4;

@@ -147,7 +147,7 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
   set(CountedWidth, padded ? w.left + w.width + right : w.width);
   bool isMax = op.getKind() == nn::PoolKind::max;
-  // Windows that are apart share little of what they read.
+  // Windows that are apart share few inputs.
   bool isStrided =
       llvm::any_of(op.getStrides(), [](int64_t s) { return s > 1; });
   GpuSteps steps =

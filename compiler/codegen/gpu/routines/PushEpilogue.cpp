@@ -1,4 +1,4 @@
-//===- PushEpilogue.cpp - What follows a sum, as data ---------------------===//
+//===- PushEpilogue.cpp - The layers behind a sum, as data ----------------===//
 
 #include "compiler/codegen/gpu/routines/PushEpilogue.h"
 

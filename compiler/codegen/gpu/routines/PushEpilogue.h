@@ -1,9 +1,9 @@
-//===- PushEpilogue.h - What follows a sum, as data -------------*- C++ -*-===//
+//===- PushEpilogue.h - The layers behind a sum, as data --------*- C++ -*-===//
 //
-// Layers differ most in what follows their sums. Push words say it, so that
-// they share kernels: whether there are a bias and a residual, and between
-// which numbers each activation keeps its values (relu and clip; none: all
-// numbers). Other activations are code, and part of the kernel's key.
+// Layers differ most in the operations behind their sums. Push words name these,
+// so that layers share kernels: whether there are a bias and a residual, and
+// between which numbers each activation keeps its values (relu and clip; none:
+// all numbers). Other activations are code, and part of the kernel's key.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_PUSHEPILOGUE_H
@@ -21,9 +21,9 @@ public:
   /// Behind the kernel's own push words.
   enum Word : unsigned { Parts, Low, High, ThenLow, ThenHigh, Words };
 
-  /// What keys of kernels end in.
+  /// The end of a kernel's key.
   static std::string suffix(const Epilogue &epilogue);
-  /// What those functions need that are code.
+  /// The needs of the functions that are code.
   static KernelNeeds needs(const Epilogue &epilogue);
   /// Appends the words of a layer.
   static void append(std::vector<uint32_t> &push, const Epilogue &epilogue);
@@ -48,9 +48,9 @@ public:
       : k(k), epilogue(epilogue), first(first), bias(bias), residual(residual) {
   }
 
-  /// What a sum starts from: the element of the bias, or zero.
+  /// The start of a sum: the element of the bias, or zero.
   mlir::Value start(Index place);
-  /// What becomes of a sum: `place` is the residual's.
+  /// The result of a sum: `place` is the residual's.
   mlir::Value finish(mlir::Value sum, Index place);
 
 private:

@@ -39,8 +39,8 @@ struct RowPush {
   };
 };
 
-/// Of a reduction in blocks of 16 channels over all that comes behind the
-/// channels: memory is [batch, blocks][spatial][16].
+/// The view of a reduction in blocks of 16 channels over all dimensions behind
+/// the channels: memory is [batch, blocks][spatial][16].
 std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   StringRef in = nn::layoutTag(op.getInput().getType()),
@@ -273,7 +273,7 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
       layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
       std::move(dispatch),
       double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
-  // Those of each fold, and one behind it.
+  // The barriers of each fold, and one behind it.
   unsigned folds = isa<nn::ReduceOp>(layer) ? 1 : 2;
   for (GpuStep &step : steps.steps) {
     step.grid.barriers =

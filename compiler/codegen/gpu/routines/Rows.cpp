@@ -1,4 +1,4 @@
-//===- Rows.cpp - Rows of a tensor, and who looks at them -----------------===//
+//===- Rows.cpp - Rows of a tensor, and their readers ---------------------===//
 
 #include "compiler/codegen/gpu/routines/Rows.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"

@@ -1,4 +1,4 @@
-//===- Rows.h - Rows of a tensor, and who looks at them ---------*- C++ -*-===//
+//===- Rows.h - Rows of a tensor, and their readers -------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 
@@ -12,7 +12,7 @@ struct RowView {
   int64_t outer = 1, size = 1, inner = 1;
 
   int64_t rows() const { return outer * inner; }
-  /// Of dimensions `first` to `end` - 1 of a dense tensor.
+  /// The rows along dimensions `first` to `end` - 1 of a dense tensor.
   RowView(llvm::ArrayRef<int64_t> shape, size_t first, size_t end);
 };
 
@@ -42,7 +42,7 @@ public:
   /// Where the row is in [outer][inner].
   mlir::Value outer();
   mlir::Value lane();
-  /// Emits `body` for the invocation that has what becomes of the row.
+  /// Emits `body` for the invocation that has the row's result.
   void once(llvm::function_ref<void()> body);
 
 private:

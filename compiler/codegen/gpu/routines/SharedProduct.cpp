@@ -17,7 +17,7 @@ using llvm::divideCeil;
 
 namespace {
 
-/// What of a square an invocation does.
+/// An invocation's part of a square.
 struct Shares : SharedProduct::Square {
   explicit Shares(const SharedProduct::Square &square) : Square(square) {}
 
@@ -29,8 +29,8 @@ struct Shares : SharedProduct::Square {
   int64_t loads() const { return side * quads / invocations; }
 };
 
-/// Vectors between two blocks of weights in shared memory: what neighbouring
-/// invocations read lies in other banks.
+/// Vectors between two blocks of weights in shared memory: neighbouring
+/// invocations read from different banks.
 constexpr int64_t weightStride = block * quads + quads;
 
 struct ProductPush {
@@ -92,15 +92,15 @@ private:
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(k.b, condition, x, y);
   }
-  /// What lies in `x` where `isInside`, else zeros. SPIR-V 1.3 selects vectors
-  /// by vectors.
+  /// The elements of `x` where `isInside`, else zeros. SPIR-V 1.3 selects
+  /// vectors by vectors.
   Value orZeros(Value isInside, Value x) {
     return select(k.broadcast(isInside, 4), x, k.fconst(0, four));
   }
   void findPlaces();
   Tap next(const Tap &tap);
   Value loadInput(size_t i, Value plane, const Tap &tap);
-  /// A tap's inputs, then its weights, of what this invocation brings.
+  /// The inputs, then the weights of a tap that this invocation brings.
   Values bring(const Tap &tap);
   void keep(const Values &brought);
   Values sum(ValueRange sums);
@@ -119,9 +119,9 @@ private:
   Value firstPixel; ///< of the square
   Value firstBlock; ///< of the square's outputs
   Value end;        ///< of the blocks that the group sums over
-  // What it brings: row and column of a window's first tap in the input, which
-  // are large unsigned numbers in the padding, and vectors in a pixel or in the
-  // weights of an output block.
+  // The places that it brings: row and column of a window's first tap in the
+  // input, which are large unsigned numbers in the padding, and vectors in a
+  // pixel or in the weights of an output block.
   Values inputRow, inputCol, inputQuad;
   Values weightPlace;
 };
@@ -259,7 +259,7 @@ void ProductEmitter::emit() {
   if (hasWindow)
     count = mul(count, mul(word(ProductPush::KernelRows),
                            word(ProductPush::KernelCols)));
-  // Carried: the sums, what has been brought, and where that comes from.
+  // Carried: the sums, the brought vectors, and the tap they come from.
   const size_t pixels = square.pixels(), loads = 2 * square.loads();
   Tap tap = {first, zero, zero};
   Values carried(pixels, k.fconst(0, four));

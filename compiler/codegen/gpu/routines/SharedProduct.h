@@ -1,6 +1,6 @@
 //===- SharedProduct.h - Sums of blocks in shared memory --------*- C++ -*-===//
 //
-// What convolutions and the middle of Winograd's algorithm share:
+// The sums of convolutions and of the middle of Winograd's algorithm:
 //
 //   out[batch][O/16][pixel][16 o] = sum over i and taps of
 //       in[batch][I/16][pixel at tap][16 i] *
@@ -9,8 +9,8 @@
 // A work group computes a square of the result, outputs by pixels. Its sums go
 // through the input channels in blocks of 16, and through a block's taps: all
 // invocations together bring the weights and inputs into shared memory, then
-// each adds up what belongs to its own four outputs of some pixels. What comes
-// next is on its way from memory meanwhile.
+// each adds up products for its own four outputs of some pixels. The vectors of
+// the next tap are on their way from memory meanwhile.
 //
 //   weights and inputs of the first tap: to registers
 //   for block of input channels, for tap
@@ -46,7 +46,7 @@ struct SharedProduct {
     int64_t inHeight = 0;
     int64_t taps() const { return rows * cols; }
   };
-  /// What tells kernels apart.
+  /// The facts that tell kernels apart.
   struct Kernel {
     Square square;
     bool hasWindow = false;
@@ -57,7 +57,7 @@ struct SharedProduct {
   };
 
   int64_t batch = 1, inBlocks, outBlocks;
-  int64_t outChannels; ///< what is behind them in their last block becomes zero
+  int64_t outChannels; ///< others in their last block become zero
   int64_t outWidth, outPixels, inWidth, inPixels;
   int64_t strideRows = 1, strideCols = 1;
   Window window;

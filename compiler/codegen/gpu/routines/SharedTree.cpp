@@ -1,4 +1,4 @@
-//===- SharedTree.cpp - Folds what a work group has -----------------------===//
+//===- SharedTree.cpp - Folds the values of a work group ------------------===//
 
 #include "compiler/codegen/gpu/routines/SharedTree.h"
 
@@ -42,7 +42,7 @@ Values SharedTree::fold(Value localId, const Values &own, Combine combine) {
   };
   k.barrier(); // nobody reads an earlier fold any more
   store(own);
-  // The levels are a loop: what combines is there once.
+  // The levels are a loop: the code that combines is there once.
   k.loop(0, levelsOf(invocations, lanes), 1, [&](Value level) {
     Value half =
         arith::ShRUIOp::create(k.b, k.constant(invocations / 2), level);
@@ -51,7 +51,7 @@ Values SharedTree::fold(Value localId, const Values &own, Combine combine) {
       store(combine(load(localId), load(k.add(localId, half))));
     });
   });
-  // Each reads what it has written itself.
+  // Each invocation reads its own value.
   return load(localId);
 }
 

@@ -1,4 +1,4 @@
-//===- SharedTree.h - Folds what a work group has ---------------*- C++ -*-===//
+//===- SharedTree.h - Folds the values of a work group ----------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDTREE_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDTREE_H
 
@@ -6,13 +6,13 @@
 
 namespace nnv12::codegen {
 
-/// A tree in shared memory, of what the invocations of a work group have found
+/// A tree in shared memory, of the values that a work group's invocations found
 /// each by itself. The group folds in lanes: invocation i is of lane
 /// i % lanes, and the first `lanes` ones get the results.
 class SharedTree {
 public:
-  /// Of `invocations` of a work group in lanes, both powers of two, and of
-  /// tuples of `types`. Takes the memory.
+  /// Folds tuples of `types` over `invocations` of a work group in `lanes`,
+  /// both powers of two. Takes the memory.
   SharedTree(GpuBuilder &k, int64_t invocations, int64_t lanes,
              llvm::ArrayRef<mlir::Type> types);
 
@@ -22,9 +22,9 @@ public:
   using Combine =
       llvm::function_ref<Values(mlir::ValueRange x, mlir::ValueRange y)>;
   /// Folds `own` of all invocations, of which each must come here: `x` is of a
-  /// lower number than `y` in combine(x, y). What the first `lanes` invocations
-  /// get is the result of their lane, others get garbage, as long as toAll()
-  /// is not called.
+  /// lower number than `y` in combine(x, y). The first `lanes` invocations get
+  /// the result of their lane, others get garbage, as long as toAll() is not
+  /// called.
   Values fold(mlir::Value localId, const Values &own, Combine combine);
   /// The result of lane 0, for all invocations, which must come here.
   Values toAll();

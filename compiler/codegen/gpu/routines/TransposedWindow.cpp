@@ -29,7 +29,7 @@ struct Extents {
   int64_t phases() const { return std::min(stride, outputs); }
   int64_t common() const { return std::gcd(stride, dilation); }
   int64_t inverse() const;
-  /// Of a phase.
+  /// The outputs of a phase.
   int64_t outputsOf(int64_t phase) const {
     return (outputs - phase + stride - 1) / stride;
   }

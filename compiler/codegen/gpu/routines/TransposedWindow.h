@@ -75,7 +75,7 @@ private:
   /// A word to divide by: it is zero where there is nothing to compute.
   Value divisor(unsigned w);
 
-  // Of the invocation, from forPlace() on.
+  // The invocation's place, from forPlace() on.
   Taps rows, cols;
   Four top, left; ///< the pixels' inputs at the first tap
 };
