@@ -32,7 +32,7 @@ DeviceProfile builtinProfile(const std::string &architecture,
       1;
   p.executeInterference = 1.1;
   p.prepareInterference = 1.15;
-  // Winograd, what prepares weights and what memory bounds: rounded from fits
+  // Winograd, preparing kernels and memory-bound ones: rounded from fits
   // (fitEfficiency) to the kernels of squeezenet, mobilenetv2 and ultraface on
   // one Xeon core with AVX-512. Memory above 1: small layers are served by
   // caches. Other convolutions: 80 to 88 % of the peak is seen.
@@ -61,8 +61,8 @@ DeviceProfile builtinProfile(const std::string &architecture,
 }
 
 GpuProfile builtinGpuProfile() {
-  // Rounded from what integrated GPUs of laptops and phones have; no device was
-  // measured. What a driver does at the start is what the plan hangs on, and is
+  // Rounded from numbers of integrated GPUs of laptops and phones; no device
+  // was measured. A plan hangs on the driver's work at the start, which is
   // taken for slow.
   GpuProfile p;
   p.name = "ordinary GPU";

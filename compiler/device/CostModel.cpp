@@ -7,8 +7,8 @@
 
 namespace nnv12::device {
 
-/// What counts for a routine: the entry of its name, or of the longest prefix
-/// of it that ends before a dot. Null where there is none.
+/// The entry that counts for a routine: its name's, or that of the longest
+/// prefix that ends before a dot. Null where there is none.
 template <typename Value>
 static const Value *longestPrefix(const std::map<std::string, Value> &values,
                                   const std::string &routine) {
@@ -138,9 +138,9 @@ std::string missingKernels(const DeviceProfile &profile,
 // Dispatches of a GPU
 //===----------------------------------------------------------------------===//
 
-/// Of GPUs and routines of which nothing is known: microseconds of a wave of
-/// groups and of a barrier, and the part of the memory's bandwidth that a
-/// kernel reaches.
+/// The numbers of unknown GPUs and routines: microseconds of a wave of groups
+/// and of a barrier, and the part of the memory's bandwidth that a kernel
+/// reaches.
 static constexpr double usualWave = 2, usualBarrier = 1, usualMemory = 0.6;
 
 static double microsecondsOf(double bytes, double gigabytesPerSecond) {
@@ -167,12 +167,12 @@ double predict(const GpuProfile &gpu, const GpuEfficiency &e,
          bytes;
 }
 
-/// Of a routine of which nothing is known.
+/// The prediction for a routine without coefficients.
 static double predictFromPeak(const GpuProfile &gpu, const KernelFacts &k) {
   double groups = std::max(1.0, k.tiles);
   double atOnce =
       double(std::max(1u, gpu.units)) * double(std::max(1u, gpu.groupsPerUnit));
-  // What the peak would take if all waves were full.
+  // The time at the peak if all waves were full.
   double compute = gpu.gflops > 0
                        ? 2 * k.multiplyAdds / (gpu.compute * gpu.gflops * 1e3) /
                              groups * atOnce
@@ -204,7 +204,7 @@ Cost stampedCost(const GpuProfile &gpu, const KernelFacts &kernel) {
 
 Cost cost(const GpuProfile &gpu, const KernelFacts &kernel) {
   Cost cost = stampedCost(gpu, kernel);
-  // What follows from the peak has no time stamp.
+  // A prediction from the peak has no time stamp.
   if (cost.measured || gpu.efficiencyOf(kernel.routine))
     cost.milliseconds =
         std::max(cost.milliseconds - gpu.stampUs * 1e-3, cost.milliseconds / 4);

@@ -47,9 +47,9 @@ double predict(const DeviceProfile &profile, const Efficiency &e,
 /// compute, and each multiply-add counts:
 ///   start + load * (group + step * steps in turn / tiles)
 ///         + work * multiply-adds / units + bytes / (memory * bandwidth)
-/// Of a routine without coefficients groups run in waves of units *
-/// groupsPerUnit, each of which takes what `compute` of the peak makes of its
-/// multiply-adds, or all of them what the memory takes for the bytes.
+/// Without coefficients the groups of a routine run in waves of units *
+/// groupsPerUnit. Each wave takes the time of its multiply-adds at `compute` of
+/// the peak, unless memory takes longer for the bytes of all waves.
 Cost cost(const GpuProfile &gpu, const KernelFacts &kernel);
 /// The same with the time stamp, as kernels are measured and coefficients
 /// fitted.
@@ -75,7 +75,7 @@ std::string missingKernels(const DeviceProfile &profile,
 /// bundle can have.
 search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
                             std::optional<unsigned> lanes = std::nullopt);
-/// For search::Device::gpu, and what each of the GPU's pipelines takes.
+/// For search::Device::gpu, and the times of each of the GPU's pipelines.
 search::Coprocessor searchGpu(const GpuProfile &gpu);
 search::Pipeline searchPipeline(const GpuProfile &gpu);
 

@@ -1,4 +1,4 @@
-//===- DeviceProfile.h - What is known of a device --------------*- C++ -*-===//
+//===- DeviceProfile.h - The facts known of a device ------------*- C++ -*-===//
 //
 // Written by nnv12-tune from measurements, by hand from data sheets or papers,
 // or built in. A JSON file; docs/device-profiles.md describes each field.
@@ -37,8 +37,8 @@ struct CoreKind {
 struct KernelTime {
   std::vector<double> big; ///< [threads - 1]: on that many big cores
   double little = 0;       ///< on one little core; 0: not measured
-  /// Of the code that was measured: the bundle's Kernel.fingerprint in lower
-  /// case hexadecimal digits; "": not known.
+  /// The measured code: the bundle's Kernel.fingerprint in lower case
+  /// hexadecimal digits; "": not known.
   std::string code = {};
 };
 
@@ -47,12 +47,12 @@ struct DeviceProfile {
 
   std::string name; ///< for people
   std::string
-      identity; ///< what a measured profile must agree on, see hostIdentity()
-  /// Of the code generator whose kernels were measured, Program.revision of a
-  /// bundle: where it is the compiler's own, times are of its code. Else times
-  /// are good whose `code` is what it generates.
+      identity; ///< the machine of a measured profile, see hostIdentity()
+  /// The revision of the code generator whose kernels were measured,
+  /// Program.revision of a bundle: where it is the compiler's own, times are of
+  /// its code. Else times are good whose `code` it still generates.
   std::string revision;
-  /// What that code was scheduled for, LLVM's name of a processor.
+  /// The processor that the code was scheduled for, by LLVM's name.
   std::string tune;
   std::string architecture; ///< "x86-64" or "aarch64"
   std::string target;       ///< as `--target` takes it
@@ -87,7 +87,7 @@ struct DeviceProfile {
   };
   std::vector<Arrival> arrival;
   double mapUsPerMB =
-      50; ///< what a big core does for each MB that is read and mapped
+      50; ///< of a big core, for each MB that is read and mapped
   double mapLittleUsPerMB = 50; ///< and a little one
   // Memory that the system supplies at its first use, in the pages that the
   // runtime asks for, huge ones where the system has them, and in small ones.

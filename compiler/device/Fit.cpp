@@ -45,7 +45,7 @@ template <size_t N> using Coefficients = std::array<double, N>;
 /// power, 1, 0 or -1.
 template <size_t N> using Move = std::array<int, N>;
 
-/// What coefficients may be. One below `smallest` is multiplied as if it were
+/// The bounds of coefficients. One below `smallest` is multiplied as if it were
 /// that: from 0 nothing grows.
 template <size_t N> struct Range {
   Coefficients<N> smallest, most;
@@ -122,7 +122,7 @@ struct CoreModel {
   static void note(const Sample &sample, DeviceProfile &profile) {
     profile.kernels[sample.facts.key].big = {sample.median * perMicrosecond};
   }
-  /// What a routine's measurement tells something about: all routines, those
+  /// The families that a routine's measurement counts for: all routines, those
   /// that share the first part of its name, and those that share the first two
   /// ("conv.direct").
   static std::set<std::string> families(const std::string &routine) {
@@ -148,8 +148,9 @@ struct CoreModel {
                            const std::vector<Measured> &) {
     return e;
   }
-  /// Of a family of which nothing was measured: it is as much off as the others
-  /// are. Nothing where one that was measured has it, "" and "conv" aside.
+  /// The coefficients of a family without measurements: it is as much off as
+  /// the others are. Nothing where one that was measured has it, "" and "conv"
+  /// aside.
   static std::optional<Efficiency>
   unmeasured(const std::string &name, const Efficiency &e, double ratio,
              const std::map<std::string, std::vector<Measured>> &measured) {
@@ -194,13 +195,13 @@ struct DispatchModel {
     (sample.facts.fromMemory ? time.millisecondsFromMemory
                              : time.milliseconds) = sample.median * 1e-3;
   }
-  /// What a kernel tells something about: all kernels, those of its family
+  /// The families that a kernel counts for: all kernels, those of its family
   /// ("gpu.conv"), which serve kinds that were not measured, and its own kind.
   static std::set<std::string> families(const std::string &routine) {
     return {"", prefix(routine, 2), routine};
   }
-  /// Which coefficients change together: what one gains another may have to
-  /// lose, alone neither would move.
+  /// The coefficients that change together: one may have to lose as much as
+  /// another gains; alone neither would move.
   static std::vector<Move<7>> moves(const GpuProfile &gpu, size_t samples) {
     // Few samples do not tell so many numbers apart.
     if (samples < 5)
@@ -242,7 +243,7 @@ struct DispatchModel {
   }
   static GpuEfficiency finish(const GpuProfile &gpu, GpuEfficiency e,
                               const std::vector<Measured> &samples) {
-    // What such a GPU has not.
+    // Coefficients that such a GPU does not have.
     if (gpu.kind == GpuKind::Software)
       e.latency = e.latencyFromMemory = 0;
     else

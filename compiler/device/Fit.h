@@ -17,9 +17,9 @@ struct Fit {
 /// Replaces coefficients of `profile.efficiency` by such that predict its
 /// measured kernels, so that kernels of this device which were not measured are
 /// predicted from those which were: for each family of routines with measured
-/// kernels ("conv.direct"), for what the families share ("conv") and for all
-/// (""). Least mean |log(predicted / measured)| by coordinate descent. On CPUs
-/// families without measured kernels are scaled by the median error of the
+/// kernels ("conv.direct"), for prefixes that families share ("conv") and for
+/// all (""). Least mean |log(predicted / measured)| by coordinate descent. On
+/// CPUs families without measured kernels are scaled by the median error of the
 /// others; on GPUs each kind of kernel ("gpu.conv.gemm.16x4") is a family, and
 /// others stay as they are.
 Fit fitEfficiency(DeviceProfile &profile,
@@ -32,9 +32,9 @@ struct Sample {
   double median = 0, p10 = 0, p90 = 0;
 };
 
-/// Of how many kernels that were left out the prediction was within a tenth of
-/// the median, or among the times that the kernel took itself, but for the
-/// fastest and the slowest tenth.
+/// The number of kernels that were left out, and of good predictions: within a
+/// tenth of the median, or among the times that the kernel took itself, but for
+/// the fastest and the slowest tenth.
 struct HeldOutCount {
   unsigned good = 0, all = 0;
 };

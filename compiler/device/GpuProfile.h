@@ -1,4 +1,4 @@
-//===- GpuProfile.h - What is known of a device's GPU -----------*- C++ -*-===//
+//===- GpuProfile.h - The facts known of a device's GPU ---------*- C++ -*-===//
 //
 // The part `gpu` of a device profile; docs/device-profiles.md describes each
 // field.
@@ -51,7 +51,7 @@ struct GpuProfile {
   std::string driver; ///< that was measured, for people; "": not known
   std::string date;   ///< when, as 2026-12-31; "": not known
   std::string api;    ///< "vulkan1.1"
-  std::vector<std::string> features; ///< of the api, beyond what all have
+  std::vector<std::string> features; ///< of the api, if not all have them
   GpuKind kind = GpuKind::Unified;
   bool measured = false; ///< false: written from data sheets or papers
   unsigned units = 1;    ///< compute units
@@ -83,11 +83,10 @@ struct GpuProfile {
   double submitUs = 0;     ///< of a stretch, of the thread that submits
   double syncUs = 0;       ///< from its end until that thread goes on
   double dispatchUs = 0;   ///< of each dispatch in a stretch
-  /// Of the time stamp behind each kernel that was measured, which is in
-  /// `kernels`' times and in the predicted ones, but not in those of plans:
-  /// networks run without.
+  /// The time stamp behind each measured kernel. It is in `kernels`' times and
+  /// in the predicted ones, but not in those of plans: networks run without.
   double stampUs = 0;
-  /// Of memory that both use: what makes it visible to the other.
+  /// To make memory that both use visible to the other.
   double flushUsPerMB = 0;
   unsigned hostCores = 0; ///< CPUs that a GPU in software computes on
 

@@ -76,8 +76,8 @@ public:
       to = value->get<bool>();
     }
   }
-  /// Times are Positive. What they are divided by is a Rate: a smaller one is a
-  /// mistake, and would give times that are not finite.
+  /// Times are Positive. Their divisors are Rates: a smaller one is a mistake,
+  /// and would give times that are not finite.
   enum Range { Positive, Rate, NotNegative, AtLeastOne, PartOfOne };
   static const char *name(Range range) {
     switch (range) {
@@ -138,7 +138,7 @@ public:
     number(name, value, range, required);
     to = static_cast<float>(value);
   }
-  /// What is written only where `isSaid`.
+  /// A field that is written only where `isSaid`.
   template <typename Number>
   void optional(bool /*isSaid*/, const char *name, Number &to, Range range) {
     number(name, to, range, /*required=*/false);

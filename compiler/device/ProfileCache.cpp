@@ -1,4 +1,4 @@
-//===- ProfileCache.cpp - What was measured on this machine ---------------===//
+//===- ProfileCache.cpp - The times measured on this machine --------------===//
 
 #include "compiler/device/ProfileCache.h"
 
@@ -86,7 +86,7 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
   if (!same)
     return error;
   error = writeCacheFile(path_, text);
-  // What a later read() would give, to the last digit.
+  // The profile that a later read() would give, to the last digit.
   if (error.empty())
     profile = std::move(*same);
   return error;

@@ -1,4 +1,4 @@
-//===- ProfileCache.h - What was measured on this machine -------*- C++ -*-===//
+//===- ProfileCache.h - The times measured on this machine ------*- C++ -*-===//
 //
 // One file a device and target: a device profile like those that nnv12-tune
 // writes, so that it can be looked at and given to --profile. One
@@ -21,19 +21,19 @@ public:
 
   const std::string &path() const { return path_; }
 
-  /// What is remembered, of whatever code revision; nothing where there is no
-  /// file. Of a file that is of no use, a truncated one, no profile, one of
-  /// another version, device or target, a link, or one that others can write,
-  /// `error` becomes a line that says so. The folder is taken to be this user's
+  /// The remembered profile, of any code revision; nothing where there is no
+  /// file. If a file is of no use, a truncated one, no profile, one of another
+  /// version, device or target, a link, or one that others can write, `error`
+  /// becomes a line that says so. The folder is taken to be this user's
   /// (makeCacheFolder).
   std::optional<DeviceProfile> read(std::string &error) const;
 
   /// Adds `profile`'s kernels, and all else that it knows where nothing is
-  /// remembered yet. What is there already stays: of two compiles that measured
+  /// remembered yet. Remembered times stay: if two compiles measured
   /// the same kernels at once, both end with the times of the first. Kernels of
   /// another code revision than the profile's are forgotten. `profile`
-  /// becomes what a later read() gives. Makes the folder, for this user alone,
-  /// and writes nothing where others can write it. Returns a line,
+  /// becomes the one that a later read() gives. Makes the folder, for this user
+  /// alone, and writes nothing where others can write it. Returns a line,
   /// without a line end, where it cannot be written; `profile` is complete then
   /// too.
   std::string add(DeviceProfile &profile) const;

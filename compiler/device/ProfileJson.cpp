@@ -17,12 +17,12 @@ constexpr const char *targets[][2] = {
 
 constexpr const char *kinds[] = {"discrete", "unified", "software"};
 
-/// Whatever reads or writes a core.
+/// Lets a visitor read or write a core.
 template <typename Visitor>
 void visitCore(Visitor &fields, CoreKind &core, unsigned least) {
   fields.text("name", core.name);
   fields.count("count", core.count, least);
-  // Of cores that do not exist nothing need be known.
+  // Cores that do not exist need no numbers.
   if (!core.count)
     return;
   fields.number("gflops", core.gflops, Fields::Rate);
@@ -89,7 +89,7 @@ void visitKind(FieldWriter &fields, GpuKind kind) {
   fields.text("kind", kinds[size_t(kind)]);
 }
 
-/// What a device takes for other things than kernels.
+/// A device's times for other things than kernels.
 template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
   constexpr auto notNegative = Fields::NotNegative;
   top.in("storage", [&](auto &f) {
@@ -138,7 +138,7 @@ template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
     f.number("memory", e.memory, Fields::Rate);
     f.number("overheadUs", e.overhead, Fields::NotNegative);
   });
-  // What was measured of kernels is the point of a measured profile.
+  // A measured profile must have kernels' times: they are its point.
   top.entries("kernels", p.kernels, p.measured, [](auto &f, KernelTime &time) {
     visitTimes(f, time.big);
     f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
@@ -301,7 +301,7 @@ std::optional<DeviceProfile> parseProfile(const std::string &text,
   return profile;
 }
 
-/// A thousand times what one takes; as JSON in memory it takes some times more.
+/// A thousand times an ordinary size; JSON in memory takes some times more.
 static constexpr size_t maxProfileSize = size_t(64) << 20;
 
 std::optional<DeviceProfile> readProfile(const std::string &path,
@@ -325,7 +325,7 @@ std::optional<DeviceProfile> readProfile(const std::string &path,
 }
 
 std::string printProfile(const DeviceProfile &profile) {
-  DeviceProfile p = profile; // what visits fields may also read them
+  DeviceProfile p = profile; // a visitor of fields may also set them
   Json json = {{"version", DeviceProfile::currentVersion},
                {"name", p.name},
                {"identity", p.identity},
@@ -349,7 +349,7 @@ std::string printProfile(const DeviceProfile &profile) {
 
 std::string writeProfile(const DeviceProfile &profile,
                          const std::string &path) {
-  // What could not be read back is not written.
+  // A profile that could not be read back is not written.
   std::string text = printProfile(profile), error;
   if (!parseProfile(text, path, error))
     return error;

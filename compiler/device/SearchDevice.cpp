@@ -50,7 +50,7 @@ double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
          profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
 }
 
-/// Of the bundle for which DeviceProfile::arrival was measured.
+/// The start of the bundle that DeviceProfile::arrival was measured with.
 static double arrivalStartUs(const DeviceProfile &profile) {
   return startUs(profile, device::usualLayers, earlyBytes, 1);
 }

@@ -1,4 +1,4 @@
-//===- KernelKey.cpp - What makes two kernels the same --------------------===//
+//===- KernelKey.cpp - The names of kernels -------------------------------===//
 
 #include "compiler/routines/KernelKey.h"
 

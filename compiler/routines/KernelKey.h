@@ -1,4 +1,4 @@
-//===- KernelKey.h - What makes two kernels the same ------------*- C++ -*-===//
+//===- KernelKey.h - The names of kernels -----------------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_ROUTINES_KERNELKEY_H
 #define NNV12_COMPILER_ROUTINES_KERNELKEY_H
 
@@ -16,26 +16,26 @@ std::string kernelText(mlir::Operation *layer, const Routine &routine);
 
 /// Names the kernel across models, compiles and machines, 32 hexadecimal
 /// digits: kernels of equal keys are the same code as long as the code
-/// generator is. What profiles know measured times by. `target` is the name of
-/// what code is generated for.
+/// generator is. Profiles know measured times by it. `target` is the name of
+/// the target that code is generated for.
 std::string kernelKey(mlir::Operation *layer, const Routine &routine,
                       llvm::StringRef target);
-/// Of the kernel that makes the routine's weight form.
+/// The key of the kernel that makes the routine's weight form.
 std::string transformKey(mlir::Operation *layer, const Routine &routine,
                          llvm::StringRef target);
-/// Of the kernel that makes packed weights of narrow ones, of which `text`
-/// names the bits.
+/// The key of the kernel that makes packed weights of narrow ones, whose bits
+/// `text` names.
 std::string widenKey(mlir::RankedTensorType packed, llvm::StringRef text,
                      llvm::StringRef target);
 
-/// What the time of a kernel depends on that computes the layer, or that makes
+/// The facts that a kernel's time depends on, if it computes the layer or makes
 /// the routine's weight form. Without its tiles, which the kernel has once it
 /// is emitted.
 KernelFacts kernelFacts(mlir::Operation *layer, const Routine &routine,
                         llvm::StringRef target);
 KernelFacts transformFacts(mlir::Operation *layer, const Routine &routine,
                            llvm::StringRef target);
-/// Of the kernel that makes packed weights of raw ones (PackLayer).
+/// The facts of the kernel that makes packed weights of raw ones (PackLayer).
 KernelFacts packFacts(mlir::RankedTensorType packed, const RoutineSet &routines,
                       llvm::StringRef target);
 

@@ -15,7 +15,7 @@ std::string blockedTag(int64_t rank);
 /// Weights as panels of 16 output channels for blocks of 16 input channels:
 /// "ABcd16b16a" for rank 4.
 std::string panelTag(int64_t rank);
-/// The same of a transposed convolution, whose weights have input channels
+/// The same for a transposed convolution, whose weights have input channels
 /// first: "BAcd16a16b" for rank 4.
 std::string transposedPanelTag(int64_t rank);
 /// Weights as panels of 16 output channels, the rest as it is: "Abcd16a".
@@ -28,7 +28,7 @@ std::string transposedRowTag(int64_t rank);
 LayoutRequest anyLayouts(mlir::Operation *layer);
 /// All operands and results dense.
 LayoutRequest denseLayouts(mlir::Operation *layer);
-/// Of a conv or conv_transpose: input, residual and result in blocks of 16
+/// For a conv or conv_transpose: input, residual and result in blocks of 16
 /// channels, the weights in `weights`, the bias padded to a whole block.
 LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
 

@@ -1,8 +1,8 @@
 //===- Routine.h - One way to compute a layer -------------------*- C++ -*-===//
 //
 // A routine is an algorithm with the layouts it works in (SoftNeuro's word).
-// Here is what plans must know of one, whatever processor it is for; how a CPU
-// does it is in codegen/cpu/CpuRoutine.h.
+// Plans need these facts of one, for each kind of processor; how a CPU does it
+// is in codegen/cpu/CpuRoutine.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_ROUTINES_ROUTINE_H
@@ -47,7 +47,7 @@ public:
   /// Stable and descriptive, e.g. "conv.direct.nChw16c". Routines that differ
   /// in parameters only differ behind the last dot.
   virtual llvm::StringRef name() const = 0;
-  /// One line for docs/routines.md; of a variant, what it does differently.
+  /// One line for docs/routines.md; of a variant, its difference.
   virtual llvm::StringRef summary() const = 0;
   /// Whether it computes this layer. Looks at kind, attributes, shapes and
   /// element types, not at layouts.
@@ -56,7 +56,7 @@ public:
   /// Computes nearly every layer, and is many times slower where another
   /// routine does so too: taken where there is no other.
   virtual bool isFallback() const { return false; }
-  /// What its kernel does. Other arithmetic, and an element moved by itself,
+  /// The work of its kernel. Other arithmetic, and an element moved by itself,
   /// counts as multiply-adds. See Work.h for what is shared.
   virtual Work work(mlir::Operation *layer) const;
 
@@ -65,7 +65,7 @@ public:
   virtual std::optional<WeightForm> weightForm(mlir::Operation *layer) const {
     return std::nullopt;
   }
-  /// What making the form of packed weights takes; called where there is one.
+  /// The work of making the form of packed weights; called where there is one.
   virtual Work transformWork(mlir::Operation *layer) const { return {}; }
 };
 

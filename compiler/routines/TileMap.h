@@ -1,9 +1,9 @@
 //===- TileMap.h - Which part of a result a tile computes -------*- C++ -*-===//
 //
 // A tile of a kernel writes a box of each result and nothing else, and no tile
-// reads what another writes. Threads, a split between processors and the reuse
-// of parts of a result all rest on that, so a kernel declares its boxes, and
-// TileCheck.h proves by running it that they are what it writes.
+// reads memory that another writes. Threads, a split between processors and the
+// reuse of parts of a result all rest on that, so a kernel declares its boxes,
+// and TileCheck.h proves by running it that they are what it writes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_ROUTINES_TILEMAP_H
@@ -23,7 +23,7 @@ struct TileMap {
   struct Axis {
     int64_t extent, stride;
   };
-  /// Along an axis tiles take `size` positions each, the last one what is left.
+  /// Along an axis tiles take `size` positions each, the last one the rest.
   struct Cut {
     unsigned axis;
     int64_t count, size;
@@ -49,7 +49,7 @@ struct TileMap {
   /// The box that spans all axes.
   Box whole() const;
   int64_t tiles() const;
-  /// What tile `tile` of tiles() computes.
+  /// The box that tile `tile` of tiles() computes.
   Box boxOf(int64_t tile) const;
 };
 

@@ -64,7 +64,7 @@ struct WindowShape {
       dilationCols;
   int64_t top, left, bottom, right; ///< padding
 
-  /// Of a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
+  /// For a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
   template <typename Op> WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
     llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
                             out = shapeOf(op->getResult(0));
@@ -96,13 +96,13 @@ struct WindowShape {
     return tapRanges(outHeight, height, kernelRows, strideRows, dilationRows,
                      top);
   }
-  /// The same of a row, from the left.
+  /// The same for a row, from the left.
   llvm::SmallVector<TapRange> colRanges() const {
     return tapRanges(outWidth, width, kernelCols, strideCols, dilationCols,
                      left);
   }
   /// Taps that fall inside the input, summed over the outputs of a channel and
-  /// the batch: what a kernel that skips the padding computes.
+  /// the batch: a kernel that skips the padding computes these.
   double insideTaps() const {
     auto sum = [](llvm::ArrayRef<TapRange> ranges) {
       double taps = 0;

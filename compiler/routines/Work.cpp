@@ -1,4 +1,4 @@
-//===- Work.cpp - What a layer costs, counted -----------------------------===//
+//===- Work.cpp - The costs of a layer, counted ---------------------------===//
 
 #include "compiler/routines/Work.h"
 #include "dialects/nn/Layout.h"

@@ -1,4 +1,4 @@
-//===- Work.h - What a layer costs, counted ---------------------*- C++ -*-===//
+//===- Work.h - The costs of a layer, counted -------------------*- C++ -*-===//
 //
 // Arithmetic and bytes of a layer, from its types: features for the prediction
 // of a kernel's time, and the measure by which kernels are cut into tiles.
@@ -35,7 +35,7 @@ int64_t elementsOf(mlir::Value tensor);
 /// Operations that one element of the layer's result takes where a kernel
 /// computes it by itself, addresses included.
 double elementSteps(mlir::Operation *layer);
-/// What such a kernel does for all elements of the first result.
+/// The work of such a kernel for all elements of the first result.
 Work elementWork(mlir::Operation *layer);
 
 } // namespace nnv12

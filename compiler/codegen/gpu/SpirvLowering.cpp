@@ -451,8 +451,8 @@ static void forbidContraction(spirv::ModuleOp module) {
 }
 
 /// Sets version, capabilities and extensions: those that the code uses, less
-/// arithmetic that is none but conversions. Returns the features that they stand
-/// for.
+/// arithmetic that is none but conversions. Returns the features that they
+/// stand for.
 static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
   using spirv::Capability;
   GpuFeatures features;

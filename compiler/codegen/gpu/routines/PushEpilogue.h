@@ -1,9 +1,9 @@
 //===- PushEpilogue.h - The layers behind a sum, as data --------*- C++ -*-===//
 //
-// Layers differ most in the operations behind their sums. Push words name these,
-// so that layers share kernels: whether there are a bias and a residual, and
-// between which numbers each activation keeps its values (relu and clip; none:
-// all numbers). Other activations are code, and part of the kernel's key.
+// Layers differ most in the operations behind their sums. Push words name
+// these, so that layers share kernels: whether there are a bias and a residual,
+// and between which numbers each activation keeps its values (relu and clip;
+// none: all numbers). Other activations are code, and part of the kernel's key.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_PUSHEPILOGUE_H
