@@ -30,7 +30,7 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   FuseActivationOptions both;
   both.second = true;
   add(createFuseActivation(both));
-  // After the activations: what they leave non-negative tells a max pool more.
+  // After the activations: non-negative results of theirs help a max pool.
   add(createFusePad());
   // With all the padding that it will have.
   add(createTrimWindow());

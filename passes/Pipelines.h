@@ -12,7 +12,7 @@
 
 namespace nnv12 {
 
-/// What makes a model simpler whatever it is compiled for (`--nn-simplify`).
+/// Passes that simplify a model for any target (`--nn-simplify`).
 void buildSimplifyPipeline(mlir::OpPassManager &pm);
 
 /// Layouts and kernels of several layers (`--nn-layout`).

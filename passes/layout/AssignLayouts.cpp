@@ -112,7 +112,7 @@ private:
         result =
             ConstantOp::create(b, value.getLoc(), type, constant.getValue());
       } else {
-        // Named like the layer that asked for it: what is seen in a profile.
+        // Profiles show it under the name of the layer that asked for it.
         result = AdaptOp::create(b, operand.getOwner()->getLoc(), type, value);
         ++adapts;
       }

@@ -79,8 +79,8 @@ scaleShiftOfBinary(BinaryOp op, bool inputIsLhs, int64_t axis) {
   }
 }
 
-/// What `op` does to the values it computes from, if that is one scale and one
-/// shift for each index of `axis`; any of its operands may be the input.
+/// The scales and shifts that `op` applies to an input, if it has one of each
+/// for each index of `axis`; any of its operands may be the input.
 static SmallVector<ScaleShift, 2> scaleShiftsOf(Operation *op, int64_t axis) {
   SmallVector<ScaleShift, 2> found;
   auto add = [&](std::optional<ScaleShift> candidate) {
@@ -165,7 +165,7 @@ static std::optional<Numbers> biasOf(const LinearLayer &layer) {
 }
 
 /// Whether `shift` may join `bias`: it neither cancels it nor is so large that
-/// what it is added to is rounded on purpose, as by (x + 2^23) - 2^23, and
+/// the other addend is rounded on purpose, as by (x + 2^23) - 2^23, and
 /// their sum is in the range of their type.
 static bool mayJoin(double bias, double shift, FloatType element) {
   double sum = bias + shift;

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// What a pad of spatial dimensions alone adds; nullopt for any other.
+/// The value that a pad of spatial dimensions alone adds; nullopt for others.
 static std::optional<double> spatialPadding(PadOp pad) {
   if (!pad || pad.getMode() != PadMode::constant ||
       !isFloatTensor(pad.getInput()) || pad.getLow().size() < 3)
@@ -80,7 +80,7 @@ struct PadIntoPool : OpRewritePattern<PoolOp> {
         return failure();
     rewriter.modifyOpInPlace(op, [&] {
       if (!isMax) {
-        // What ceil_mode added beyond still does not count.
+        // Padding that ceil_mode added beyond still does not count.
         ArrayRef<int64_t> counted = op.getCountedPadsHigh()
                                         ? *op.getCountedPadsHigh()
                                         : op.getPadsHigh();

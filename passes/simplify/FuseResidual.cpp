@@ -36,7 +36,7 @@ struct FuseAdd : OpRewritePattern<BinaryOp> {
     auto left = adderOf(lhs), right = adderOf(rhs);
     if (!left && !right)
       return failure();
-    // Of two, the later one: the other's result is there by then.
+    // The later of two takes it: the other's result is there by then.
     bool useLeft =
         left &&
         (!right || right->operation()->isBeforeInBlock(left->operation()));

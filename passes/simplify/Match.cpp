@@ -1,4 +1,4 @@
-//===- Match.cpp - What patterns ask of values ----------------------------===//
+//===- Match.cpp - Facts of values that patterns match --------------------===//
 #include "passes/simplify/Match.h"
 
 #include "llvm/ADT/APFloat.h"

@@ -1,4 +1,4 @@
-//===- Match.h - What patterns ask of values --------------------*- C++ -*-===//
+//===- Match.h - Facts of values that patterns match ------------*- C++ -*-===//
 #ifndef NNV12_PASSES_SIMPLIFY_MATCH_H
 #define NNV12_PASSES_SIMPLIFY_MATCH_H
 
@@ -39,9 +39,9 @@ struct Affine {
   double scale = 1, shift = 0;
 };
 
-/// What may stand for a layer. x / 41 is exact where x is a multiple of 41, and
-/// its integer part, its rounding or its equality with a number tells; x times
-/// 1/41 is not.
+/// The affines that may stand for a layer. x / 41 is exact where x is a
+/// multiple of 41, and its integer part, its rounding or its equality with a
+/// number tells; x times 1/41 is not.
 enum class Exactness {
   asSpelled, ///< the same numbers: a quotient with a power of two alone
   any        ///< where continuous functions or sums of products follow
@@ -50,14 +50,14 @@ enum class Exactness {
 /// The affine that `op` is by itself.
 std::optional<Affine> affineOf(mlir::Operation *op,
                                Exactness exactness = Exactness::asSpelled);
-/// Of the operation that defines the value; {value, 1, 0} if it is none such.
+/// The affine of the value's operation; {value, 1, 0} if it is none such.
 Affine affineOf(mlir::Value value, Exactness exactness = Exactness::asSpelled);
-/// That which the operations before `value` are together, for continuous
+/// The affine that the operations before `value` are together, for continuous
 /// functions of it.
 Affine affineChainOf(mlir::Value value);
 /// outer after inner, if it is one affine but for the rounding: none that
-/// cancels what the inner one rounds, none that cancels what it keeps, and none
-/// with numbers that the element type does not have.
+/// cancels digits that the inner one rounds or keeps, and none with numbers
+/// that the element type does not have.
 std::optional<Affine> compose(const Affine &outer, const Affine &inner,
                               Exactness exactness);
 

@@ -23,8 +23,8 @@ static RankedTensorType withUnitHeight(RankedTensorType type) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// The attributes of a layer of windows, each list with `unit` in front: what
-/// the unit dimension has.
+/// The attributes of a layer of windows, each list with `unit`, the unit
+/// dimension's number, in front.
 static void prependUnit(NamedAttrList &attributes) {
   struct {
     StringRef name;

@@ -308,11 +308,11 @@ Affine affineOn(Value x, Value value) {
   if (value == x)
     return Affine{x};
   Affine chain = affineChainOf(value);
-  // The chain may go on to what x is made of.
+  // The chain may go on beyond x, to its operands.
   return chain.input == x ? chain : affineOf(value, Exactness::any);
 }
 
-/// What scale * x * f(x) is, null if it has no name.
+/// The function scale * x * f(x), null if it has no name.
 FunctionAttr nameOf(Value x, Value f, double scale) {
   MLIRContext *context = x.getContext();
   // f as gain * core + offset.

@@ -8,7 +8,7 @@ namespace nnv12 {
 
 /// MLIR gives up after some rounds over the function. Each single rewrite
 /// leaves a model that computes the same, so that is no fault: as in MLIR's own
-/// canonicalizer what is left undone costs speed alone, and the pass goes on.
+/// canonicalizer a missing rewrite costs speed alone, and the pass goes on.
 void rewriteGreedily(mlir::Operation *root, mlir::RewritePatternSet &&patterns);
 
 } // namespace nnv12

@@ -197,8 +197,8 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     for (int64_t axis : op.getAxes())
       axes.push_back(perm[axis]);
     llvm::sort(axes);
-    // The permutation of what is left: without keep_dims the reduced dimensions
-    // are gone from it.
+    // The permutation of the remaining dimensions: without keep_dims the
+    // reduced ones are gone from it.
     Perm left;
     for (int64_t dim : perm) {
       if (op.getKeepDims()) {
@@ -235,7 +235,7 @@ Value untransposed(PatternRewriter &rewriter, PadOp op, Type type, Value x,
                        unpermute(op.getHigh(), perm), op.getMode());
 }
 
-/// What they say of each dimension moves with it.
+/// The numbers of each dimension move with it.
 template <typename Op> struct SinkThroughBounds : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,

@@ -66,8 +66,8 @@ private:
     return cast.getOutput();
   }
 
-  /// f32 to half and back between two widened layers: only rounding. What the
-  /// model itself casts stays.
+  /// f32 to half and back between two widened layers: only rounding. Casts of
+  /// the model itself stay.
   void dropRoundTrips() {
     getOperation().walk([&](CastOp wide) {
       auto narrow = wide.getInput().getDefiningOp<CastOp>();
