@@ -93,7 +93,7 @@ if (
     config.available_features.add("tmpfs")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
-# tools/check --require: what is missing is a failure, not a test less.
+# tools/check --require: a missing feature is a failure, not a test less.
 if os.environ.get("NNV12_REQUIRE"):
     expected = {"gpu", "vulkan", "onnx", "sodium", "chromium"}
     for feature in sorted(expected - config.available_features):

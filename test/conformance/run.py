@@ -46,9 +46,8 @@ from nnv12tools import (  # noqa: E402
 RTOL, ATOL = 1e-3, 1e-7
 # With tensors in f16 on a GPU, of the largest element of an output besides: a
 # device may cut off, which is up to 2^-10 of each number, and four such
-# roundings follow one another in a case. What is summed errs by the size of
-# what is added, however small the sum: so it is the largest one's, not each
-# one's.
+# roundings follow one another in a case. A sum errs by the size of its terms,
+# however small it is: so the tolerance is the largest number's, not each one's.
 HALF_TOLERANCE = 4 * 2.0**-10
 
 
@@ -289,7 +288,7 @@ def compare(name, kind, actual, expected, halves=False):
 
 @dataclass
 class GpuUse:
-    """What a GPU had to do with a case."""
+    """A GPU's part in a case."""
 
     is_float: bool = False  # all that it computes is f32
     dispatches: bool = False
@@ -331,7 +330,7 @@ def run_case(tools, case, work, use):
             bundle,
             shapes,
             constants,
-            # What f16 costs, which a summary has, takes two more compilations.
+            # A summary has the cost of f16, which takes two more compilations.
             ["--quiet"] if tools.halves else [],
             timeout=120,
         )
@@ -379,7 +378,7 @@ def read_list(path):
 
 
 def digest(case):
-    """Of all that stands in a case's folder."""
+    """The digest of all files in a case's folder."""
     result = hashlib.sha256()
     for file in sorted(f for f in case.rglob("*") if f.is_file()):
         result.update(f"{file.relative_to(case)}\0".encode())
@@ -428,8 +427,8 @@ def report(version, listed_file, faults, in_f16, whole, verbose):
 
 
 def report_gpu(uses, verbose):
-    """The same of what a GPU computed of a suite: nine of ten cases of f32, in
-    part."""
+    """The same for the cases of a suite that a GPU computed: nine of ten cases
+    of f32, in part."""
     floats = [u for u in uses.values() if u.is_float]
     used = sum(u.dispatches for u in floats)
     print(

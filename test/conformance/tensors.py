@@ -1,7 +1,7 @@
 """ONNX's tensor files as numpy arrays, of every element type.
 
-Debian's python3-onnx is older than the newest element types; what it knows is
-the message's fields, and they are all that is needed here.
+Debian's python3-onnx is older than the newest element types, but knows the
+message's fields, which are all that is needed here.
 """
 from dataclasses import dataclass
 
@@ -133,7 +133,7 @@ def load_npy(path, kind):
 
 
 def values(kind, array):
-    """What to compare: numbers where the type has a tolerance, else the
+    """The values to compare: numbers where the type has a tolerance, else the
     codes."""
     if kind.name == "bfloat16":
         return (array.astype(np.uint32) << 16).view(np.float32)

@@ -55,7 +55,7 @@ GPU_WAYS = {
     "gpu-phone": ["--gpu=vulkan1.1", "--gpu-profile=meizu-16t"],
     "gpu-force": [f"--gpu={nnv12tools.ALL_FEATURES}", "--gpu-force"],
 }
-# Of an entry that nnv12-inspect prints: what was decided, not where it lies.
+# Keys of nnv12-inspect's entries to leave out: they are no decisions.
 PLACES = {"offset", "offsets", "size", "digest", "path", "file", "revision"}
 
 
@@ -83,7 +83,7 @@ def digest(data):
 
 
 def describe(tools, bundle):
-    """What a bundle is: digests, and the description without places."""
+    """A bundle's digests, and its description without places."""
     data = bundle.read_bytes()
     text = call([tools.compiler_dir / "nnv12-inspect", bundle, "--json"])
     plan = json.loads(text)

@@ -1,7 +1,7 @@
 """Compiles and runs the examples of runtime/include and docs/c-api.md.
 
-Each is cut out of its file, so that it cannot differ from what people read,
-and put into a main() that gives it buffers and looks at what it computes.
+Each is cut out of its file, so that it cannot differ from the text that people
+read, and put into a main() that gives it buffers and looks at its results.
 """
 import argparse
 import os

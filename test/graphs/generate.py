@@ -112,7 +112,7 @@ def fitting_pieces(graph, x, taste):
 
 
 def outputs_of(graph):
-    """What nothing takes and some values that something takes; now and then a
+    """All values that no node takes, and some that a node takes; now and then a
     value twice, or an input."""
     draw = graph.draw
     computed = [

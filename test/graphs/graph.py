@@ -41,7 +41,7 @@ class Draw:
         return items[self.below(len(items))]
 
     def weighted(self, rows):
-        """The last part of one row of (weight, ..., what)."""
+        """The last part of one row of (weight, ..., choice)."""
         at = self.random() * sum(row[0] for row in rows)
         for row in rows:
             at -= row[0]
@@ -82,8 +82,8 @@ class Value:
     # About how large the elements are, so that weights can bring them back to
     # ordinary size.
     spread: float = 1.0
-    # Whether every engine must compute the very same bits: what comes from
-    # inputs by moving data, or whole numbers. Only such values may be compared,
+    # Whether every engine must compute the very same bits: elements that are
+    # moved from inputs, or whole numbers. Only such values may be compared,
     # rounded or sorted.
     exact: bool = False
 
@@ -123,7 +123,7 @@ class Graph:
             ]
         )
         self.nodes, self.initializers, self.inputs = [], [], []
-        self.values = []  # what later nodes may take, oldest first
+        self.values = []  # that later nodes may take, oldest first
         self.used = set()  # names that some node takes
         self.count = 0
         self.left = 0

@@ -48,7 +48,7 @@ PIECES = [
     (1, wide_float),
 ]
 
-# Those of them that take a value of rank 0.
+# The pieces that take a value of rank 0.
 SCALAR_PIECES = [
     (1, activation),
     (1, unary),
@@ -58,7 +58,7 @@ SCALAR_PIECES = [
     (1, wide_float),
 ]
 
-# What also moves whole numbers and truth values.
+# The pieces that also move whole numbers and truth values.
 MOVES = [
     (3, join),
     (3, divide),

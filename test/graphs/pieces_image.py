@@ -1,4 +1,4 @@
-"""Pieces of vision models: what takes [N, C, spatial...] values of rank 3 to 5.
+"""Pieces of vision models: they take [N, C, spatial...] values of rank 3 to 5.
 
 Each piece is a function of a graph and a value that adds nodes and returns a
 value, or None where the value does not suit it.
@@ -188,8 +188,8 @@ def conv(
 
 
 def conv_block(graph, x, **options):
-    """A convolution with what usually follows it, which the compiler makes part
-    of it."""
+    """A convolution with its usual followers, which the compiler makes part of
+    it."""
     draw = graph.draw
     y = conv(graph, x, **options)
     if y is None:

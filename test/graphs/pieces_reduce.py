@@ -1,5 +1,5 @@
-"""Reductions, what is made of them, and values that meet something smaller of
-their own.
+"""Reductions, layers made of reductions, and values that meet something smaller
+of their own.
 """
 import math
 
@@ -66,7 +66,7 @@ def reduce(graph, x):
     )
     if op in ("ReduceProd",) and (count > 8 or x.spread > 2):
         return None
-    # Cancels: what is left is rounding, for what comes after.
+    # Such a sum cancels: only rounding would be left for later nodes.
     if op == "ReduceSum" and count > 1000:
         op = "ReduceMean"
     if op in ("ReduceLogSumExp", "ReduceSumSquare") and x.spread > 10:

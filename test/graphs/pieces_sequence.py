@@ -1,4 +1,4 @@
-"""Pieces of language and audio models: what takes [..., rows, columns]
+"""Pieces of language and audio models: they take [..., rows, columns]
 values."""
 import math
 

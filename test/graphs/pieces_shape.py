@@ -26,7 +26,7 @@ def concat(graph, parts, axis):
 
 
 def join(graph, x):
-    """A concatenation with whatever fits: itself, other values, constants,
+    """A concatenation with fitting values: itself, other values, constants,
     inputs."""
     draw = graph.draw
     axis = draw.weighted(

@@ -63,7 +63,7 @@ class Model:
         ]
 
     def prune(self):
-        """Drops what no output needs."""
+        """Drops nodes and constants that no output needs."""
         graph = self.proto.graph
         wanted = {o.name for o in graph.output}
         kept = []
@@ -170,7 +170,7 @@ class Reducer:
         self.trials = 0
 
     def failure(self, model):
-        """How it fails, or None. What ONNX Runtime refuses does not count."""
+        """How it fails; None also where ONNX Runtime refuses the model."""
         self.trials += 1
         case = self.folder / "case"
         shutil.rmtree(case, ignore_errors=True)
@@ -191,7 +191,7 @@ class Reducer:
         return None
 
     def values(self, model):
-        """What ONNX Runtime computes on the way."""
+        """The values that ONNX Runtime computes on the way."""
         probe = model.copy()
         known = {o.name for o in probe.proto.graph.output}
         probe.proto.graph.output.extend(
@@ -206,8 +206,8 @@ class Reducer:
             for i, name in enumerate(names)
         }
 
-    # Ways to make a model smaller: pairs of what to try and a function that
-    # tries it.
+    # Ways to make a model smaller: pairs of a name and a function that tries
+    # one.
 
     def fewer_outputs(self, model, values):
         names = [o.name for o in model.proto.graph.output]

@@ -76,7 +76,7 @@ class Answers:
 
 
 def drawn(seed, args, tools):
-    """What a seed is tried with; another target where its own does not run
+    """The Setup of a seed, with another target where its own does not run
     here."""
     draw = Draw(seed + 2**40)
     plans = draw.sample(list(trial.PLANS), 2)
@@ -92,7 +92,7 @@ def drawn(seed, args, tools):
 
 
 def usual_size(folder):
-    """Answers must be finite: others hide what is wrong in them."""
+    """Answers must be finite: others hide their faults."""
     for file in sorted(folder.glob("output_*.npy")):
         answer = np.load(file)
         if answer.dtype.kind == "f" and not np.isfinite(answer).all():
@@ -172,8 +172,8 @@ def try_folder(job):
 
 
 def start_worker(modules):
-    """Of each process: an ONNX Runtime of its own; an interrupt is the parent's
-    to handle."""
+    """Gives a process an ONNX Runtime of its own; the parent handles
+    interrupts."""
     global answers
     answers = Answers(modules)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,7 +2,7 @@
 of threads.
 
 A case is a folder with model.onnx, input_I.npy, case.json, and output_I.npy
-where ONNX Runtime has answered. What must hold:
+where ONNX Runtime has answered. These must hold:
 
 - nnv12c and nnv12-run end as they should: no crash, no refusal, no end that
   does not come;
@@ -50,8 +50,8 @@ TIMEOUT = 120  # seconds: nothing takes ten
 
 
 class Failure(Exception):
-    """`kind` is one of a few words, `text` one line about it, `commands` what
-    was called, `plan` the one that failed where it was one."""
+    """`kind` is one of a few words, `text` one line about it, `commands` the
+    calls, `plan` the one that failed where it was one."""
 
     def __init__(self, kind, text, commands=()):
         super().__init__(f"{kind}: {text}")
@@ -77,7 +77,7 @@ class Failure(Exception):
 
 @dataclass
 class Setup:
-    """What a case is tried with."""
+    """The plans, target and threads that a case is tried with."""
 
     plans: list
     target: str
@@ -113,7 +113,7 @@ class Toolbox:
 
     def targets(self):
         """Those whose programs run here."""
-        if self.gpu:  # what CPUs do is tried without
+        if self.gpu:  # CPUs are tried without it
             return ["x86-64-v3"]
         if os.uname().machine == "aarch64":
             return ["aarch64"]
@@ -133,8 +133,8 @@ class Toolbox:
 
 
 def crash_place(lines):
-    """The innermost function of ours on a stack that LLVM printed, else what
-    was said first."""
+    """The innermost function of ours on a stack that LLVM printed, else the
+    first line."""
     for line in lines:
         frame = re.match(
             r" *#[0-9]+ 0x[0-9a-f]+ (.*(?:nnv12::|anonymous namespace).*)", line
@@ -149,7 +149,7 @@ def crash_place(lines):
 
 
 def call(kind, command, timeout=TIMEOUT):
-    """What a command prints; a Failure of `kind` where it does not end well."""
+    """A command's output; a Failure of `kind` where it does not end well."""
     try:
         done = subprocess.run(
             [str(c) for c in command],
@@ -254,8 +254,8 @@ def try_plan(tools, case, work, plan, setup):
     expected = load_outputs(case, len(list(case.glob("output_*.npy"))))
     seen = {}
     for number, count in enumerate(setup.threads):
-        # A first run finds fresh memory, a later one what the one before left
-        # there.
+        # A first run finds fresh memory, a later one the contents that the one
+        # before left.
         for when, option in (("first", []), ("later", ["--runs=3"])):
             if when == "later" and plan in SWITCHING:
                 option = ["--settle"]

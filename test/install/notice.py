@@ -33,7 +33,7 @@ WORKS = [
 ]
 # Packages of headers that are the system's own.
 SYSTEM = re.compile(r"(libc6|linux-libc|libcrypt)-dev")
-# Names that NOTICE has beside the sections: what is loaded, not contained.
+# Names that NOTICE has beside the sections: libraries that are only loaded.
 LOADED = ["libzstd", "libsodium", "Vulkan loader", "libLLVM", "libprotobuf"]
 
 

@@ -32,12 +32,12 @@ import numpy as np  # noqa: E402
 import nnv12tools  # noqa: E402
 from nnv12tools import Tools, ToolError, call  # noqa: E402
 
-# In f16, the error on a GPU as a multiple of that which nnv12c has printed. A
+# In f16, the error on a GPU as a multiple of nnv12c's printed error. A
 # device rounds as it likes, and where a sum in another order is near the middle
 # between two halves it becomes the other one: on average that is little, while
 # the largest error is that of one element.
 MEAN_FACTOR, LARGEST_FACTOR = 2, 4
-# And what sums in f32 in another order make, of the largest output.
+# The error of sums in f32 in another order, as a part of the largest output.
 NOISE = 1e-5
 
 GROUPS = ("own", "shared", "zoo")
@@ -114,7 +114,7 @@ def run_expecting(tools, bundle, case, threads, gpu="wait"):
             "--oversubscribe",
             f"--output-dir={outputs}",
         ]
-        # No call(): what the tool prints on failure is the report.
+        # No call(): the tool's output on failure is the report.
         done = subprocess.run(
             [
                 str(a)
@@ -157,7 +157,7 @@ def run_case(tools, case, work, threads, options):
 
 
 def outputs_of(tools, bundle, folder, gpu):
-    """Outputs of f32 for random inputs, in one array, and what was said."""
+    """Outputs of f32 for random inputs, in one array, and the tool's text."""
     options = ["--random", f"--output-dir={folder}"]
     said = call(tools.run_command(bundle, (), options, gpu))
     files = sorted(folder.iterdir(), key=lambda f: int(f.stem.split("_")[1]))
@@ -194,7 +194,7 @@ def check_error(printed, on_gpu, on_cpu):
 
 
 def run_in_f16(tools, case, work, options):
-    """What is in f16 there, in words."""
+    """The parts in f16 there, in words."""
     bundle = work / f"{case.name}.nnv"
     said = tools.compile(case.model, bundle, case.shapes, options=options)
     found = re.search(
@@ -250,7 +250,7 @@ def run_validated(tools, case, bundle, gpu, options):
 
 
 def validate(tools, case, work, compiler_options, options):
-    """What a GPU did under the validation layer, in words."""
+    """A GPU's work under the validation layer, in words."""
     bundle = work / f"{case.name}.nnv"
 
     def compile(*more):

@@ -80,7 +80,7 @@ def stripped_kilobytes(library):
         return stripped.stat().st_size / 1e3
 
 
-# What README says, and where it comes from. Each group of a pattern is compared
+# README's claims, and their sources. Each group of a pattern is compared
 # with one value, rounded as README does. "Times sooner" is theirs over ours.
 FIGURES = [
     (

@@ -3,9 +3,9 @@
 
 Each operator that takes some is compiled alone, with its accesses checked
 (`nnv12c --check-bounds`), and runs with extreme integers, NaN and infinities in
-them. What it computes then is not asked: it must stay inside of its operands
-and come to an end. With --gpu those that a GPU can compute run on one, software
-or not, and give what the CPU gives.
+them. Its results do not count then: it must stay inside of its operands and
+come to an end. With --gpu those that a GPU can compute run on one, software or
+not, and must give the CPU's results.
 
 Exits with 77 where nothing fails but there is no GPU.
 """
@@ -427,8 +427,8 @@ def run_case(args, case, work):
         if not args.gpu:
             trial()
             return
-        # What reads outside would read something else there. Of numbers near
-        # the largest, sums in another order need not be infinite.
+        # A read outside would read something else there. Near the largest
+        # number, sums in another order need not be infinite.
         compare = []
         if not 1e37 < abs(value) < np.inf:
             compare = ["--expect", work / "cpu"]

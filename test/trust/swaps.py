@@ -63,7 +63,7 @@ class Runner:
 
     def run(self, path=None, image=None, attacks=(None, None, None)):
         """The output's bytes; None where the bundle was refused. `attacks`:
-        what to do before it is opened, a session is made, and it runs."""
+        calls before it is opened, a session is made, and it runs."""
         bundle, session = ctypes.c_void_p(), ctypes.c_void_p()
         (attacks[0] or int)()
         options = ctypes.byref(self.options)
@@ -132,7 +132,7 @@ def write_in_place(path, begin, size, through_mapping):
 
 
 def attacks_on(path, others, parts):
-    """What is done to the file, by name."""
+    """The changes to the file, by name."""
 
     def exchange(by):
         fresh = path.with_suffix(".new")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Two users of one machine and group: does code of the one run as the other?
 
-The victim compiles. nnv12c puts what it links below TMPDIR; with --target host
+The victim compiles. nnv12c links its files below TMPDIR; with --target host
 it runs bundles that it has just written there. Meanwhile the attacker puts
 files of its own in the place of all that it can: in the folder for temporary
 files, and in a cache folder that both can write. Its code makes a file, whose
@@ -119,7 +119,7 @@ class World:
         return path
 
     def victim(self, temporary, umask, *options):
-        """What nnv12c says, line by line, and the bundle's bytes or None."""
+        """nnv12c's output, line by line, and the bundle's bytes or None."""
         result = self.home / "m.nnv"
         result.unlink(missing_ok=True)
         process = as_user(
@@ -136,7 +136,7 @@ class World:
         return said, result.read_bytes() if good else None
 
     def ran_as(self):
-        """Whose rights forged code had; None: it did not run."""
+        """The user whose rights forged code had; None: it did not run."""
         if not self.mark.exists():
             return None
         owner = self.mark.stat().st_uid
@@ -145,7 +145,7 @@ class World:
 
 
 class Attack:
-    """Exchanges what it can in a folder while the block runs."""
+    """Exchanges files that it can in a folder while the block runs."""
 
     def __init__(self, world, folder):
         self.stop = world.work / "stop"
@@ -167,7 +167,7 @@ class Attack:
 
 
 def check_controls(world):
-    """What would show code of the other, if there were some."""
+    """Checks that code of the other would show, if there were some."""
     profile = world.home / "p.json"
     said = as_user(
         VICTIM, [world.bin / "nnv12-tune", world.evil, "-o", profile]
@@ -191,7 +191,7 @@ def check_controls(world):
 
 
 def try_combination(world, umask, kind, tries, host_tries):
-    """None, or what was wrong."""
+    """None, or a line about the fault."""
     modes = {"sticky": 0o1777, "open": 0o777, "cache": 0o1777}
     temporary = world.folder("tmp", modes[kind])
     watched, shared = temporary, []
@@ -220,7 +220,7 @@ def try_combination(world, umask, kind, tries, host_tries):
             return f"{place}: found no bundle: {said}"
         if not on_host and bundle not in (None, world.bundle):
             return f"{place}: found another bundle"
-        # What disturbed a measurement may be said, too.
+        # nnv12c may also say that a measurement was disturbed.
         lines = [line for line in said if "others can write" in line]
         must_say = expected and (kind == "open" or on_host)
         if bool(lines) != bool(must_say) or any(
@@ -236,7 +236,7 @@ def try_links(world):
     precious.write_text("precious")
     precious.chmod(0o600)
     os.chown(precious, VICTIM, GROUP)
-    # What it would write, if the folder were its own.
+    # The files that it would write, if the folder were its own.
     own = world.home / "own"
     temporary = world.folder("tmp", 0o1777)
     host = ["--target", "host", "--cache-dir"]

@@ -41,7 +41,7 @@ OPERATORS = {
 
 
 def outputs(inputs, halves):
-    """Those of f32, one behind the other."""
+    """The outputs of f32, one behind the other."""
     values = dict(inputs)
     for tensor in graph.initializer:
         array = numpy_helper.to_array(tensor)

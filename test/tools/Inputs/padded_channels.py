@@ -1,7 +1,7 @@
 """padded_channels.py write DIR | check DIR NUMBERS
 
-Layers with 17 channels, which lie in blocks of 16, between each other: what
-fills the last block must be zero. `write` makes DIR/model.onnx and its inputs
+Layers with 17 channels, which lie in blocks of 16, between each other: the
+rest of the last block must be zero. `write` makes DIR/model.onnx and its inputs
 DIR/finite.npy and DIR/infinite.npy, which has an infinite number in two pixels;
 `check` compares DIR/NUMBERS/output_*.npy with NumPy's answers."""
 import sys
@@ -55,7 +55,7 @@ def node(kind, inputs, output, **attributes):
 
 
 def direct(kind, compute, name, *shape, **attributes):
-    """A convolution: its node from x to y, and what NumPy makes of x."""
+    """A convolution: its node from x to y, and NumPy's result for x."""
     w = constant("w_" + name, *shape)
     attributes.setdefault("pads", [shape[2] // 2] * 4)
     return (
@@ -80,7 +80,7 @@ def chain(first, *others):
 
 
 def function(*layers):
-    """Of a convolution with a bias, whose results are above 1."""
+    """`layers` behind a convolution with a bias, whose results are above 1."""
     linear = (
         lambda x, y: [node("Conv", [x, "w1", "bias"], y)],
         lambda x: conv(x, C("w1")) + C("bias")[:, None, None],
@@ -103,7 +103,7 @@ other = direct("Conv", conv, "other", CHANNELS, 16, 1, 1)
 narrow = direct("Conv", conv, "narrow", CHANNELS, 16, 1, 1)
 
 
-# From 16 channels to 17: what fills their last block is made here. (Windows of
+# From 16 channels to 17: these make the rest of the last block. (Windows of
 # 3x3 might be Winograd's, whose results are no numbers where any pixel of a
 # larger window is infinite.)
 PRODUCERS = {

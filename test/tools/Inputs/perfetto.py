@@ -7,7 +7,7 @@ import sys
 
 
 def fields(data):
-    """(field, value) of a message: numbers, and bytes of what is nested."""
+    """(field, value) of a message: numbers, and bytes of nested messages."""
     at = 0
 
     def varint():

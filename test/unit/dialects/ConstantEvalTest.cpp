@@ -224,7 +224,7 @@ TEST_F(ConstantEval, FloatArithmeticIsExact) {
   check(BinaryKind::div, [](float x, float y) { return x / y; });
 }
 
-// A splat stays one; what would grow from little to much is not stored.
+// A splat stays one; a small constant that would become large is not stored.
 TEST_F(ConstantEval, SplatsAndLimits) {
   ElementsAttr two = makeSplat(type({}), 2);
   ElementsAttr many = evalBroadcast(operand(two), type({4096, 4096}));
@@ -294,7 +294,7 @@ TEST_F(ConstantEval, CastOfLargeIntegers) {
                                  INT64_MAX,
                                  0,
                                  -1};
-  for (int i = 0; i < 10000; ++i) // beside what is halfway between two floats
+  for (int i = 0; i < 10000; ++i) // beside numbers halfway between two floats
     values.push_back(static_cast<int64_t>(
         (((random() >> (random() % 24)) >> 39 << 39) | uint64_t(1) << 38) +
         random() % 3 - 1));

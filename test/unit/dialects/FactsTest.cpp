@@ -1,4 +1,4 @@
-//===- FactsTest.cpp - What layers state about themselves -----------------===//
+//===- FactsTest.cpp - The facts that layers state ------------------------===//
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"

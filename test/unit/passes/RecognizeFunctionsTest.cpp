@@ -1,8 +1,8 @@
 //===- RecognizeFunctionsTest.cpp - Functions keep their values -----------===//
 //
 // All chains of up to three functions and operations with a number, alone and
-// as factor, maximum or sum with their argument: what the pass makes of them
-// computes the same at points of every sign and size.
+// as factor, maximum or sum with their argument: the pass's result computes the
+// same at points of every sign and size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -145,7 +145,7 @@ private:
   unsigned values = 0;
 };
 
-/// What a function of element-wise layers gives for `points`.
+/// The results of a function of element-wise layers for `points`.
 std::vector<std::vector<double>> evaluate(func::FuncOp function) {
   llvm::DenseMap<Value, ElementsAttr> known;
   auto type = cast<RankedTensorType>(function.getArgument(0).getType());

@@ -97,7 +97,7 @@ TEST(SearchDevice, lanesByCores) {
   EXPECT_DOUBLE_EQ(d.readLatency, 0.02);
   EXPECT_DOUBLE_EQ(d.mapPerByte.big * 1e6, 0.1);
   EXPECT_DOUBLE_EQ(d.mapPerByte.little * 1e6, 0.3);
-  // Nothing is known of the file's arrival: 2 MB less what comes before weights
+  // Nothing is known of the file's arrival: 2 MB less the part before weights
   // are one piece, at the storage's rate.
   ASSERT_EQ(d.arrival.size(), 1u);
   EXPECT_DOUBLE_EQ(d.arrival[0].bytes, (2048 - 192) * 1024);
@@ -176,7 +176,7 @@ TEST(Fit, predictsWhatWasNotMeasured) {
          fit.errorBefore, fit.errorAfter, errors[30]);
   EXPECT_LT(errors[30], 0.1);
   EXPECT_LT(errors[54], 0.5);
-  // What it found can be written and read.
+  // The fitted profile can be written and read.
   std::string error;
   EXPECT_TRUE(parseProfile(printProfile(p), "p", error)) << error;
 }

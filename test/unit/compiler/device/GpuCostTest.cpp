@@ -65,7 +65,7 @@ TEST(GpuCost, ofWeightsFromMemory) {
   EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 5);
   k.fromMemory = true;
   EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 20);
-  // What a kernel touches may be too much by itself: 51 MB take 1020 us.
+  // A kernel's own memory may be too much for the cache: 51 MB take 1020 us.
   k.fromMemory = false;
   k.bytes = 51e6;
   EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 20 + 1020);
@@ -118,7 +118,7 @@ TEST(GpuCost, withoutTimeStamps) {
   k.key = "k";
   gpu.kernels["k"] = {0.5};
   EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds, 0.497);
-  // Coefficients are fitted to what was measured.
+  // Coefficients are fitted to the measured times.
   gpu.kernels.clear();
   k.routine = "gpu.map";
   fitAndHoldOut(gpu, {{k, 40, 39, 41}});
@@ -188,8 +188,8 @@ struct SyntheticGpu {
   }
 };
 
-/// The least-squares line of time over multiply-adds, through those measured:
-/// what FLOPs alone tell.
+/// The least-squares line of time over multiply-adds, through measured ones: a
+/// prediction from FLOPs alone.
 struct FlopsModel {
   double offset = 0, slope = 0;
 

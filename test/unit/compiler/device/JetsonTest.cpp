@@ -12,13 +12,13 @@ using namespace nnv12;
 using namespace nnv12::device;
 
 /// NNV12's ResNet-50 on a Jetson TX2, Table 1 and Figure 13, with planners that
-/// can what the paper's could. What is given: 43 ms of reading and 137 ms of
-/// warm inference (Table 1), the ratio of the transforms (Table 2), the GPU's
-/// peaks (data sheet). What is fitted: the transforms' scale, what a pipeline
-/// takes, uncached and cached, and Winograd's by others; so `none`, K and K+C
-/// are met as far as the two tables agree, which they do not: Figure 13 has
-/// 8272 ms for what Table 1 has 5467 for, and the fit lies between. What is
-/// predicted: which kernels and forms the planners take, and K+C+P.
+/// can do as much as the paper's. Given are 43 ms of reading and 137 ms of warm
+/// inference (Table 1), the ratio of the transforms (Table 2), the GPU's peaks
+/// (data sheet). Fitted are the transforms' scale, the times of a pipeline,
+/// uncached and cached, and Winograd's by others; so `none`, K and K+C are met
+/// as far as the two tables agree, which they do not: Figure 13 has 8272 ms
+/// where Table 1 has 5467, and the fit lies between. Predicted are the kernels
+/// and forms that the planners take, and K+C+P.
 TEST(Jetson, asInThePaper) {
   const GpuAblation &a = gpuAblation();
   auto near = [](double simulated, double paper, double part) {
@@ -30,7 +30,7 @@ TEST(Jetson, asInThePaper) {
   EXPECT_TRUE(near(a.kcp, 240, 0.25)) << a.kcp;
   EXPECT_TRUE(near(a.read, 43.03, 0.2)) << a.read;
   EXPECT_TRUE(near(a.transform, 1616.84, 0.2)) << a.transform;
-  // Its execution is 803 ms at first and 137 later: what it does once.
+  // Its execution is 803 ms at first and 137 later: the rest is done once.
   EXPECT_TRUE(near(a.prepare, 3004.01 + 802.77 - 137.02, 0.2)) << a.prepare;
   EXPECT_TRUE(near(a.execute, 137.02, 0.2)) << a.execute;
   EXPECT_NEAR(a.none, a.read + a.transform + a.prepare + a.execute,

@@ -81,8 +81,8 @@ const NcnnKernel kernels[] = {
     {"general", [](const Conv &) { return true; }, false, false},
 };
 
-/// What NNV12's Table 2 says of ncnn's kernels, on four threads with a speed-up
-/// of 3.7. docs/results/phones.md derives each figure.
+/// The efficiency of ncnn's kernels by NNV12's Table 2, on four threads with a
+/// speed-up of 3.7. docs/results/phones.md derives each figure.
 const std::pair<const char *, Efficiency> efficiencies[] = {
     {"ncnn.winograd-pack4", {0.3531, 0.8, 2}},
     {"ncnn.sgemm-pack4", {0.5701, 0.8, 2}},

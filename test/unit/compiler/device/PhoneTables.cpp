@@ -77,7 +77,7 @@ const Ablation &ablation(const std::string &phone, const std::string &model) {
 std::string table1() {
   DeviceProfile profile = shippedProfile("pixel-5");
   Problem problem = ncnnProblem(resnet50(), profile, profile.big.count);
-  // What ncnn does: the fastest executes, all weights prepared on a big core
+  // ncnn's way: the fastest executes, all weights prepared on a big core
   // first.
   Plan none = planWith(problem, false, false, false);
   Timeline t = simulate(problem, none.choice, none.schedule);

@@ -1,4 +1,4 @@
-//===- ProfileCacheTest.cpp - What was measured on this machine -----------===//
+//===- ProfileCacheTest.cpp - The times measured on this machine ----------===//
 #include "compiler/device/ProfileCache.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ protected:
                      const std::string &target = "x86-64-v4") {
     return ProfileCache(folder, identity, target);
   }
-  /// What is remembered; `error` holds why there is nothing.
+  /// The remembered profile; `error` holds why there is none.
   std::optional<DeviceProfile> read(const ProfileCache &cache) {
     error.clear();
     return cache.read(error);

@@ -1,7 +1,7 @@
 //===- PlanProofTest.cpp - Good programs are proven, others refused -------===//
 //
-// A program is planned, and must be proven. Each test then does to it what a
-// fault of the planner would do.
+// A program is planned, and must be proven. Each test then changes it as a
+// fault of the planner would.
 //
 //===----------------------------------------------------------------------===//
 
@@ -289,8 +289,8 @@ TEST_F(PlanProof, InPlaceWhereTheKernelForbidsIt) {
 }
 
 TEST_F(PlanProof, InPlaceOnAValueThatIsReadLater) {
-  // The subtraction may take the place of either operand, but left of what it
-  // leaves...
+  // The subtraction may take the place of either operand, but `out` may not
+  // take the place of the subtraction's result.
   operand(Out, 0) = operand(Out, 1);
   expectFault("operation 4: operand 0: arena");
 }

@@ -173,7 +173,7 @@ TEST(ExactScale, RefusesOrdinaryWeights) {
   }
 }
 
-/// What the 16 bits mean, by the definition.
+/// The number of the 16 bits, by the definition.
 static float half(uint16_t bits) {
   int exponent = bits >> 10 & 31, fraction = bits & 1023;
   float size = exponent

@@ -69,7 +69,8 @@ protected:
   OpBuilder builder;
 };
 
-/// What a kernel must make of narrow weights, by the definition of the grid.
+/// The floats that a kernel must make of narrow weights, by the definition of
+/// the grid.
 std::vector<float> widened(const NarrowGrid &grid,
                            const std::vector<char> &bytes) {
   std::vector<float> scales(grid.sets * grid.lanes);
@@ -127,7 +128,7 @@ TEST_F(NarrowTest, OneElementDecides) {
   RankedTensorType type = this->type({48, 32, 3, 3}, "ABcd16b16a");
   std::vector<float> dense = quantizedAlong(type, 0);
   ASSERT_EQ(worthNarrowing(constant(type, dense)), Narrowing::q8);
-  // Of a channel that no sample is taken of.
+  // An element of a channel that no sample is taken of.
   dense[7 * 32 * 9 + 5] = std::nextafterf(dense[7 * 32 * 9 + 5], 100.0f);
   Value weights = constant(type, dense);
   EXPECT_FALSE(canNarrow(weights, Narrowing::q8));

@@ -36,8 +36,8 @@ struct Search {
       shape.erase(shape.begin() + axis);
     return {shape, "i64", "", {}};
   }
-  /// The number, as all targets have it: what is in front stays until something
-  /// is better, which nothing is than NaN, and NaN than nothing.
+  /// The number, as all targets have it: the first element stays until another
+  /// is better. No number is better than NaN, nor NaN than a number.
   double of(const Tensor &x, Indices at) const {
     if (!keepsDims)
       at.insert(at.begin() + axis, 0);

@@ -1,7 +1,7 @@
 //===- ToyProcessor.h - The smallest processor there can be -----*- C++ -*-===//
 //
-// What docs/architecture.md says of adding a processor, done: one folder, and
-// addProcessor(). It computes relu of f32 by the CPUs' code.
+// It is added as docs/architecture.md says: one folder, and addProcessor(). It
+// computes relu of f32 by the CPUs' code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_COMPILER_PROCESSORS_TOY_TOYPROCESSOR_H
