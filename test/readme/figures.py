@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """README's figures are those of docs/results, of the lists of tests, and of
-what was built: none goes stale in silence.
+the built library: none goes stale in silence.
 
   figures.py README.md [LIBRARY]
 
