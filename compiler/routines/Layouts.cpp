@@ -37,7 +37,7 @@ LayoutRequest nnv12::anyLayouts(Operation *layer) {
   return request;
 }
 
-LayoutRequest nnv12::denseLayouts(Operation *layer) {
+LayoutRequest Routine::layouts(Operation *layer) const {
   LayoutRequest request;
   request.operands.assign(layer->getNumOperands(), std::string());
   request.results.assign(layer->getNumResults(), std::string());

@@ -26,8 +26,6 @@ std::string transposedRowTag(int64_t rank);
 
 /// All operands and results as they come.
 LayoutRequest anyLayouts(mlir::Operation *layer);
-/// All operands and results dense.
-LayoutRequest denseLayouts(mlir::Operation *layer);
 /// For a conv or conv_transpose: input, residual and result in blocks of 16
 /// channels, the weights in `weights`, the bias padded to a whole block.
 LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);

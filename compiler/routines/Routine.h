@@ -43,16 +43,19 @@ using artifact::Work;
 
 class Routine {
 public:
+  /// `name` is stable and descriptive, e.g. "conv.direct.nChw16c". Routines
+  /// that differ in parameters only differ behind the last dot. `summary` is
+  /// one line for docs/routines.md; that of a variant says its difference.
+  Routine(const llvm::Twine &name, const llvm::Twine &summary)
+      : name_(name.str()), summary_(summary.str()) {}
   virtual ~Routine() = default;
-  /// Stable and descriptive, e.g. "conv.direct.nChw16c". Routines that differ
-  /// in parameters only differ behind the last dot.
-  virtual llvm::StringRef name() const = 0;
-  /// One line for docs/routines.md; of a variant, its difference.
-  virtual llvm::StringRef summary() const = 0;
+  llvm::StringRef name() const { return name_; }
+  llvm::StringRef summary() const { return summary_; }
   /// Whether it computes this layer. Looks at kind, attributes, shapes and
   /// element types, not at layouts.
   virtual bool matches(mlir::Operation *layer) const = 0;
-  virtual LayoutRequest layouts(mlir::Operation *layer) const = 0;
+  /// By default all tensors are dense.
+  virtual LayoutRequest layouts(mlir::Operation *layer) const;
   /// Computes nearly every layer, and is many times slower where another
   /// routine does so too: taken where there is no other.
   virtual bool isFallback() const { return false; }
@@ -67,6 +70,9 @@ public:
   }
   /// The work of making the form of packed weights; called where there is one.
   virtual Work transformWork(mlir::Operation *layer) const { return {}; }
+
+private:
+  const std::string name_, summary_;
 };
 
 } // namespace nnv12

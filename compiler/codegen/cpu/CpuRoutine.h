@@ -28,6 +28,7 @@ struct KernelInfo {
 
 class CpuRoutine : public Routine {
 public:
+  using Routine::Routine;
   /// Emits an entry point `symbol` whose operands are the layer's results, then
   /// its operands, in the layouts that the types of `layer` name. Two layers of
   /// the same attributes and types share a kernel, so nothing else may be

@@ -19,6 +19,7 @@ namespace nnv12::codegen {
 
 class GpuRoutine : public Routine {
 public:
+  using Routine::Routine;
   /// Why it computes the layer on no target, as a diagnostic would say it;
   /// empty where there can be one. Looks at no more than matches().
   virtual std::string misfit(mlir::Operation *layer) const = 0;

@@ -225,11 +225,11 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
 
 class ConvDepthwise : public CpuRoutine {
 public:
-  StringRef name() const override { return "conv.depthwise.nChw16c"; }
-  StringRef summary() const override {
-    return "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost "
-           "no copy";
-  }
+  ConvDepthwise()
+      : CpuRoutine(
+            "conv.depthwise.nChw16c",
+            "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost "
+            "no copy") {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))

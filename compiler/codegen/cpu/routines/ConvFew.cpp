@@ -340,6 +340,7 @@ KernelInfo FewChannelsEmitter::emit(StringRef symbol, unsigned operandCount) {
 
 template <typename Op> class ConvFew : public CpuRoutine {
 public:
+  using CpuRoutine::CpuRoutine;
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op) || op.getGroups() != 1)
@@ -351,7 +352,7 @@ public:
   }
   LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = shapeOf(layer->getOperand(0)).size();
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     request.operands[0] = blockedTag(rank);
     request.operands[1] = std::is_same_v<Op, nn::ConvOp>
                               ? blockedTag(rank)
@@ -371,10 +372,9 @@ public:
 
 class ConvFewForward : public ConvFew<nn::ConvOp> {
 public:
-  StringRef name() const override { return "conv.few"; }
-  StringRef summary() const override {
-    return "up to three output channels; lanes are input channels";
-  }
+  ConvFewForward()
+      : ConvFew("conv.few",
+                "up to three output channels; lanes are input channels") {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     auto op = cast<nn::ConvOp>(layer);
@@ -390,10 +390,9 @@ public:
 
 class ConvFewTranspose : public ConvFew<nn::ConvTransposeOp> {
 public:
-  StringRef name() const override { return "conv_transpose.few"; }
-  StringRef summary() const override {
-    return "transposed, up to three output channels; lanes are input channels";
-  }
+  ConvFewTranspose()
+      : ConvFew("conv_transpose.few", "transposed, up to three output "
+                                      "channels; lanes are input channels") {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     auto op = cast<nn::ConvTransposeOp>(layer);

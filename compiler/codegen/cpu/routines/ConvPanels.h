@@ -51,11 +51,9 @@ class PanelConvRoutine : public CpuRoutine {
 public:
   PanelConvRoutine(llvm::StringRef name, llvm::StringRef summary,
                    const PanelTuning &tuning)
-      : tuning(tuning), name_(tuning.nameOf(name)), summary_(summary) {}
-  llvm::StringRef name() const override { return name_; }
-  llvm::StringRef summary() const override {
-    return tuning.suffix.empty() ? summary_ : tuning.summary;
-  }
+      : CpuRoutine(tuning.nameOf(name),
+                   tuning.suffix.empty() ? summary : tuning.summary),
+        tuning(tuning) {}
   LayoutRequest layouts(mlir::Operation *layer) const override;
   Work work(mlir::Operation *layer) const override;
 
@@ -64,10 +62,6 @@ protected:
   bool isBlockedConv(mlir::Operation *layer) const;
 
   const PanelTuning tuning;
-
-private:
-  const std::string name_;
-  const llvm::StringRef summary_;
 };
 
 } // namespace nnv12::codegen

@@ -34,11 +34,11 @@ namespace {
 
 class ConvTranspose : public CpuRoutine {
 public:
-  StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
-  StringRef summary() const override {
-    return "each phase of the stride is a convolution with a part of the "
-           "kernel";
-  }
+  ConvTranspose()
+      : CpuRoutine(
+            "conv_transpose.phases.nChw16c",
+            "each phase of the stride is a convolution with a part of the "
+            "kernel") {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !hasBlockableWindow(op))

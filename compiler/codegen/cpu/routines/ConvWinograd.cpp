@@ -536,16 +536,14 @@ constexpr int64_t packedBlock = 9 * block * panelWidth;
 class ConvWinograd : public CpuRoutine {
 public:
   ConvWinograd(int64_t m)
-      : m(m), name_("conv.winograd" + std::to_string(m) + ".nChw16c") {}
-  StringRef name() const override { return name_; }
-  StringRef summary() const override {
-    return m == 2
-               ? "3x3 of stride 1 with 2.25 times fewer products: F(2x2, 3x3)"
-           : m == 4
-               ? "3x3 of stride 1 with 4 times fewer products: F(4x4, 3x3)"
-               : "3x3 of stride 1 with 5 times fewer products: F(6x6, 3x3)";
-  }
-
+      : CpuRoutine("conv.winograd" + Twine(m) + ".nChw16c",
+                   Twine("3x3 of stride 1 with ") +
+                       (m == 2   ? "2.25"
+                        : m == 4 ? "4"
+                                 : "5") +
+                       " times fewer products: F(" + Twine(m) + "x" + Twine(m) +
+                       ", 3x3)"),
+        m(m) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
@@ -583,7 +581,6 @@ public:
 
 private:
   int64_t m;
-  std::string name_;
 };
 
 Work ConvWinograd::work(Operation *layer) const {

@@ -13,15 +13,11 @@ namespace {
 /// axis is the innermost.
 class CumSumRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "cumsum"; }
-  llvm::StringRef summary() const override {
-    return "running sums and products; lanes are neighbouring rows";
-  }
+  CumSumRoutine()
+      : CpuRoutine("cumsum",
+                   "running sums and products; lanes are neighbouring rows") {}
   bool matches(Operation *layer) const override {
     return isa<nn::CumSumOp>(layer);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;

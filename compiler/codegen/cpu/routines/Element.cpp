@@ -15,11 +15,11 @@ namespace {
 /// elements or compute them singly.
 class ElementRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "element"; }
-  llvm::StringRef summary() const override {
-    return "any layer of one result, element by element; chains of layers in "
-           "one pass";
-  }
+  ElementRoutine()
+      : CpuRoutine(
+            "element",
+            "any layer of one result, element by element; chains of layers in "
+            "one pass") {}
   bool matches(Operation *layer) const override {
     return hasElementKernel(layer);
   }

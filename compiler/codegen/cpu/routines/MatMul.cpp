@@ -158,13 +158,12 @@ void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
 class MatMulPanels : public CpuRoutine {
 public:
   explicit MatMulPanels(const PanelTuning &tuning)
-      : tuning(tuning), name_(tuning.nameOf("matmul.panels")) {}
-  StringRef name() const override { return name_; }
-  StringRef summary() const override {
-    return tuning.suffix.empty()
-               ? "the right matrix is a constant, in panels of 16 columns"
-               : tuning.summary;
-  }
+      : MatMulPanels(
+            tuning.nameOf("matmul.panels"),
+            tuning.suffix.empty()
+                ? "the right matrix is a constant, in panels of 16 columns"
+                : tuning.summary,
+            tuning) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::MatMulOp>(layer);
     return isSupported(op) && shapeOf(op.getRhs()).size() == 2 &&
@@ -173,7 +172,7 @@ public:
            tuning.fits(gridOf(MatMulShape(op)).panels);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     request.operands[1] =
         cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
     return request;
@@ -187,15 +186,15 @@ public:
   }
 
 protected:
-  MatMulPanels(StringRef name, const PanelTuning &tuning)
-      : tuning(tuning), name_(name) {}
+  MatMulPanels(const Twine &name, const Twine &summary,
+               const PanelTuning &tuning)
+      : CpuRoutine(name, summary), tuning(tuning) {}
   /// `sideBySide`: panels whose rows alternate in memory, all of a tile.
   KernelInfo emitWith(KernelBuilder &k, Operation *layer, StringRef symbol,
                       int64_t sideBySide) const;
 
 private:
   const PanelTuning tuning;
-  const std::string name_;
 };
 
 KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
@@ -266,11 +265,11 @@ PanelTuning fourPanels() {
 
 class MatMulPanels64 : public MatMulPanels {
 public:
-  MatMulPanels64() : MatMulPanels("matmul.panels64", fourPanels()) {}
-  StringRef summary() const override {
-    return "the right matrix is a constant, in panels of 64 columns: one "
-           "stream";
-  }
+  MatMulPanels64()
+      : MatMulPanels("matmul.panels64",
+                     "the right matrix is a constant, in panels of 64 columns: "
+                     "one stream",
+                     fourPanels()) {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return emitWith(k, layer, symbol, sideBySide);
@@ -357,15 +356,11 @@ void MatMulPanels64::transform(Operation *layer, const void *packed,
 
 class MatMulPacking : public CpuRoutine {
 public:
-  StringRef name() const override { return "matmul.packing"; }
-  StringRef summary() const override {
-    return "any right matrix, packed to scratch by each tile";
-  }
+  MatMulPacking()
+      : CpuRoutine("matmul.packing",
+                   "any right matrix, packed to scratch by each tile") {}
   bool matches(Operation *layer) const override {
     return isSupported(dyn_cast<nn::MatMulOp>(layer));
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

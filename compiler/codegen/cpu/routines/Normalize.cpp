@@ -17,15 +17,10 @@ namespace {
 /// passes over a row, which stays in the cache: one pass would cancel.
 class NormalizeRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "normalize"; }
-  llvm::StringRef summary() const override {
-    return "zero mean and unit variance of rows";
-  }
+  NormalizeRoutine()
+      : CpuRoutine("normalize", "zero mean and unit variance of rows") {}
   bool matches(Operation *layer) const override {
     return isa<nn::NormalizeOp>(layer);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;

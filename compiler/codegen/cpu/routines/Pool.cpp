@@ -153,10 +153,9 @@ KernelInfo PoolEmitter::emit(StringRef symbol) {
 
 class Pool : public CpuRoutine {
 public:
-  StringRef name() const override { return "pool.nChw16c"; }
-  StringRef summary() const override {
-    return "maximum or average of a window; lanes are channels";
-  }
+  Pool()
+      : CpuRoutine("pool.nChw16c",
+                   "maximum or average of a window; lanes are channels") {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
     return op && hasBlockableWindow(op) &&

@@ -23,16 +23,13 @@ namespace {
 
 class RecurrentRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "recurrent"; }
-  llvm::StringRef summary() const override {
-    return "RNN, GRU and LSTM over time";
-  }
+  RecurrentRoutine() : CpuRoutine("recurrent", "RNN, GRU and LSTM over time") {}
   bool matches(Operation *layer) const override {
     return isa<nn::RecurrentOp>(layer) &&
            isa<FloatType>(elementTypeOf(layer->getResult(0)));
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     request.operands[1] = "ba";
     return request;
   }

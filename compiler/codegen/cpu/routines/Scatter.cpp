@@ -63,15 +63,9 @@ void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
 
 class ScatterRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "scatter"; }
-  llvm::StringRef summary() const override {
-    return "updates at indices, in order";
-  }
+  ScatterRoutine() : CpuRoutine("scatter", "updates at indices, in order") {}
   bool matches(Operation *layer) const override {
     return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;

@@ -19,15 +19,10 @@ namespace {
 
 class SoftmaxRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "softmax"; }
-  llvm::StringRef summary() const override {
-    return "softmax and its logarithm along an axis";
-  }
+  SoftmaxRoutine()
+      : CpuRoutine("softmax", "softmax and its logarithm along an axis") {}
   bool matches(Operation *layer) const override {
     return isa<nn::SoftmaxOp>(layer);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;

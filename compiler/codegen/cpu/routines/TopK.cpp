@@ -16,15 +16,12 @@ namespace {
 /// comparison, of NaN for example, can lead it out of the row.
 class TopKRoutine : public CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "topk"; }
-  llvm::StringRef summary() const override {
-    return "the largest elements along an axis, by a stable merge sort";
-  }
+  TopKRoutine()
+      : CpuRoutine(
+            "topk",
+            "the largest elements along an axis, by a stable merge sort") {}
   bool matches(Operation *layer) const override {
     return isa<nn::TopKOp>(layer);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;

@@ -242,13 +242,12 @@ void ArgReduceEmitter::emit() {
 
 class ArgReduceRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.arg_reduce"; }
-  llvm::StringRef summary() const override {
-    return "where the largest or smallest element of a row is";
-  }
+  ArgReduceRoutine()
+      : GpuRoutine("gpu.arg_reduce",
+                   "where the largest or smallest element of a row is") {}
   LayoutRequest layouts(Operation *layer) const override {
     // The operand may be in blocks of channels, too.
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     request.operands[0].reset();
     return request;
   }

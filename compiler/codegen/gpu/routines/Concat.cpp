@@ -51,10 +51,9 @@ std::optional<int64_t> runOf(Value tensor, int64_t axis) {
 
 class ConcatRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.concat"; }
-  llvm::StringRef summary() const override {
-    return "tensors behind each other, four elements an invocation";
-  }
+  ConcatRoutine()
+      : GpuRoutine("gpu.concat",
+                   "tensors behind each other, four elements an invocation") {}
   LayoutRequest layouts(Operation *layer) const override {
     return anyLayouts(layer);
   }

@@ -142,21 +142,9 @@ void ConvEmitter::finish(const Values &sums) {
 
 class ConvRoutine : public GpuRoutine {
 public:
-  explicit ConvRoutine(ConvKind kind) : kind(kind) {}
+  ConvRoutine(ConvKind kind, const char *name, const char *summary)
+      : GpuRoutine(name, summary), kind(kind) {}
 
-  llvm::StringRef name() const override {
-    return kind == ConvKind::Flat     ? "gpu.conv.gemm.16x4"
-           : kind == ConvKind::Window ? "gpu.conv.direct.16x4"
-           : kind == ConvKind::First  ? "gpu.conv.first"
-                                      : "gpu.conv.depthwise";
-  }
-  llvm::StringRef summary() const override {
-    return kind == ConvKind::Flat     ? "convolutions of 1x1 and stride 1"
-           : kind == ConvKind::Window ? "convolutions with any window"
-           : kind == ConvKind::First
-               ? "convolutions of up to four dense channels"
-               : "convolutions of each channel by itself";
-  }
   LayoutRequest layouts(Operation *layer) const override {
     size_t rank = shapeOf(layer->getOperand(0)).size();
     bool isColumn = kind == ConvKind::Depthwise || kind == ConvKind::First;
@@ -267,22 +255,26 @@ std::string ConvRoutine::misfit(Operation *layer) const {
 } // namespace
 
 const Routine *gpuConvDepthwiseRoutine() {
-  static const ConvRoutine routine(ConvKind::Depthwise);
+  static const ConvRoutine routine(ConvKind::Depthwise, "gpu.conv.depthwise",
+                                   "convolutions of each channel by itself");
   return &routine;
 }
 
 const Routine *gpuConvDirectRoutine() {
-  static const ConvRoutine routine(ConvKind::Window);
+  static const ConvRoutine routine(ConvKind::Window, "gpu.conv.direct.16x4",
+                                   "convolutions with any window");
   return &routine;
 }
 
 const Routine *gpuConvFirstRoutine() {
-  static const ConvRoutine routine(ConvKind::First);
+  static const ConvRoutine routine(ConvKind::First, "gpu.conv.first",
+                                   "convolutions of up to four dense channels");
   return &routine;
 }
 
 const Routine *gpuConvGemmRoutine() {
-  static const ConvRoutine routine(ConvKind::Flat);
+  static const ConvRoutine routine(ConvKind::Flat, "gpu.conv.gemm.16x4",
+                                   "convolutions of 1x1 and stride 1");
   return &routine;
 }
 

@@ -106,17 +106,13 @@ template <typename Op> void FewChannelsEmitter<Op>::finish(const Values &sums) {
 
 template <typename Op> class ConvFewRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override {
-    return isTransposed<Op> ? "gpu.conv_transpose.few" : "gpu.conv.few";
-  }
-  llvm::StringRef summary() const override {
-    return isTransposed<Op>
-               ? "transposed convolutions to up to three dense channels"
-               : "convolutions to up to three dense channels";
-  }
+  ConvFewRoutine()
+      : GpuRoutine(isTransposed<Op> ? "gpu.conv_transpose.few" : "gpu.conv.few",
+                   Twine(isTransposed<Op> ? "transposed " : "") +
+                       "convolutions to up to three dense channels") {}
   LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = int64_t(shapeOf(layer->getOperand(0)).size());
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     request.operands[0] = blockedTag(rank);
     request.operands[1] =
         isTransposed<Op> ? transposedRowTag(rank) : blockedTag(rank);

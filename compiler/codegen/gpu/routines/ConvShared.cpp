@@ -62,16 +62,13 @@ void emit(GpuBuilder &k, const Epilogue &e, ValueRange memories) {
 class SharedRoutine : public GpuRoutine {
 public:
   SharedRoutine(SharedProduct::Square square, bool isSplit)
-      : square(square), isSplit(isSplit) {
-    name_ = (isSplit ? "gpu.conv.split." : "gpu.conv.shared.") + square.name();
-  }
+      : GpuRoutine((isSplit ? "gpu.conv.split." : "gpu.conv.shared.") +
+                       square.name(),
+                   isSplit ? "convolutions with sums in parts, for few pixels "
+                             "of many channels"
+                           : "convolutions through shared memory"),
+        square(square), isSplit(isSplit) {}
 
-  llvm::StringRef name() const override { return name_; }
-  llvm::StringRef summary() const override {
-    return isSplit ? "convolutions with sums in parts, for few pixels of many "
-                     "channels"
-                   : "convolutions through shared memory";
-  }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer,
                           panelTag(shapeOf(layer->getOperand(0)).size()));
@@ -96,7 +93,6 @@ private:
 
   const SharedProduct::Square square;
   const bool isSplit;
-  std::string name_;
 };
 
 SharedProduct SharedRoutine::product(nn::ConvOp op) const {

@@ -61,10 +61,10 @@ void ConvTransposeEmitter::emit() {
 
 class ConvTransposeRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.conv_transpose.16x4"; }
-  llvm::StringRef summary() const override {
-    return "transposed convolutions, each phase of the strides by itself";
-  }
+  ConvTransposeRoutine()
+      : GpuRoutine(
+            "gpu.conv_transpose.16x4",
+            "transposed convolutions, each phase of the strides by itself") {}
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer, transposedPanelTag(rankOf(layer)));
   }

@@ -242,14 +242,11 @@ constexpr llvm::StringLiteral family = "gpu.conv.winograd4";
 class WinogradRoutine : public GpuRoutine {
 public:
   explicit WinogradRoutine(SharedProduct::Square square)
-      : name_((family + "." + square.name()).str()) {
+      : GpuRoutine(family + "." + square.name(),
+                   "3x3 of stride 1 by F(4x4, 3x3)") {
     product.square = square;
   }
 
-  llvm::StringRef name() const override { return name_; }
-  llvm::StringRef summary() const override {
-    return "3x3 of stride 1 by F(4x4, 3x3)";
-  }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer,
                           panelTag(shapeOf(layer->getOperand(0)).size()));
@@ -268,7 +265,6 @@ public:
             llvm::StringRef symbol) const override;
 
 private:
-  std::string name_;
   SharedProduct::Kernel product;
 };
 

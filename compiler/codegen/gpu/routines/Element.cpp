@@ -57,11 +57,11 @@ void emitElement(GpuBuilder &k, Operation *layer, ElementEmitter &e,
 /// lane an invocation.
 class ElementRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.element"; }
-  llvm::StringRef summary() const override {
-    return "any layer of one result, one element an invocation; chains of "
-           "layers in one pass";
-  }
+  ElementRoutine()
+      : GpuRoutine(
+            "gpu.element",
+            "any layer of one result, one element an invocation; chains of "
+            "layers in one pass") {}
   bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {
     return anyLayouts(layer);

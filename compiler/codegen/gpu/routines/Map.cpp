@@ -21,11 +21,11 @@ namespace {
 /// memory is a row of vectors. The module knows no extents.
 class MapRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.map"; }
-  llvm::StringRef summary() const override {
-    return "pointwise layers of tensors in one layout, four elements an "
-           "invocation";
-  }
+  MapRoutine()
+      : GpuRoutine(
+            "gpu.map",
+            "pointwise layers of tensors in one layout, four elements an "
+            "invocation") {}
   LayoutRequest layouts(Operation *layer) const override {
     return anyLayouts(layer);
   }

@@ -465,24 +465,20 @@ void Row::emit() {
 class MatMulRoutine : public GpuRoutine {
 public:
   MatMulRoutine(bool isTile, bool hasPanels)
-      : isTile(isTile), hasPanels(hasPanels),
-        name_(std::string(hasPanels ? "gpu.matmul.panels."
-                                    : "gpu.matmul.dense.") +
-              (isTile ? "64x64" : "1x16")),
-        kernel(isTile ? "gpu.matmul.64x64" : name_) {}
+      : GpuRoutine(
+            Twine(hasPanels ? "gpu.matmul.panels." : "gpu.matmul.dense.") +
+                (isTile ? "64x64" : "1x16"),
+            (isTile ? Twine()
+                    : Twine(hasPanels ? "few rows; " : "few rows, ")) +
+                (hasPanels
+                     ? "the right matrix is a constant, in panels of 16 columns"
+                 : isTile ? "any other matrices, through shared memory"
+                          : "any other matrices")),
+        isTile(isTile), hasPanels(hasPanels),
+        kernel(isTile ? "gpu.matmul.64x64" : name()) {}
 
-  llvm::StringRef name() const override { return name_; }
-  llvm::StringRef summary() const override {
-    if (hasPanels)
-      return isTile
-                 ? "the right matrix is a constant, in panels of 16 columns"
-                 : "few rows; the right matrix is a constant, in panels of 16 "
-                   "columns";
-    return isTile ? "any other matrices, through shared memory"
-                  : "few rows, any other matrices";
-  }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = denseLayouts(layer);
+    LayoutRequest request = Routine::layouts(layer);
     if (hasPanels)
       request.operands[1] =
           cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
@@ -528,7 +524,7 @@ private:
   }
 
   const bool isTile, hasPanels;
-  const std::string name_, kernel;
+  const std::string kernel;
 };
 
 std::string MatMulRoutine::misfit(Operation *layer) const {

@@ -94,10 +94,7 @@ void PoolEmitter::emit() {
 
 class PoolRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.pool"; }
-  llvm::StringRef summary() const override {
-    return "maximum or average of a window";
-  }
+  PoolRoutine() : GpuRoutine("gpu.pool", "maximum or average of a window") {}
   LayoutRequest layouts(Operation *layer) const override {
     std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());
     return {{tag}, {tag}};

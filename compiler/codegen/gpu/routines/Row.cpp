@@ -219,13 +219,13 @@ void RowEmitter::emit() {
 
 class RowRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.row"; }
-  llvm::StringRef summary() const override {
-    return "softmax, normalisation and reductions along a row";
-  }
+  RowRoutine()
+      : GpuRoutine("gpu.row",
+                   "softmax, normalisation and reductions along a row") {}
   LayoutRequest layouts(Operation *layer) const override {
     // Reductions take blocks of channels as well.
-    return isa<nn::ReduceOp>(layer) ? anyLayouts(layer) : denseLayouts(layer);
+    return isa<nn::ReduceOp>(layer) ? anyLayouts(layer)
+                                    : Routine::layouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
   std::string misfit(Operation *layer) const override;

@@ -13,8 +13,7 @@ using namespace nnv12;
 namespace {
 class ToyRelu : public codegen::CpuRoutine {
 public:
-  llvm::StringRef name() const override { return "toy.relu"; }
-  llvm::StringRef summary() const override { return "relu, by another name"; }
+  ToyRelu() : codegen::CpuRoutine("toy.relu", "relu, by another name") {}
   bool matches(Operation *layer) const override {
     auto unary = dyn_cast<nn::UnaryOp>(layer);
     return unary && unary.getFunction().getKind() == nn::UnaryKind::relu &&
