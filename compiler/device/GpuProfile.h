@@ -15,7 +15,7 @@
 namespace nnv12::device {
 
 /// Predictor coefficients of a GPU routine, or of a family of routines: those
-/// of gpuCost().
+/// of cost().
 struct GpuEfficiency {
   float start = 4;     ///< microseconds, of any dispatch
   float latency = 0.3; ///< microseconds of a reduction step of a lone group

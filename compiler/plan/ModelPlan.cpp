@@ -46,8 +46,8 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
 }
 
 /// Fills in the problem in which nothing is left to choose, and its results.
-static void settle(ModelPlan &plan, const search::Schedule &found,
-                   CostTable &costs, const PlanOptions &options) {
+static void settle(ModelPlan &plan, search::Schedule found, CostTable &costs,
+                   const PlanOptions &options) {
   plan.problem.device = costs.device(options);
   double weightBytes = 0;
   for (PlannedLayer &layer : plan.layers) {
@@ -67,11 +67,10 @@ static void settle(ModelPlan &plan, const search::Schedule &found,
     plan.later.push_back(1);
     weightBytes += layer.first().costs.bytes;
   }
-  auto schedule =
-      search::scheduleAt(plan.problem, plan.cpu.choice,
-                         search::placesOf(found, plan.layers.size()));
-  assert(schedule && "the search has a place for each preparation");
-  plan.cpu.schedule = std::move(*schedule);
+  plan.cpu.schedule = std::move(found);
+  assert(search::checkSchedule(plan.problem, plan.cpu.choice, plan.cpu.schedule)
+             .empty() &&
+         "the chosen candidates are prepared as they were when it was found");
   plan.start = device::startUs(*plan.device.profile, plan.layers.size(),
                                weightBytes, plan.threads) *
                1e-3;
@@ -93,7 +92,7 @@ FailureOr<ModelPlan> nnv12::planModel(func::FuncOp main,
                     llvm::any_of(plan.layers, [](const PlannedLayer &layer) {
                       return layer.laterRoutine() != nullptr;
                     });
-  settle(plan, schedule, costs, options);
+  settle(plan, std::move(schedule), costs, options);
   if (options.gpu.empty())
     return plan;
   auto overlay = planOverlay(main.getLoc(), plan.order, plan.layers, profile,

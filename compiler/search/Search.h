@@ -102,24 +102,6 @@ std::string checkSchedule(const Problem &problem, const Choice &choice,
 Schedule schedule(const Problem &problem, const Choice &choice,
                   const Options &options = {});
 
-/// Where a layer is prepared: on a lane, behind so many of its other
-/// preparations and executes.
-struct Place {
-  uint32_t lane = 0, index = 0;
-  bool operator==(const Place &o) const {
-    return lane == o.lane && index == o.index;
-  }
-};
-/// By layer; none where nothing is prepared.
-using Places = std::vector<std::optional<Place>>;
-
-Places placesOf(const Schedule &schedule, size_t layers);
-/// The schedule with these places, which must be on lanes that exist; with all
-/// indices it can be carried out. nullopt if a layer that must be
-/// prepared has none.
-std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
-                                   const Places &places);
-
 /// All of Algorithm 1: drops dominated candidates, searches combinations and
 /// schedules them; then, if asked for, local search over everything.
 Plan plan(const Problem &problem, const Options &options = {});

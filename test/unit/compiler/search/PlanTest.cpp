@@ -84,42 +84,6 @@ TEST(Plan, scheduleOfFixedChoice) {
   }
 }
 
-TEST(Places, thereAndBack) {
-  Random random(3);
-  for (int round = 0; round < 200; ++round) {
-    Problem p = randomProblem(random, 8, 2, random.below(3));
-    Plan found = plan(p, withSteps(2000));
-    Places places = placesOf(found.schedule, p.layers.size());
-    auto back = scheduleAt(p, found.choice, places);
-    ASSERT_TRUE(back);
-    EXPECT_EQ(back->lanes, found.schedule.lanes) << "round " << round;
-  }
-}
-
-TEST(Places, anyIndexCanBeCarriedOut) {
-  Random random(4);
-  for (int round = 0; round < 200; ++round) {
-    Problem p = randomProblem(random, 8, 1, 2);
-    Choice choice(8, 0);
-    Places places;
-    for (int i = 0; i < 8; ++i)
-      places.push_back(
-          Place{random.below(3), random.flip() ? random.below(20) : ~0u});
-    auto found = scheduleAt(p, choice, places);
-    ASSERT_TRUE(found);
-    EXPECT_EQ(checkSchedule(p, choice, *found), "") << "round " << round;
-  }
-}
-
-TEST(Places, missing) {
-  Random random(5);
-  Problem p = randomProblem(random, 2, 1, 0);
-  p.layers[0].candidates[0] = {};
-  p.layers[1].candidates[0].bytes = 1000;
-  EXPECT_TRUE(scheduleAt(p, {0, 0}, {std::nullopt, Place{}}));
-  EXPECT_FALSE(scheduleAt(p, {0, 0}, {Place{}, std::nullopt}));
-}
-
 TEST(Plan, decodingMustWinSomething) {
   Candidate stored, compressed;
   stored.bytes = 1e7;
