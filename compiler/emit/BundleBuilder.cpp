@@ -5,12 +5,14 @@
 #include "artifact/Writer.h"
 #include "dialects/nn/SmallTypes.h"
 
+#include <cassert>
 #include <cmath>
 
 using namespace mlir;
 using namespace nnv12;
 
-BundleBuilder::BundleBuilder(std::string model) {
+BundleBuilder::BundleBuilder(std::string model, uint32_t programs)
+    : weights(/*segment=*/programs) {
   bundle.model = std::move(model);
   bundle.producer = "nnv12c " NNV12_VERSION;
 }
@@ -142,6 +144,8 @@ LogicalResult BundleBuilder::write(MLIRContext &context,
   for (const codegen::CodeBlob &blob : blobs)
     bundle.segments.push_back({artifact::SegmentKind::Code,
                                {{blob.bytes.data(), blob.bytes.size()}}});
+  assert(bundle.segments.size() == weights.segment() &&
+         "there are as many programs as were promised");
   if (weights.size())
     bundle.segments.push_back({artifact::SegmentKind::Weights, weights.pieces(),
                                weights.pieceAlignment()});

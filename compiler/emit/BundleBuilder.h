@@ -16,8 +16,9 @@ namespace nnv12 {
 /// A bundle of one program a target, and of weights that they share.
 class BundleBuilder {
 public:
-  /// `model` is the model's name; "" where it has none.
-  explicit BundleBuilder(std::string model);
+  /// `model` is the model's name; "" where it has none. The segment of weights
+  /// follows the code of so many programs.
+  BundleBuilder(std::string model, uint32_t programs);
 
   /// The writer's bundle; its segments are made by write().
   artifact::Bundle bundle;

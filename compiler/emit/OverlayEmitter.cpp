@@ -55,11 +55,10 @@ struct Draft {
 class OverlayEmitter {
 public:
   OverlayEmitter(const ExecutionOrder &order, plan::GpuOp plan, GpuCode &code,
-                 WeightTable &weights, uint32_t weightsSegment,
-                 EmittedProgram &emitted)
+                 WeightTable &weights, EmittedProgram &emitted)
       : order(order), plan(plan), code(code), weights(weights),
-        weightsSegment(weightsSegment), emitted(emitted),
-        program(emitted.program), gpu(program.gpu.emplace()) {}
+        emitted(emitted), program(emitted.program), gpu(program.gpu.emplace()) {
+  }
 
   LogicalResult run() {
     assert(weights.pieceAlignment() % artifact::gpuAlignment == 0 &&
@@ -213,9 +212,7 @@ private:
 
   void bindTable(StringRef bytes, Draft &draft, PendingDispatch &pending) {
     WeightTable::Place place = weights.add(bytes);
-    unsigned source = sourceOf(
-        {{artifact::Space::Weights, weightsSegment, place.offset, place.size},
-         {}});
+    unsigned source = sourceOf(stored(place));
     tables.insert(source);
     draft.sources.insert(source);
     pending.bindings.push_back({source, {0, 0, place.size}});
@@ -273,9 +270,7 @@ private:
   }
 
   ReadyWeights::Place stored(const WeightTable::Place &place) const {
-    return {
-        {artifact::Space::Weights, weightsSegment, place.offset, place.size},
-        {}};
+    return {weights.operand(place), {}};
   }
 
   /// Weights at one place are one source.
@@ -571,7 +566,6 @@ private:
   plan::GpuOp plan;
   GpuCode &code;
   WeightTable &weights;
-  uint32_t weightsSegment;
   const EmittedProgram &emitted;
   artifact::Program &program;
   artifact::ProgramGpu &gpu;
@@ -595,8 +589,6 @@ private:
 
 LogicalResult nnv12::emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,
                                  GpuCode &code, WeightTable &weights,
-                                 uint32_t weightsSegment,
                                  EmittedProgram &emitted) {
-  return OverlayEmitter(order, plan, code, weights, weightsSegment, emitted)
-      .run();
+  return OverlayEmitter(order, plan, code, weights, emitted).run();
 }

@@ -15,7 +15,6 @@ namespace nnv12 {
 /// diagnostic.
 mlir::LogicalResult emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,
                                 GpuCode &code, WeightTable &weights,
-                                uint32_t weightsSegment,
                                 EmittedProgram &emitted);
 
 } // namespace nnv12

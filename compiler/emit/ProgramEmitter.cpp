@@ -43,10 +43,8 @@ struct Done {
 class ProgramEmitter {
 public:
   ProgramEmitter(const ExecutionOrder &order, plan::ProgramOp plan,
-                 KernelTable &kernels, WeightTable &weights,
-                 uint32_t weightsSegment)
-      : order(order), plan(plan), kernels(kernels), weights(weights),
-        weightsSegment(weightsSegment) {}
+                 KernelTable &kernels, WeightTable &weights)
+      : order(order), plan(plan), kernels(kernels), weights(weights) {}
 
   FailureOr<EmittedProgram> run() {
     if (failed(collect()))
@@ -202,8 +200,7 @@ private:
     Aliases::Place place = order.placeOf(v);
     uint64_t offset = place.offset;
     if (place.base.getDefiningOp<nn::ConstantOp>())
-      return {artifact::Space::Weights, weightsSegment,
-              weights.add(place.base).offset + offset, size};
+      return weights.operand(weights.add(place.base).offset + offset, size);
     if (auto input = order.inputOf(place.base))
       return {artifact::Space::Input, *input, offset, size};
     if (auto output = order.outputOf(place.base))
@@ -217,10 +214,6 @@ private:
   //===--------------------------------------------------------------------===//
   // Weights
   //===--------------------------------------------------------------------===//
-
-  artifact::Operand stored(const WeightTable::Place &place) {
-    return {artifact::Space::Weights, weightsSegment, place.offset, place.size};
-  }
 
   artifact::Operand prepared(uint64_t size) {
     artifact::Operand operand = {artifact::Space::Prepared, 0,
@@ -271,11 +264,10 @@ private:
       artifact::Operation operation;
       operation.kind = artifact::OperationKind::Read;
       operation.layer = layerName(layer->getLoc());
-      operation.operands = {{artifact::Space::Weights, weightsSegment, begin,
-                             weights.size() - begin}};
+      operation.operands = {weights.operand(begin, weights.size() - begin)};
       result = prepare(std::move(operation), nullptr);
     }
-    result.weights = stored(mainWeights[layer].place);
+    result.weights = weights.operand(mainWeights[layer].place);
     return result;
   }
 
@@ -291,7 +283,7 @@ private:
       operation.layer = layerName(layer->getLoc());
       operation.operands = {
           {artifact::Space::Prepared, 0, position, frame.bytes},
-          {artifact::Space::Weights, weightsSegment, frame.offset, frame.size}};
+          weights.operand(frame.offset, frame.size)};
       operation.codec = artifact::Codec::Zstd;
       operation.planes = frame.planes;
       llvm::append_range(result.entries,
@@ -357,7 +349,7 @@ private:
         llvm::append_range(result.after, ready->after);
       } else if (isForm) {
         result.operands.push_back(
-            stored(weights.add(base, wanted, {&routine, layer})));
+            weights.operand(weights.add(base, wanted, {&routine, layer})));
       } else {
         result.operands.push_back(place(operand.get()));
       }
@@ -469,7 +461,6 @@ private:
   plan::ProgramOp plan;
   KernelTable &kernels;
   WeightTable &weights;
-  uint32_t weightsSegment;
   EmittedProgram emitted;
   artifact::Program &program = emitted.program;
   std::vector<Step> steps;
@@ -497,7 +488,6 @@ private:
 FailureOr<EmittedProgram> nnv12::emitProgram(const ExecutionOrder &order,
                                              plan::ProgramOp plan,
                                              KernelTable &kernels,
-                                             WeightTable &weights,
-                                             uint32_t weightsSegment) {
-  return ProgramEmitter(order, plan, kernels, weights, weightsSegment).run();
+                                             WeightTable &weights) {
+  return ProgramEmitter(order, plan, kernels, weights).run();
 }

@@ -33,8 +33,7 @@ struct EmittedProgram {
 mlir::FailureOr<EmittedProgram> emitProgram(const ExecutionOrder &order,
                                             plan::ProgramOp plan,
                                             KernelTable &kernels,
-                                            WeightTable &weights,
-                                            uint32_t weightsSegment);
+                                            WeightTable &weights);
 
 } // namespace nnv12
 

@@ -63,8 +63,8 @@ static std::string tuningName(func::FuncOp main) {
   return name ? "tuning of " + name.str() : "tuning";
 }
 
-TuningWriter::TuningWriter(func::FuncOp main)
-    : builder(tuningName(main)), context(*main.getContext()) {
+TuningWriter::TuningWriter(func::FuncOp main, uint32_t programs)
+    : builder(tuningName(main), programs), context(*main.getContext()) {
   builder.bundle.kind = artifact::BundleKind::Tuning;
 }
 

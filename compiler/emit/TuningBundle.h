@@ -75,7 +75,8 @@ artifact::Operation copyOperation(KernelTable &table, std::string layer,
 
 class TuningWriter {
 public:
-  explicit TuningWriter(mlir::func::FuncOp main);
+  /// `programs`: how many are added.
+  TuningWriter(mlir::func::FuncOp main, uint32_t programs);
 
   /// Adds the program of a target: `fill` gives it its operations, whose
   /// kernels are in the table. `revision` is the code generator's. On failure a

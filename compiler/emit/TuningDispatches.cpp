@@ -8,6 +8,7 @@
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -62,16 +63,15 @@ public:
 
   LogicalResult collect();
   /// The program's executes, which copy, and its overlay. The same for each of
-  /// the CPUs' targets, of which there are so many.
-  void emit(KernelTable &table, uint32_t weightsSegment,
-            artifact::Program &program);
+  /// the CPUs' targets.
+  void emit(KernelTable &table, artifact::Program &program);
 
 private:
   LogicalResult collectIdle();
   LogicalResult collect(Operation *layer, const GpuRoutine &routine);
   bool hasRoom(const GpuRoutine &routine, const codegen::GpuSteps &steps);
   bool place(Operation *layer, const GpuRoutine &routine,
-             const codegen::GpuSteps &steps,
+             const codegen::GpuSteps &plain, const codegen::GpuSteps &steps,
              std::vector<TuningDispatch> &dispatches);
   FailureOr<TuningDispatch> write(uint64_t bytes, TuningRegion to,
                                   TuningRegion from = TuningMemory::Weights);
@@ -83,7 +83,7 @@ private:
     dispatch.push = step.push;
     return {std::move(dispatch), {}, std::move(layer)};
   }
-  void addPreparations(uint32_t weightsSegment, artifact::Program &program);
+  void addPreparations(artifact::Program &program);
   artifact::GpuOperand operandOf(const TuningPlace &place) const;
 
   OperationId idOf(uint32_t preparation) const {
@@ -177,6 +177,7 @@ bool DispatchTuning::hasRoom(const GpuRoutine &routine,
 
 /// False where a GPU need not be able to bind the layer's memory.
 bool DispatchTuning::place(Operation *layer, const GpuRoutine &routine,
+                           const codegen::GpuSteps &plain,
                            const codegen::GpuSteps &steps,
                            std::vector<TuningDispatch> &dispatches) {
   memory.begin();
@@ -197,7 +198,7 @@ bool DispatchTuning::place(Operation *layer, const GpuRoutine &routine,
   for (int64_t bytes : steps.temporaries)
     temporaries.push_back(memory.take(TuningMemory::Temporaries, at, bytes));
   std::vector<KernelFacts> facts =
-      codegen::stepFacts(layer, routine, steps, target);
+      codegen::stepFacts(layer, routine, plain, steps, target);
   for (size_t i = 0; i < steps.steps.size(); ++i) {
     const codegen::GpuStep &step = steps.steps[i];
     TuningDispatch pending = dispatchOf(step, firstName(layer->getLoc()));
@@ -254,14 +255,16 @@ bool DispatchTuning::place(Operation *layer, const GpuRoutine &routine,
 
 LogicalResult DispatchTuning::collect(Operation *layer,
                                       const GpuRoutine &routine) {
-  if (!known.insert(kernelKey(layer, routine, target.name)).second ||
-      !hasRoom(routine, routine.steps(layer)))
+  if (!known.insert(kernelKey(layer, routine, target.name)).second)
+    return success();
+  codegen::GpuSteps plain = routine.steps(layer);
+  if (!hasRoom(routine, plain))
     return success();
   FailureOr<codegen::GpuSteps> steps = code.add(layer, routine);
   if (failed(steps))
     return failure();
   std::vector<TuningDispatch> dispatches;
-  if (!place(layer, routine, *steps, dispatches) || dispatches.empty())
+  if (!place(layer, routine, plain, *steps, dispatches) || dispatches.empty())
     return success();
   if (uint64_t fresh = memory.freshBytes()) {
     FailureOr<TuningDispatch> writer = write(fresh, TuningMemory::Fresh);
@@ -291,8 +294,9 @@ LogicalResult DispatchTuning::collect() {
   for (unsigned pass = 0; pass < passes; ++pass) {
     known.clear();
     for (Operation *layer : layers)
-      for (const GpuRoutine *routine : codegen::gpuCandidates(layer, target))
-        if (failed(collect(layer, *routine)))
+      for (const Routine *routine :
+           gpuProcessor().candidates(layer, target.name))
+        if (failed(collect(layer, GpuRoutine::of(*routine))))
           return failure();
     std::reverse(layers.begin(), layers.end());
   }
@@ -338,8 +342,7 @@ static std::string noise() {
   return bytes;
 }
 
-void DispatchTuning::addPreparations(uint32_t segment,
-                                     artifact::Program &program) {
+void DispatchTuning::addPreparations(artifact::Program &program) {
   artifact::ProgramGpu &gpu = *program.gpu;
   auto add = [&](artifact::GpuPreparation preparation) {
     gpu.preparations.push_back(std::move(preparation));
@@ -347,10 +350,7 @@ void DispatchTuning::addPreparations(uint32_t segment,
   };
   auto bring = [&](const WeightTable::Place &from, uint64_t to,
                    artifact::GpuPreparation &upload) {
-    upload.uploads.push_back(
-        {{artifact::Space::Weights, segment, from.offset, from.size},
-         to,
-         from.size});
+    upload.uploads.push_back({builder.weights.operand(from), to, from.size});
   };
   artifact::GpuPreparation device, upload;
   device.stage = GpuStage::Device;
@@ -405,8 +405,7 @@ void DispatchTuning::addPreparations(uint32_t segment,
   }
 }
 
-void DispatchTuning::emit(KernelTable &table, uint32_t weightsSegment,
-                          artifact::Program &program) {
+void DispatchTuning::emit(KernelTable &table, artifact::Program &program) {
   artifact::Lane executes;
   executes.kind = artifact::LaneKind::Execute;
   auto copy = [&](const std::string &layer, uint32_t output, uint64_t bytes) {
@@ -457,7 +456,7 @@ void DispatchTuning::emit(KernelTable &table, uint32_t weightsSegment,
   }
   copy("end", 0, KernelTable::copyTile);
   program.lanes = {std::move(executes)};
-  addPreparations(weightsSegment, program);
+  addPreparations(program);
 }
 
 LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
@@ -466,14 +465,14 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
                                        const std::string &revision,
                                        const std::string &path,
                                        const std::string &signingKey) {
-  TuningWriter writer(main);
+  TuningWriter writer(main, cpus.size());
   DispatchTuning tuning(main, target, writer.builder);
   if (failed(tuning.collect()))
     return failure();
   for (const codegen::Target &cpu : cpus)
     if (failed(writer.add(cpu, revision,
                           [&](KernelTable &table, artifact::Program &program) {
-                            tuning.emit(table, cpus.size(), program);
+                            tuning.emit(table, program);
                           })))
       return failure();
   writer.input("numbers", artifact::ElementType::F32, noiseBytes);

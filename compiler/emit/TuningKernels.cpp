@@ -158,7 +158,7 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
                                        ArrayRef<TuningProgram> programs,
                                        const std::string &path,
                                        const std::string &signingKey) {
-  TuningWriter writer(main);
+  TuningWriter writer(main, programs.size());
   TuningMemory memory(WeightTable::alignment, leastTuningWeights,
                       /*granule=*/4096);
   for (const TuningProgram &tuned : programs) {

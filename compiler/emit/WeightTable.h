@@ -24,6 +24,9 @@ struct FormMaker {
 /// added, as they will lie in the weights segment.
 class WeightTable {
 public:
+  /// `segment` is the number of the bundle's segment that it becomes.
+  explicit WeightTable(uint32_t segment) : segment_(segment) {}
+
   /// A part that is compressed for itself, so that several threads can decode.
   struct Frame {
     uint64_t offset; ///< in the segment
@@ -53,7 +56,14 @@ public:
   };
   std::vector<Entry> entries() const;
 
+  uint32_t segment() const { return segment_; }
   uint64_t size() const { return size_; }
+  artifact::Operand operand(uint64_t offset, uint64_t size) const {
+    return {artifact::Space::Weights, segment_, offset, size};
+  }
+  artifact::Operand operand(const Place &place) const {
+    return operand(place.offset, place.size);
+  }
   /// The bytes; valid as long as the table and the constants' module.
   const std::vector<artifact::Segment::Piece> &pieces() const {
     return pieces_;
@@ -75,6 +85,7 @@ private:
   void append(std::shared_ptr<const void> owner, const void *data,
               uint64_t size);
 
+  uint32_t segment_;
   using Key = std::tuple<const void *, const void *, plan::StoredForm>;
   std::map<Key, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;

@@ -193,7 +193,7 @@ std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
   SmallVector<codegen::HalfKernel> kernels;
   codegen::GpuSteps plain = routine.steps(op),
                     steps = stepsInHalf(plain, op, routine, half, kernels);
-  result.steps = codegen::stepFacts(op, routine, steps, target);
+  result.steps = codegen::stepFacts(op, routine, plain, steps, target);
   result.kernels = steps.kernels;
   for (int64_t bytes : steps.temporaries)
     result.temporaries += double(bytes);

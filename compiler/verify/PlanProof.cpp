@@ -96,7 +96,7 @@ private:
     case Space::Prepared:
       return index == 0 ? program.preparedSize : 0;
     case Space::Weights:
-      return index == claim.weightsSegment ? claim.weights.size() : 0;
+      return index == claim.weights.segment() ? claim.weights.size() : 0;
     case Space::Input:
       return index < type.getNumInputs() ? size(type.getInput(index)) : 0;
     case Space::Output:
@@ -143,7 +143,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult placeWeights() {
-    MemoryImage &file = images[{Space::Weights, claim.weightsSegment}];
+    MemoryImage &file = images[{Space::Weights, claim.weights.segment()}];
     auto place = [&](uint64_t offset, uint64_t size,
                      Content content) -> LogicalResult {
       if (!file.read(offset, offset + size).empty() ||

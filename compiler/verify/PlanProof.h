@@ -29,8 +29,6 @@ struct PlanClaim {
   llvm::ArrayRef<mlir::Operation *> layers;
   const KernelTable &kernels;
   const WeightTable &weights;
-  /// The segment that `weights` become.
-  uint32_t weightsSegment;
 };
 
 /// Shows of `program` that, for any order of its preparations that `after`

@@ -268,10 +268,8 @@ private:
                                          const std::string &file);
   FailureOr<std::unique_ptr<Lowered>> plan(ModuleOp model,
                                            const Planning &planning);
-  LogicalResult emit(uint32_t weightsSegment, WeightTable &weights,
-                     Lowered &lowered);
-  LogicalResult emitGpu(uint32_t weightsSegment, BundleBuilder &builder,
-                        Lowered &lowered);
+  LogicalResult emit(WeightTable &weights, Lowered &lowered);
+  LogicalResult emitGpu(BundleBuilder &builder, Lowered &lowered);
   LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
   /// A line for people: the error of f16 on the GPU of the planned program.
   FailureOr<std::string> errorOfHalf();
@@ -401,7 +399,7 @@ FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
 FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
                                                     const Planning &planning,
                                                     const std::string &file) {
-  BundleBuilder builder(nameOf(model));
+  BundleBuilder builder(nameOf(model), /*programs=*/1);
   builder.bundle.threads = options.plan.threads;
   if (failed(builder.describeTensors(mainOf(model))))
     return failure();
@@ -409,8 +407,7 @@ FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
   Planning alone = planning;
   alone.how.gpu.clear();
   auto lowered = plan(model, alone);
-  if (failed(lowered) ||
-      failed(emit(/*weightsSegment=*/1, builder.weights, **lowered)) ||
+  if (failed(lowered) || failed(emit(builder.weights, **lowered)) ||
       failed(addProgram(**lowered, builder)))
     return failure();
   // A full disk is no fault of the model.
@@ -444,13 +441,12 @@ Compilation::plan(ModuleOp model, const Planning &planning) {
                                    options.checkBounds);
 }
 
-LogicalResult Compilation::emit(uint32_t weightsSegment, WeightTable &weights,
-                                Lowered &lowered) {
+LogicalResult Compilation::emit(WeightTable &weights, Lowered &lowered) {
   const ExecutionOrder &order = lowered.plan.order;
   {
     Stage stage(options, "kernels");
-    auto emitted = emitProgram(order, lowered.planned, lowered.kernels, weights,
-                               weightsSegment);
+    auto emitted =
+        emitProgram(order, lowered.planned, lowered.kernels, weights);
     if (failed(emitted))
       return failure();
     lowered.emitted = std::move(*emitted);
@@ -461,17 +457,16 @@ LogicalResult Compilation::emit(uint32_t weightsSegment, WeightTable &weights,
   for (uint32_t number : lowered.emitted.layers)
     layers.push_back(order.layers()[number]);
   func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
-  return provePlan({main, layers, lowered.kernels, weights, weightsSegment},
+  return provePlan({main, layers, lowered.kernels, weights},
                    lowered.emitted.program);
 }
 
-LogicalResult Compilation::emitGpu(uint32_t weightsSegment,
-                                   BundleBuilder &builder, Lowered &lowered) {
+LogicalResult Compilation::emitGpu(BundleBuilder &builder, Lowered &lowered) {
   Stage stage(options, "gpu");
   if (!builder.gpu)
     builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
   return emitOverlay(lowered.plan.order, lowered.planned.gpu(), *builder.gpu,
-                     builder.weights, weightsSegment, lowered.emitted);
+                     builder.weights, lowered.emitted);
 }
 
 FailureOr<std::string> Compilation::errorOfHalf() {
@@ -551,7 +546,7 @@ LogicalResult Compilation::printSpirv(const std::optional<GpuCode> &code) {
 }
 
 LogicalResult Compilation::writeModel() {
-  BundleBuilder builder(nameOf(*module));
+  BundleBuilder builder(nameOf(*module), targets.size());
   builder.bundle.threads = options.plan.threads;
   auto properties = modelProperties(*module, main, options);
   if (failed(properties) || failed(builder.describeTensors(main)))
@@ -575,10 +570,9 @@ LogicalResult Compilation::writeModel() {
     // A text that is asked for is that of the first target.
     if (options.emit == Emit::Plan)
       return printModel();
-    if (failed(
-            emit(/*weightsSegment=*/targets.size(), builder.weights, lowered)))
+    if (failed(emit(builder.weights, lowered)))
       return failure();
-    if (overlay && failed(emitGpu(targets.size(), builder, lowered)))
+    if (overlay && failed(emitGpu(builder, lowered)))
       return failure();
     if (options.emit == Emit::Spirv)
       return printSpirv(builder.gpu);

@@ -83,14 +83,14 @@ static std::string timedName(StringRef routine, const GpuSteps &steps,
 
 std::vector<KernelFacts> codegen::stepFacts(Operation *layer,
                                             const GpuRoutine &routine,
+                                            const GpuSteps &plain,
                                             const GpuSteps &steps,
                                             const GpuTarget &target) {
-  GpuSteps named = routine.steps(layer);
   std::string key = kernelKey(layer, routine, target.name);
   std::vector<KernelFacts> result;
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
     result.push_back(
-        {step.grid, timedName(routine.name(), named, i),
+        {step.grid, timedName(routine.name(), plain, i),
          i ? key + "." + std::to_string(i) : key,
          double(step.groups[0]) * step.groups[1] * step.groups[2]});
     ++result.back().barriers; // that before it
@@ -108,17 +108,6 @@ const GpuRoutine *codegen::chooseGpuRoutine(Operation *layer,
       return &own;
   }
   return nullptr;
-}
-
-SmallVector<const GpuRoutine *>
-codegen::gpuCandidates(Operation *layer, const GpuTarget &target) {
-  SmallVector<const GpuRoutine *> result;
-  for (const Routine *routine : gpuRoutines().agreeing(layer)) {
-    const GpuRoutine &own = GpuRoutine::of(*routine);
-    if (own.needs(layer).refusal(target).empty())
-      result.push_back(&own);
-  }
-  return result;
 }
 
 FailureOr<SpirvModule> codegen::compileKernel(Operation *layer,

@@ -70,16 +70,11 @@ const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
                                    const GpuTarget &target,
                                    std::string &reason);
 
-/// All that compute the layer on the target in the layouts that its types have,
-/// in order of preference; a fallback only where there is no other.
-llvm::SmallVector<const GpuRoutine *> gpuCandidates(mlir::Operation *layer,
-                                                    const GpuTarget &target);
-
-/// The facts that the time of each of `steps` depends on. `steps` are
+/// The facts that the time of each of `steps` depends on. `steps` are `plain`,
 /// the routine's, with tensors in f16 or without: f16 has no times of its own.
 std::vector<KernelFacts> stepFacts(mlir::Operation *layer,
                                    const GpuRoutine &routine,
-                                   const GpuSteps &steps,
+                                   const GpuSteps &plain, const GpuSteps &steps,
                                    const GpuTarget &target);
 
 /// The module of a kernel of the routine's steps, for a layer that it computes

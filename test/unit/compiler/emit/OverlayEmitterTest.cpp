@@ -3,6 +3,7 @@
 #include "compiler/emit/OverlayEmitter.h"
 #include "artifact/Limits.h"
 #include "compiler/emit/BundleBuilder.h"
+#include "compiler/processors/Processor.h"
 #include "tools/nnv12c/Compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -67,10 +68,12 @@ protected:
           stretches += ", " + name("u", layer);
       stretches += ") cold {\n";
       for (uint64_t i = range.first; i < range.first + range.second; ++i) {
-        const codegen::GpuRoutine *routine =
-            codegen::gpuCandidates(of[i], codegen::GpuTarget::everything())
+        const Routine *routine =
+            gpuProcessor()
+                .candidates(of[i], codegen::GpuTarget::everything().name)
                 .front();
-        std::string key = routine->steps(of[i]).kernels.front();
+        std::string key =
+            codegen::GpuRoutine::of(*routine).steps(of[i]).kernels.front();
         if (!llvm::is_contained(known, key)) {
           std::string token = name("p", known.size());
           pipelines += token + " = plan.pipeline [\"" + key + "\"] after(%d)\n";
@@ -118,17 +121,15 @@ protected:
     codegen::KernelBuilder kernelBuilder(context, target);
     OwningOpRef<ModuleOp> owned(kernelBuilder.module);
     KernelTable kernels(kernelBuilder);
-    BundleBuilder builder("test");
+    BundleBuilder builder("test", /*programs=*/1);
     builder.weights.alignPieces(artifact::gpuAlignment);
     builder.gpu.emplace(codegen::GpuTarget::everything());
     ExecutionOrder order(main);
     EXPECT_TRUE(succeeded(builder.describeTensors(main)));
-    auto emitted = emitProgram(order, planned, kernels, builder.weights,
-                               /*weightsSegment=*/1);
+    auto emitted = emitProgram(order, planned, kernels, builder.weights);
     EXPECT_TRUE(succeeded(emitted));
     EXPECT_TRUE(succeeded(emitOverlay(order, planned.gpu(), *builder.gpu,
-                                      builder.weights, /*weightsSegment=*/1,
-                                      *emitted)));
+                                      builder.weights, *emitted)));
     program = std::move(emitted->program);
     codegen::CodeBlob code;
     code.bytes.resize(64);

@@ -69,9 +69,8 @@ protected:
     codegen::KernelBuilder builder(context, target);
     OwningOpRef<ModuleOp> owned(builder.module);
     KernelTable kernels(builder);
-    auto emitted =
-        emitProgram(*order, *module->getOps<plan::ProgramOp>().begin(), kernels,
-                    weights, /*weightsSegment=*/1);
+    auto emitted = emitProgram(
+        *order, *module->getOps<plan::ProgramOp>().begin(), kernels, weights);
     ASSERT_TRUE(succeeded(emitted));
     program = std::move(emitted->program);
     EXPECT_EQ(emitted->layers, (std::vector<uint32_t>{0, 1, 2}));
@@ -91,9 +90,8 @@ protected:
       found += diagnostic.str();
       return success();
     });
-    EXPECT_TRUE(
-        failed(emitProgram(*order, *module->getOps<plan::ProgramOp>().begin(),
-                           kernels, weights, /*weightsSegment=*/1)));
+    EXPECT_TRUE(failed(emitProgram(
+        *order, *module->getOps<plan::ProgramOp>().begin(), kernels, weights)));
     return found;
   }
 
@@ -105,7 +103,7 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   std::optional<ExecutionOrder> order;
-  WeightTable weights;
+  WeightTable weights{/*segment=*/1};
   artifact::Program program;
   std::vector<std::string> names;
 };

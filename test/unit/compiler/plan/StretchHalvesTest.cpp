@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/plan/StretchHalves.h"
+#include "compiler/processors/Processor.h"
 #include "tools/nnv12c/Compiler.h"
 
 #include "dialects/nn/ConstantData.h"
@@ -97,11 +98,11 @@ protected:
   }
 
   const GpuRoutine *routineOf(size_t layer, StringRef name) {
-    auto all = codegen::gpuCandidates(layers[layer].layer.op,
-                                      codegen::GpuTarget::everything());
-    for (const GpuRoutine *routine : all)
+    auto all = gpuProcessor().candidates(layers[layer].layer.op,
+                                         codegen::GpuTarget::everything().name);
+    for (const Routine *routine : all)
       if (name.empty() || routine->name() == name)
-        return routine;
+        return &GpuRoutine::of(*routine);
     EXPECT_EQ(name, "") << "layer " << layer;
     // Any routine for a layer that none computes: results do not depend on it.
     return &GpuRoutine::of(*codegen::gpuRoutines().named("gpu.element"));

@@ -112,11 +112,10 @@ protected:
     builder = std::make_unique<codegen::KernelBuilder>(context, target);
     owned = OwningOpRef<ModuleOp>(builder->module);
     kernels = std::make_unique<KernelTable>(*builder);
-    weights = WeightTable();
+    weights = WeightTable(/*segment=*/1);
     ExecutionOrder order(main);
-    auto emitted =
-        emitProgram(order, *module->getOps<plan::ProgramOp>().begin(), *kernels,
-                    weights, /*weightsSegment=*/1);
+    auto emitted = emitProgram(
+        order, *module->getOps<plan::ProgramOp>().begin(), *kernels, weights);
     ASSERT_TRUE(succeeded(emitted));
     program = std::move(emitted->program);
     layers.clear();
@@ -134,7 +133,7 @@ protected:
       return success();
     });
     bool good =
-        succeeded(provePlan({main, layers, *kernels, weights, 1}, program));
+        succeeded(provePlan({main, layers, *kernels, weights}, program));
     EXPECT_EQ(found.size(), good ? 0u : 1u);
     return found.empty() ? "" : found.front();
   }
@@ -175,7 +174,7 @@ protected:
   func::FuncOp main;
   std::unique_ptr<codegen::KernelBuilder> builder;
   std::unique_ptr<KernelTable> kernels;
-  WeightTable weights;
+  WeightTable weights{/*segment=*/1};
   artifact::Program program;
   std::vector<Operation *> layers;
 };

@@ -4,6 +4,7 @@
 #include "test/unit/compiler/codegen/Reference.h"
 
 #include "compiler/codegen/gpu/GpuKernelTable.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -36,7 +37,7 @@ protected:
     if (!routine)
       return {};
     setLayouts(*routine, layer);
-    auto candidates = gpuCandidates(layer, target);
+    auto candidates = gpuProcessor().candidates(layer, target.name);
     EXPECT_TRUE(llvm::is_contained(candidates, routine));
     auto steps = table.add(layer, *routine);
     EXPECT_TRUE(mlir::succeeded(steps)) << text;
