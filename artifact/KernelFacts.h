@@ -19,7 +19,7 @@ namespace nnv12::artifact {
 
 /// The work of a kernel, all of its tiles together.
 struct Work {
-  /// That it really executes (Winograd: after its saving).
+  /// The number that it executes (Winograd: after its saving).
   double multiplyAdds = 0;
   double bytes = 0; ///< of operands, read and written once
   // Only routines of GPUs count the rest.
@@ -42,7 +42,7 @@ struct KernelFacts : Work {
   std::string code = {};
 };
 
-/// As a tuning bundle says them: of a dispatch that is measured, and of a
+/// A tuning bundle's facts of a dispatch that is measured, and those of a
 /// kernel of CPUs.
 KernelFacts factsOf(const bundle::Dispatch &dispatch);
 KernelFacts factsOf(const bundle::Kernel &kernel);

@@ -7,7 +7,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -17,52 +16,156 @@ using llvm::formatv;
 
 namespace {
 
-// Tables of layers: a word each, numbers with commas between. Those that are
-// not there are 1.
-
-/// Inputs, outputs, and the sizes of square images and windows, whose padding
-/// keeps the size where the stride is 1; then stride and groups.
-constexpr char convs[] =
+/// A convolution of square images with square windows.
+struct Conv {
+  int64_t in, out, size, kernel, stride = 1, groups = 1;
+};
+/// The padding keeps the size where the stride is 1.
+constexpr Conv convs[] = {
     // 1x1.
-    "64,64,56,1 512,512,7,1 32,64,112,1 256,64,28,1 1024,256,14,1 64,256,56,1 "
-    "320,1280,7,1 128,128,28,1 16,96,112,1 512,128,28,1 96,32,56,1 "
-    "2048,512,7,1 256,512,14,1 192,64,14,1 128,512,28,1 64,16,28,1 "
-    "256,1024,14,1 960,160,7,1 480,112,14,1 256,256,56,1 832,384,7,1 "
-    "512,1000,13,1 64,128,28,1 144,32,28,1 128,32,14,1 512,2048,7,1 "
-    "1024,1024,14,1 32,32,56,1 384,64,14,1 256,512,28,1 128,256,56,1,2 "
-    "256,512,28,1,2 1024,2048,14,1,2 64,64,7,1 2048,1024,1,1 512,256,1,1 "
+    {64, 64, 56, 1},
+    {512, 512, 7, 1},
+    {32, 64, 112, 1},
+    {256, 64, 28, 1},
+    {1024, 256, 14, 1},
+    {64, 256, 56, 1},
+    {320, 1280, 7, 1},
+    {128, 128, 28, 1},
+    {16, 96, 112, 1},
+    {512, 128, 28, 1},
+    {96, 32, 56, 1},
+    {2048, 512, 7, 1},
+    {256, 512, 14, 1},
+    {192, 64, 14, 1},
+    {128, 512, 28, 1},
+    {64, 16, 28, 1},
+    {256, 1024, 14, 1},
+    {960, 160, 7, 1},
+    {480, 112, 14, 1},
+    {256, 256, 56, 1},
+    {832, 384, 7, 1},
+    {512, 1000, 13, 1},
+    {64, 128, 28, 1},
+    {144, 32, 28, 1},
+    {128, 32, 14, 1},
+    {512, 2048, 7, 1},
+    {1024, 1024, 14, 1},
+    {32, 32, 56, 1},
+    {384, 64, 14, 1},
+    {256, 512, 28, 1},
+    {128, 256, 56, 1, 2},
+    {256, 512, 28, 1, 2},
+    {1024, 2048, 14, 1, 2},
+    {64, 64, 7, 1},
+    {2048, 1024, 1, 1},
+    {512, 256, 1, 1},
     // Other windows.
-    "64,64,56,3 512,512,7,3 128,128,28,3 256,256,14,3 32,32,112,3 128,192,28,3 "
-    "16,64,56,3 512,512,14,3 64,128,112,3 48,192,13,3 64,256,13,3 192,384,13,3 "
-    "256,256,28,3 32,128,28,3 160,320,7,3 64,64,28,3 128,256,56,3 64,32,14,3 "
-    "96,96,35,3 32,64,7,3 64,128,56,3,2 128,256,28,3,2 256,512,14,3,2 "
-    "32,64,112,3,2 512,512,14,3,2 16,32,28,5 32,96,28,5 64,192,27,5 32,64,14,5 "
-    "48,128,7,5 64,64,17,7 80,96,71,3 512,256,10,3 256,384,20,3 24,48,40,3 "
-    "384,256,13,3 128,64,80,3 128,128,28,3,1,4 "
+    {64, 64, 56, 3},
+    {512, 512, 7, 3},
+    {128, 128, 28, 3},
+    {256, 256, 14, 3},
+    {32, 32, 112, 3},
+    {128, 192, 28, 3},
+    {16, 64, 56, 3},
+    {512, 512, 14, 3},
+    {64, 128, 112, 3},
+    {48, 192, 13, 3},
+    {64, 256, 13, 3},
+    {192, 384, 13, 3},
+    {256, 256, 28, 3},
+    {32, 128, 28, 3},
+    {160, 320, 7, 3},
+    {64, 64, 28, 3},
+    {128, 256, 56, 3},
+    {64, 32, 14, 3},
+    {96, 96, 35, 3},
+    {32, 64, 7, 3},
+    {64, 128, 56, 3, 2},
+    {128, 256, 28, 3, 2},
+    {256, 512, 14, 3, 2},
+    {32, 64, 112, 3, 2},
+    {512, 512, 14, 3, 2},
+    {16, 32, 28, 5},
+    {32, 96, 28, 5},
+    {64, 192, 27, 5},
+    {32, 64, 14, 5},
+    {48, 128, 7, 5},
+    {64, 64, 17, 7},
+    {80, 96, 71, 3},
+    {512, 256, 10, 3},
+    {256, 384, 20, 3},
+    {24, 48, 40, 3},
+    {384, 256, 13, 3},
+    {128, 64, 80, 3},
+    {128, 128, 28, 3, 1, 4},
     // Few inputs.
-    "3,64,224,7,2 3,32,224,3,2 3,64,224,3 3,96,112,7,2 3,16,64,3 3,64,224,11,4 "
-    "1,32,28,5 1,16,112,3,2 3,32,299,3,2 4,64,56,3 3,24,160,3,2 3,48,32,5 "
+    {3, 64, 224, 7, 2},
+    {3, 32, 224, 3, 2},
+    {3, 64, 224, 3},
+    {3, 96, 112, 7, 2},
+    {3, 16, 64, 3},
+    {3, 64, 224, 11, 4},
+    {1, 32, 28, 5},
+    {1, 16, 112, 3, 2},
+    {3, 32, 299, 3, 2},
+    {4, 64, 56, 3},
+    {3, 24, 160, 3, 2},
+    {3, 48, 32, 5},
     // Few outputs.
-    "64,3,224,3 16,1,112,1 64,1,56,3 32,3,112,9 128,2,28,1 24,1,224,3 "
-    "256,3,14,3 32,2,56,3,2 "
+    {64, 3, 224, 3},
+    {16, 1, 112, 1},
+    {64, 1, 56, 3},
+    {32, 3, 112, 9},
+    {128, 2, 28, 1},
+    {24, 1, 224, 3},
+    {256, 3, 14, 3},
+    {32, 2, 56, 3, 2},
     // A channel each.
-    "32,32,112,3,1,32 96,96,112,3,2,96 144,144,56,3,1,144 192,192,28,3,1,192 "
-    "384,384,14,3,1,384 576,576,14,3,2,576 960,960,7,3,1,960 "
-    "144,144,56,3,2,144 64,64,112,3,2,64 512,512,14,3,1,512 128,128,56,3,1,128 "
-    "240,240,28,5,2,240 672,672,14,5,1,672 16,16,28,3,1,16 "
-    "1024,1024,7,3,1,1024 256,256,28,3,1,256 ";
+    {32, 32, 112, 3, 1, 32},
+    {96, 96, 112, 3, 2, 96},
+    {144, 144, 56, 3, 1, 144},
+    {192, 192, 28, 3, 1, 192},
+    {384, 384, 14, 3, 1, 384},
+    {576, 576, 14, 3, 2, 576},
+    {960, 960, 7, 3, 1, 960},
+    {144, 144, 56, 3, 2, 144},
+    {64, 64, 112, 3, 2, 64},
+    {512, 512, 14, 3, 1, 512},
+    {128, 128, 56, 3, 1, 128},
+    {240, 240, 28, 5, 2, 240},
+    {672, 672, 14, 5, 1, 672},
+    {16, 16, 28, 3, 1, 16},
+    {1024, 1024, 7, 3, 1, 1024},
+    {256, 256, 28, 3, 1, 256},
+};
 
-/// As networks that make images larger have them: inputs, outputs, sizes of
-/// images and windows, stride, groups. The padding gives the size times the
-/// stride where the kernel is even.
-constexpr char convTransposes[] =
-    "64,32,56,2,2 512,256,14,2,2 256,128,28,2,2 128,64,28,4,2 256,256,7,4,2 "
-    "64,64,56,3,1 512,512,4,4,2 128,128,28,3,2 32,32,56,4,2 1024,512,7,2,2 "
-    "64,32,14,8,4 32,16,112,2,2 128,128,14,3,1 256,64,14,5,2 64,64,28,4,2,4 "
-    "16,16,28,16,8 "
+/// As networks that make images larger have them. The padding gives the size
+/// times the stride where the kernel is even.
+constexpr Conv convTransposes[] = {
+    {64, 32, 56, 2, 2},
+    {512, 256, 14, 2, 2},
+    {256, 128, 28, 2, 2},
+    {128, 64, 28, 4, 2},
+    {256, 256, 7, 4, 2},
+    {64, 64, 56, 3},
+    {512, 512, 4, 4, 2},
+    {128, 128, 28, 3, 2},
+    {32, 32, 56, 4, 2},
+    {1024, 512, 7, 2, 2},
+    {64, 32, 14, 8, 4},
+    {32, 16, 112, 2, 2},
+    {128, 128, 14, 3},
+    {256, 64, 14, 5, 2},
+    {64, 64, 28, 4, 2, 4},
+    {16, 16, 28, 16, 8},
     // Few outputs.
-    "24,1,112,2,2 64,3,56,4,2 16,1,128,2,2 128,3,28,3,1 32,2,28,8,4 "
-    "64,1,14,2,2 ";
+    {24, 1, 112, 2, 2},
+    {64, 3, 56, 4, 2},
+    {16, 1, 128, 2, 2},
+    {128, 3, 28, 3},
+    {32, 2, 28, 8, 4},
+    {64, 1, 14, 2, 2},
+};
 
 struct Pool {
   const char *kind;
@@ -89,19 +192,41 @@ constexpr Pool pools[] = {
     {"max", 832, 14, 2, 2},     {"max", 32, 160, 2, 2},
 };
 
-/// Rows, depth, columns, batch, and whether the right one is constant.
-constexpr char matmuls[] =
-    "1,2048,1000 1,4096,4096 1,1280,1000 1,512,10 1,25088,1024 4,768,768 "
-    "8,1024,4096 16,256,1024 1,9216,2048 1,1024,1000 1,4096,1000 1,4096,1536 "
-    "1,4096,2048 1,4096,2560 1,4096,3072 1,256,256 1,768,3072 1,2048,512 "
-    "1,3072,768 4,512,512 8,256,256 2,1024,1024 4,2048,2048 2,64,512 "
-    "128,768,768 128,768,3072 128,3072,768 256,512,512 49,768,768 256,256,1024 "
-    "64,1024,1024 784,256,128 384,1024,1024 196,512,2048 64,64,256 512,512,512 "
-    "1024,1024,1024 197,384,1536 32,2048,128 1024,128,64 128,64,128,12,0 "
-    "128,128,64,12,0 256,64,256,8,0 64,32,64,4,0 512,512,512,1,0 "
-    "197,64,197,6,0 1,64,256,8,0 8,128,512,4,0 1,128,128,12,0 1,64,1024,12,0 "
-    "4,64,64,8,0 1,512,64,16,0 49,32,49,24,0 384,64,384,12,0 64,256,64,2,0 "
-    "300,300,300,2,0 2048,64,64,1,0 ";
+struct MatMul {
+  int64_t rows, depth, columns, batch;
+  bool isConstant; ///< the right one
+};
+constexpr MatMul matmuls[] = {
+    {1, 2048, 1000, 1, true},    {1, 4096, 4096, 1, true},
+    {1, 1280, 1000, 1, true},    {1, 512, 10, 1, true},
+    {1, 25088, 1024, 1, true},   {4, 768, 768, 1, true},
+    {8, 1024, 4096, 1, true},    {16, 256, 1024, 1, true},
+    {1, 9216, 2048, 1, true},    {1, 1024, 1000, 1, true},
+    {1, 4096, 1000, 1, true},    {1, 4096, 1536, 1, true},
+    {1, 4096, 2048, 1, true},    {1, 4096, 2560, 1, true},
+    {1, 4096, 3072, 1, true},    {1, 256, 256, 1, true},
+    {1, 768, 3072, 1, true},     {1, 2048, 512, 1, true},
+    {1, 3072, 768, 1, true},     {4, 512, 512, 1, true},
+    {8, 256, 256, 1, true},      {2, 1024, 1024, 1, true},
+    {4, 2048, 2048, 1, true},    {2, 64, 512, 1, true},
+    {128, 768, 768, 1, true},    {128, 768, 3072, 1, true},
+    {128, 3072, 768, 1, true},   {256, 512, 512, 1, true},
+    {49, 768, 768, 1, true},     {256, 256, 1024, 1, true},
+    {64, 1024, 1024, 1, true},   {784, 256, 128, 1, true},
+    {384, 1024, 1024, 1, true},  {196, 512, 2048, 1, true},
+    {64, 64, 256, 1, true},      {512, 512, 512, 1, true},
+    {1024, 1024, 1024, 1, true}, {197, 384, 1536, 1, true},
+    {32, 2048, 128, 1, true},    {1024, 128, 64, 1, true},
+    {128, 64, 128, 12, false},   {128, 128, 64, 12, false},
+    {256, 64, 256, 8, false},    {64, 32, 64, 4, false},
+    {512, 512, 512, 1, false},   {197, 64, 197, 6, false},
+    {1, 64, 256, 8, false},      {8, 128, 512, 4, false},
+    {1, 128, 128, 12, false},    {1, 64, 1024, 12, false},
+    {4, 64, 64, 8, false},       {1, 512, 64, 16, false},
+    {49, 32, 49, 24, false},     {384, 64, 384, 12, false},
+    {64, 256, 64, 2, false},     {300, 300, 300, 2, false},
+    {2048, 64, 64, 1, false},
+};
 
 /// Rows of so many elements.
 struct Rows {
@@ -151,18 +276,6 @@ constexpr Concat concats[] = {
     {128, 32, 28}, {384, 128, 14}, {64, 64, 112},  {48, 16, 20},
     {832, 256, 7}, {128, 128, 56}, {32, 96, 35},   {512, 512, 28},
 };
-
-template <size_t N>
-std::vector<std::array<int64_t, N>> layersOf(StringRef table) {
-  std::vector<std::array<int64_t, N>> layers;
-  for (StringRef layer : llvm::split(table.trim(), ' ')) {
-    layers.emplace_back().fill(1);
-    size_t i = 0;
-    for (StringRef number : llvm::split(layer, ','))
-      number.getAsInteger(10, layers.back()[i++]);
-  }
-  return layers;
-}
 
 /// Writes the model down. Layers are lines that read and define values.
 class Text {
@@ -219,9 +332,8 @@ static int64_t outputSize(int64_t size, int64_t kernel, int64_t stride,
   return (size + 2 * pad - kernel) / stride + 1;
 }
 
-static void addConv(const std::array<int64_t, 6> &layer, bool isTransposed,
-                    Text &text) {
-  auto [in, out, size, kernel, stride, groups] = layer;
+static void add(const Conv &conv, bool isTransposed, Text &text) {
+  auto [in, out, size, kernel, stride, groups] = conv;
   int64_t pad = isTransposed ? (kernel - stride) / 2 : kernel / 2,
           result = isTransposed ? stride * (size - 1) + kernel - 2 * pad
                                 : outputSize(size, kernel, stride, pad);
@@ -255,8 +367,8 @@ static void add(const Pool &pool, Text &text) {
       y);
 }
 
-static void addMatMul(const std::array<int64_t, 5> &layer, Text &text) {
-  auto [rows, depth, columns, batch, isConstant] = layer;
+static void add(const MatMul &matmul, Text &text) {
+  auto [rows, depth, columns, batch, isConstant] = matmul;
   SmallVector<int64_t> left, right, out;
   if (batch > 1)
     left = right = out = {batch};
@@ -316,14 +428,14 @@ OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
   // no room for all of a routine, every size is there.
   for (const Transpose &transpose : transposes)
     add(transpose, text);
-  for (const auto &conv : layersOf<6>(convs))
-    addConv(conv, /*isTransposed=*/false, text);
-  for (const auto &conv : layersOf<6>(convTransposes))
-    addConv(conv, /*isTransposed=*/true, text);
+  for (const Conv &conv : convs)
+    add(conv, /*isTransposed=*/false, text);
+  for (const Conv &conv : convTransposes)
+    add(conv, /*isTransposed=*/true, text);
   for (const Pool &pool : pools)
     add(pool, text);
-  for (const auto &matmul : layersOf<5>(matmuls))
-    addMatMul(matmul, text);
+  for (const MatMul &matmul : matmuls)
+    add(matmul, text);
   for (const char *layer : rowLayers)
     for (const Rows &of : rows)
       add(layer, {of.rows, of.length}, text);

@@ -265,7 +265,7 @@ static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
   return x;
 }
 
-/// finish() for a convolution, whose bias is by channel.
+/// Finishes a convolution, whose bias has an element a channel.
 template <typename OpTy>
 static Value finishConv(ElementEmitter &e, OpTy conv, Value sum,
                         ArrayRef<Coord> index) {

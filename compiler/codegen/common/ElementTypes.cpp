@@ -27,7 +27,7 @@ ElementTypes::ElementTypes(const ElementProgram &program) {
   if (program.output.isPadded())
     computeIn(program.root);
   storeTypes(*this, element);
-  // A constant is stored as integers that it is of, not converted to them.
+  // A constant is made as integers of the storage type, not converted to them.
   if (element.isBF16() && !readsLeaf)
     compute(storageType(element));
 }
