@@ -35,22 +35,11 @@ std::string Epilogue::suffix() const {
 }
 
 static bool isShort(nn::FunctionAttr function) {
-  if (!function)
-    return true;
-  switch (function.getKind()) {
-  case nn::UnaryKind::identity:
-  case nn::UnaryKind::abs:
-  case nn::UnaryKind::neg:
-  case nn::UnaryKind::relu:
-  case nn::UnaryKind::leaky_relu:
-  case nn::UnaryKind::hard_sigmoid:
-  case nn::UnaryKind::hard_swish:
-  case nn::UnaryKind::clip:
-  case nn::UnaryKind::affine:
-    return true;
-  default:
-    return false;
-  }
+  using K = nn::UnaryKind;
+  return !function || llvm::is_contained({K::identity, K::abs, K::neg, K::relu,
+                                          K::leaky_relu, K::hard_sigmoid,
+                                          K::hard_swish, K::clip, K::affine},
+                                         function.getKind());
 }
 
 bool Epilogue::isLong() const {

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 #include <cmath>
@@ -68,16 +69,28 @@ static Value toBFloat16Bits(BuilderBase &k, Value x) {
       arith::SelectOp::create(k.b, isNaN, quiet, rounded));
 }
 
-/// Half precision to f32 and back.
-static Value fromHalf(BuilderBase &k, Value x) {
-  return arith::ExtFOp::create(k.b, withElement(x.getType(), k.b.getF32Type()),
-                               x);
+/// The operation on unsigned or on signed integers.
+template <typename Unsigned, typename Signed, typename... Arguments>
+static Value bySign(BuilderBase &k, bool isUnsigned, Arguments... arguments) {
+  return isUnsigned ? Value(Unsigned::create(k.b, arguments...))
+                    : Value(Signed::create(k.b, arguments...));
 }
-static Value toHalf(BuilderBase &k, Value x, Type element) {
-  Type type = withElement(x.getType(), element);
-  if (element.isBF16())
-    return arith::BitcastOp::create(k.b, type, toBFloat16Bits(k, x));
-  return arith::TruncFOp::create(k.b, type, x);
+
+static Value larger(BuilderBase &k, Value x, Value y, bool isUnsigned) {
+  return bySign<arith::MaxUIOp, arith::MaxSIOp>(k, isUnsigned, x, y);
+}
+static Value smaller(BuilderBase &k, Value x, Value y, bool isUnsigned) {
+  return bySign<arith::MinUIOp, arith::MinSIOp>(k, isUnsigned, x, y);
+}
+static Value extended(BuilderBase &k, Type type, Value x, bool isUnsigned) {
+  return bySign<arith::ExtUIOp, arith::ExtSIOp>(k, isUnsigned, type, x);
+}
+static Value integerToFloat(BuilderBase &k, Type type, Value x,
+                            bool isUnsigned) {
+  return bySign<arith::UIToFPOp, arith::SIToFPOp>(k, isUnsigned, type, x);
+}
+static Value floatToWhole(BuilderBase &k, Type type, Value x, bool isUnsigned) {
+  return bySign<arith::FPToUIOp, arith::FPToSIOp>(k, isUnsigned, type, x);
 }
 
 Value codegen::toCompute(BuilderBase &k, Value stored, Type element) {
@@ -94,7 +107,7 @@ Value codegen::toCompute(BuilderBase &k, Value stored, Type element) {
     stored = arith::BitcastOp::create(
         k.b, withElement(stored.getType(), element), stored);
   if (element.isF16() || element.isBF16())
-    return fromHalf(k, stored);
+    return arith::ExtFOp::create(k.b, type, stored);
   if (nn::isSmallInteger(element))
     return arith::TruncIOp::create(k.b, type, stored);
   if (element.getIntOrFloatBitWidth() < 8) // a code
@@ -109,13 +122,11 @@ Value codegen::toStorage(BuilderBase &k, Value x, Type element) {
   if (element.isInteger(1))
     return arith::ExtUIOp::create(k.b, type, x);
   if (element.isF16())
-    return toHalf(k, x, element);
+    return arith::TruncFOp::create(k.b, type, x);
   if (element.isBF16())
     return toBFloat16Bits(k, x);
   if (nn::isSmallInteger(element))
-    return element.isUnsignedInteger()
-               ? Value(arith::ExtUIOp::create(k.b, type, x))
-               : Value(arith::ExtSIOp::create(k.b, type, x));
+    return extended(k, type, x, element.isUnsignedInteger());
   return x;
 }
 
@@ -127,10 +138,9 @@ static Value floatToInteger(BuilderBase &k, Value x, Type type,
                             bool isUnsigned) {
   FloatMath m(k, x.getType());
   unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  double limit =
-      std::ldexp(1.0, isUnsigned ? bits : bits - 1); // first value too large
-  unsigned mantissa = getElementTypeOrSelf(x).isF64() ? 53 : 24;
   unsigned valueBits = isUnsigned ? bits : bits - 1;
+  double limit = std::ldexp(1.0, valueBits); // first value too large
+  unsigned mantissa = getElementTypeOrSelf(x).isF64() ? 53 : 24;
   double largest = valueBits <= mantissa
                        ? limit - 1
                        : limit - std::ldexp(1.0, valueBits - mantissa);
@@ -139,18 +149,27 @@ static Value floatToInteger(BuilderBase &k, Value x, Type type,
   clamped = m.select(nan, m.c(0), clamped);
   // Narrow integers go through i32, which every target converts to.
   Type wide = bits < 32 ? withElement(type, k.b.getI32Type()) : type;
-  Value result = isUnsigned && bits >= 32
-                     ? Value(arith::FPToUIOp::create(k.b, wide, clamped))
-                     : Value(arith::FPToSIOp::create(k.b, wide, clamped));
+  Value result = floatToWhole(k, wide, clamped, isUnsigned && bits >= 32);
   if (bits < 32)
     return arith::TruncIOp::create(k.b, type, result);
   if (valueBits > mantissa) {
-    Value top =
-        k.iconst(isUnsigned ? -1 : int64_t(~uint64_t(0) >> (65 - bits)), type);
+    Value top = k.iconst(isUnsigned ? -1 : llvm::maxIntN(bits), type);
     Value over = m.compare(arith::CmpFPredicate::OGE, x, m.c(limit));
     result = arith::SelectOp::create(k.b, over, top, result);
   }
   return result;
+}
+
+Type codegen::betweenSmall(Type from, Type to) {
+  // f32 holds all small floats and all that a narrow integer can be. Where
+  // subnormal numbers count as zero, it is too narrow for a truth value.
+  bool isWide = nn::smallFloat(from)
+                    ? to.isF64() || to.isInteger(1)
+                    : from.isF64() || (isa<IntegerType>(from) &&
+                                       from.getIntOrFloatBitWidth() > 16);
+  MLIRContext *context = from.getContext();
+  return isWide ? Type(Float64Type::get(context))
+                : Type(Float32Type::get(context));
 }
 
 Value codegen::emitCast(BuilderBase &k, Value x, Type from, Type to,
@@ -159,23 +178,13 @@ Value codegen::emitCast(BuilderBase &k, Value x, Type from, Type to,
          "it is as kernels compute it");
   if (from == to)
     return x;
-  // Small floats go through f32, which holds all of them and all that a narrow
-  // integer can be, or through f64.
-  auto real = [&](bool isWide) -> Type {
-    return isWide ? Type(k.b.getF64Type()) : Type(k.b.getF32Type());
-  };
+  Type real = betweenSmall(from, to);
   if (const artifact::SmallFloat *format = nn::smallFloat(from)) {
-    // Where subnormal numbers count as zero, f32 is too narrow for a truth
-    // value.
-    from = real(to.isF64() || to.isInteger(1));
-    return emitCast(k,
-                    emitDecode(k, *format, x, withElement(x.getType(), from)),
-                    from, to, saturate, rounding);
+    x = emitDecode(k, *format, x, withElement(x.getType(), real));
+    return emitCast(k, x, real, to, saturate, rounding);
   }
   if (const artifact::SmallFloat *format = nn::smallFloat(to)) {
-    bool isWide = from.isF64() ||
-                  (isa<IntegerType>(from) && from.getIntOrFloatBitWidth() > 16);
-    x = emitCast(k, x, from, real(isWide));
+    x = emitCast(k, x, from, real);
     return emitEncode(k, *format, x, saturate, toFormat(rounding));
   }
   Type target = withElement(x.getType(), computeType(to));
@@ -196,13 +205,11 @@ Value codegen::emitCast(BuilderBase &k, Value x, Type from, Type to,
       return arith::TruncIOp::create(k.b, target, x);
     if (bits == source)
       return x;
-    return fromUnsigned ? Value(arith::ExtUIOp::create(k.b, target, x))
-                        : Value(arith::ExtSIOp::create(k.b, target, x));
+    return extended(k, target, x, fromUnsigned);
   }
   Value result = x;
   if (!fromFloat)
-    result = fromUnsigned ? Value(arith::UIToFPOp::create(k.b, target, x))
-                          : Value(arith::SIToFPOp::create(k.b, target, x));
+    result = integerToFloat(k, target, x, fromUnsigned);
   else if (width(x) < getElementTypeOrSelf(target).getIntOrFloatBitWidth())
     result = arith::ExtFOp::create(k.b, target, x);
   else if (getElementTypeOrSelf(x) != getElementTypeOrSelf(target))
@@ -224,83 +231,67 @@ static Value negative(BuilderBase &k, Value x) {
   return arith::SubIOp::create(k.b, k.iconst(0, x.getType()), x);
 }
 
+/// The functions that FloatMath has.
+static constexpr std::pair<UnaryKind, Value (FloatMath::*)(Value)> methods[] = {
+    {UnaryKind::abs, &FloatMath::abs},
+    {UnaryKind::neg, &FloatMath::neg},
+    {UnaryKind::sqrt, &FloatMath::sqrt},
+    {UnaryKind::exp, &FloatMath::exp},
+    {UnaryKind::log, &FloatMath::log},
+    {UnaryKind::erf, &FloatMath::erf},
+    {UnaryKind::floor, &FloatMath::floor},
+    {UnaryKind::ceil, &FloatMath::ceil},
+    {UnaryKind::round, &FloatMath::roundEven},
+    {UnaryKind::sin, &FloatMath::sin},
+    {UnaryKind::cos, &FloatMath::cos},
+    {UnaryKind::tan, &FloatMath::tan},
+    {UnaryKind::asin, &FloatMath::asin},
+    {UnaryKind::acos, &FloatMath::acos},
+    {UnaryKind::atan, &FloatMath::atan},
+    {UnaryKind::sinh, &FloatMath::sinh},
+    {UnaryKind::cosh, &FloatMath::cosh},
+    {UnaryKind::tanh, &FloatMath::tanh},
+    {UnaryKind::asinh, &FloatMath::asinh},
+    {UnaryKind::acosh, &FloatMath::acosh},
+    {UnaryKind::atanh, &FloatMath::atanh},
+    {UnaryKind::sigmoid, &FloatMath::sigmoid},
+    {UnaryKind::is_nan, &FloatMath::isNaN},
+};
+
 static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
   FloatMath m(k, x.getType());
+  if (wayOf(f.getKind()).throughF64 && !m.isF64())
+    return m.narrowed(floatUnary(k, f, m.widened(x)));
+  for (auto [kind, method] : methods)
+    if (kind == f.getKind())
+      return (m.*method)(x);
   using V = Value;
   auto p = [&](unsigned i, double otherwise) {
     return m.c(parameter(f, i, otherwise));
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   auto isNegative = [&] { return m.less(x, m.c(0)); };
-  // The negative part goes through exp; its argument is kept where it matters.
-  auto expm1Negative = [&](V y) { return m.expm1(y); };
   auto clamp01 = [&](V y) { return m.clamp(y, m.c(0), m.c(1)); };
   switch (f.getKind()) {
-  case UnaryKind::identity:
-    return x;
-  case UnaryKind::abs:
-    return m.abs(x);
-  case UnaryKind::neg:
-    return m.neg(x);
   case UnaryKind::sign:
     return m.select(m.greater(x, m.c(0)), m.c(1),
-                    m.select(m.less(x, m.c(0)), m.c(-1), x));
+                    m.select(isNegative(), m.c(-1), x));
   case UnaryKind::reciprocal:
     return m.div(m.c(1), x);
-  case UnaryKind::sqrt:
-    return m.sqrt(x);
-  case UnaryKind::exp:
-    return m.exp(x);
-  case UnaryKind::log:
-    return m.log(x);
-  case UnaryKind::erf:
-    return m.erf(x);
-  case UnaryKind::floor:
-    return m.floor(x);
-  case UnaryKind::ceil:
-    return m.ceil(x);
-  case UnaryKind::round:
-    return m.roundEven(x);
-  case UnaryKind::sin:
-    return m.sin(x);
-  case UnaryKind::cos:
-    return m.cos(x);
-  case UnaryKind::tan:
-    return m.tan(x);
-  case UnaryKind::asin:
-    return m.asin(x);
-  case UnaryKind::acos:
-    return m.acos(x);
-  case UnaryKind::atan:
-    return m.atan(x);
-  case UnaryKind::sinh:
-    return m.sinh(x);
-  case UnaryKind::cosh:
-    return m.cosh(x);
-  case UnaryKind::tanh:
-    return m.tanh(x);
-  case UnaryKind::asinh:
-    return m.asinh(x);
-  case UnaryKind::acosh:
-    return m.acosh(x);
-  case UnaryKind::atanh:
-    return m.atanh(x);
   case UnaryKind::relu: // one max instruction, which keeps NaN
     return m.select(m.greater(m.c(0), x), m.c(0), x);
   case UnaryKind::leaky_relu:
-    return m.select(m.less(x, m.c(0)), m.mul(x, p(0, 0.01)), x);
+    return m.select(isNegative(), m.mul(x, p(0, 0.01)), x);
   case UnaryKind::elu:
-    return m.select(isNegative(), m.mul(p(0, 1), expm1Negative(x)), x);
+    return m.select(isNegative(), m.mul(p(0, 1), m.expm1(x)), x);
   case UnaryKind::celu:
-    return m.select(isNegative(),
-                    m.mul(p(0, 1), expm1Negative(m.div(x, p(0, 1)))), x);
+    return m.select(isNegative(), m.mul(p(0, 1), m.expm1(m.div(x, p(0, 1)))),
+                    x);
   case UnaryKind::selu:
-    return m.mul(
-        p(1, 1.05070102214813232421875),
-        m.select(isNegative(),
-                 m.mul(p(0, 1.67326319217681884765625), expm1Negative(x)), x));
-  case UnaryKind::sigmoid:
-    return m.sigmoid(x);
+    return m.mul(p(1, 1.05070102214813232421875),
+                 m.select(isNegative(),
+                          m.mul(p(0, 1.67326319217681884765625), m.expm1(x)),
+                          x));
   case UnaryKind::hard_sigmoid:
     return clamp01(m.fma(x, p(0, 0.2), p(1, 0.5)));
   case UnaryKind::hard_swish:
@@ -344,8 +335,6 @@ static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
     // Adding a zero would take the sign of a negative one.
     return parameter(f, 1, 0) == 0 ? m.mul(x, p(0, 1))
                                    : m.fma(x, p(0, 1), p(1, 0));
-  case UnaryKind::is_nan:
-    return m.isNaN(x);
   case UnaryKind::is_inf: {
     V up = m.equal(x, m.c(infinity)), down = m.equal(x, m.c(-infinity));
     bool negativeToo = parameter(f, 0, 1) != 0,
@@ -358,19 +347,18 @@ static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
   }
   case UnaryKind::logical_not:
     return m.equal(x, m.c(0));
-  case UnaryKind::bitwise_not:
-    return x; // no bits of floats: refused by the verifier
+  default: // identity; no bits of floats: refused by the verifier
+    return x;
   }
-  return x;
 }
 
 /// An integer bound from a double, saturated.
 static int64_t bound(double x, unsigned bits, bool isUnsigned) {
   if (isUnsigned) {
-    uint64_t top = ~uint64_t(0) >> (64 - bits);
+    uint64_t top = llvm::maxUIntN(bits);
     return x <= 0 ? 0 : x >= double(top) ? int64_t(top) : int64_t(uint64_t(x));
   }
-  int64_t top = int64_t(~uint64_t(0) >> (65 - bits)), bottom = -top - 1;
+  int64_t top = llvm::maxIntN(bits), bottom = llvm::minIntN(bits);
   if (std::isnan(x))
     return 0;
   return x >= double(top) ? top : x <= double(bottom) ? bottom : int64_t(x);
@@ -384,14 +372,6 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
   auto select = [&](Value condition, Value a, Value b) -> Value {
     return arith::SelectOp::create(k.b, condition, a, b);
   };
-  auto larger = [&](Value a, Value b) -> Value {
-    return isUnsigned ? Value(arith::MaxUIOp::create(k.b, a, b))
-                      : Value(arith::MaxSIOp::create(k.b, a, b));
-  };
-  auto smaller = [&](Value a, Value b) -> Value {
-    return isUnsigned ? Value(arith::MinUIOp::create(k.b, a, b))
-                      : Value(arith::MinSIOp::create(k.b, a, b));
-  };
   switch (f.getKind()) {
   case UnaryKind::identity:
   case UnaryKind::floor:
@@ -399,7 +379,7 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
   case UnaryKind::round:
     return x;
   case UnaryKind::abs:
-    return isUnsigned ? x : larger(x, negative(k, x));
+    return isUnsigned ? x : larger(k, x, negative(k, x), isUnsigned);
   case UnaryKind::neg:
     return negative(k, x);
   case UnaryKind::sign: {
@@ -413,12 +393,12 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
     return select(below, c(-1), result);
   }
   case UnaryKind::relu:
-    return isUnsigned ? x : larger(x, c(0));
+    return isUnsigned ? x : larger(k, x, c(0), isUnsigned);
   case UnaryKind::clip: {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     Value lo = c(bound(parameter(f, 0, -infinity), bits, isUnsigned));
     Value hi = c(bound(parameter(f, 1, infinity), bits, isUnsigned));
-    return smaller(larger(x, lo), hi);
+    return smaller(k, larger(k, x, lo, isUnsigned), hi, isUnsigned);
   }
   case UnaryKind::bitwise_not:
     return arith::XOrIOp::create(k.b, x, c(-1));
@@ -430,9 +410,8 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
   default: {
     // A function of real numbers: computed in f64, truncated back.
     Type real = withElement(type, k.b.getF64Type());
-    Value y = isUnsigned ? Value(arith::UIToFPOp::create(k.b, real, x))
-                         : Value(arith::SIToFPOp::create(k.b, real, x));
-    return floatToInteger(k, floatUnary(k, f, y), type, isUnsigned);
+    Value y = floatUnary(k, f, integerToFloat(k, real, x, isUnsigned));
+    return floatToInteger(k, y, type, isUnsigned);
   }
   }
 }
@@ -440,12 +419,6 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
 Value codegen::emitUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
                          bool isUnsigned) {
   Type element = getElementTypeOrSelf(x);
-  if (element.isF16() || element.isBF16()) {
-    Value result = emitUnary(k, f, fromHalf(k, x), false);
-    return isa<FloatType>(getElementTypeOrSelf(result))
-               ? toHalf(k, result, element)
-               : result;
-  }
   if (isa<FloatType>(element))
     return floatUnary(k, f, x);
   if (element.isInteger(1)) {
@@ -467,6 +440,8 @@ Value codegen::emitUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
 static Value floatBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
   FloatMath m(k, x.getType());
   using P = arith::CmpFPredicate;
+  if ((kind == BinaryKind::pow || kind == BinaryKind::fmod) && !m.isF64())
+    return m.narrowed(floatBinary(k, kind, m.widened(x), m.widened(y)));
   switch (kind) {
   case BinaryKind::add:
     return m.add(x, y);
@@ -485,7 +460,7 @@ static Value floatBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
   case BinaryKind::fmod:
     return m.fmod(x, y);
   case BinaryKind::mod: {
-    Value r = m.fmod(x, y);
+    Value r = floatBinary(k, BinaryKind::fmod, x, y);
     Value apart =
         arith::XOrIOp::create(k.b, m.less(r, m.c(0)), m.less(y, m.c(0)));
     // Zero has the sign of the divisor as well.
@@ -516,16 +491,12 @@ static Value safeDivide(BuilderBase &k, Value lhs, Value rhs, bool isUnsigned) {
     // No vector unit divides integers; f64 division of 32-bit integers,
     // truncated, is exact. Where there are no vectors there may be no f64.
     Type real = withElement(type, k.b.getF64Type());
-    auto convert = [&](Value x) -> Value {
-      return isUnsigned ? Value(arith::UIToFPOp::create(k.b, real, x))
-                        : Value(arith::SIToFPOp::create(k.b, real, x));
-    };
-    Value q = arith::DivFOp::create(k.b, convert(lhs), convert(rhs));
-    return isUnsigned ? Value(arith::FPToUIOp::create(k.b, type, q))
-                      : Value(arith::FPToSIOp::create(k.b, type, q));
+    Value q =
+        arith::DivFOp::create(k.b, integerToFloat(k, real, lhs, isUnsigned),
+                              integerToFloat(k, real, rhs, isUnsigned));
+    return floatToWhole(k, type, q, isUnsigned);
   }
-  return isUnsigned ? Value(arith::DivUIOp::create(k.b, lhs, rhs))
-                    : Value(arith::DivSIOp::create(k.b, lhs, rhs));
+  return bySign<arith::DivUIOp, arith::DivSIOp>(k, isUnsigned, lhs, rhs);
 }
 
 static Value integerDivide(BuilderBase &k, Value lhs, Value rhs,
@@ -612,11 +583,9 @@ static Value integerBinary(BuilderBase &k, BinaryKind kind, Value x, Value y,
   case BinaryKind::pow:
     return integerPower(k, x, y, isUnsigned);
   case BinaryKind::min:
-    return isUnsigned ? Value(arith::MinUIOp::create(k.b, x, y))
-                      : Value(arith::MinSIOp::create(k.b, x, y));
+    return smaller(k, x, y, isUnsigned);
   case BinaryKind::max:
-    return isUnsigned ? Value(arith::MaxUIOp::create(k.b, x, y))
-                      : Value(arith::MaxSIOp::create(k.b, x, y));
+    return larger(k, x, y, isUnsigned);
   case BinaryKind::fmod:
     return integerRemainder(k, x, y, isUnsigned);
   case BinaryKind::mod: {
@@ -705,13 +674,6 @@ static Value boolBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
 Value codegen::emitBinary(BuilderBase &k, BinaryKind kind, Value lhs, Value rhs,
                           bool isUnsigned) {
   Type element = getElementTypeOrSelf(lhs);
-  if (element.isF16() || element.isBF16()) {
-    Value result =
-        emitBinary(k, kind, fromHalf(k, lhs), fromHalf(k, rhs), false);
-    return isa<FloatType>(getElementTypeOrSelf(result))
-               ? toHalf(k, result, element)
-               : result;
-  }
   if (isa<FloatType>(element))
     return floatBinary(k, kind, lhs, rhs);
   if (element.isInteger(1))

@@ -46,6 +46,16 @@ mlir::Value emitCast(BuilderBase &k, mlir::Value x, mlir::Type from,
                      mlir::Type to, bool saturate = true,
                      nn::Rounding rounding = nn::Rounding::nearest);
 
+/// How a function of floats is computed.
+struct FloatWay {
+  bool throughF64 = false; ///< f32, too
+  bool takesBits = false;  ///< as integers of the float's width
+  bool compares = false;   ///< the number itself with constants
+};
+FloatWay wayOf(nn::UnaryKind kind);
+/// Casts from or to a small float go through this type, f32 or f64.
+mlir::Type betweenSmall(mlir::Type from, mlir::Type to);
+
 // The types that the functions above write. `type` is a compute type, the
 // others are those of tensors.
 void loadTypes(TypesUsed &types, mlir::Type element);

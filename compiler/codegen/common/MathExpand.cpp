@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace nnv12::codegen;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
+static constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 
 FloatMath::FloatMath(BuilderBase &k, Type type) : k(k), b(k.b), type(type) {
   assert((isF64() || getElementTypeOrSelf(type).isF32()) &&
@@ -25,19 +26,6 @@ bool FloatMath::isF64() const { return getElementTypeOrSelf(type).isF64(); }
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-Value FloatMath::c(double x) { return k.fconst(x, type); }
-Value FloatMath::add(Value x, Value y) {
-  return arith::AddFOp::create(b, x, y);
-}
-Value FloatMath::sub(Value x, Value y) {
-  return arith::SubFOp::create(b, x, y);
-}
-Value FloatMath::mul(Value x, Value y) {
-  return arith::MulFOp::create(b, x, y);
-}
-Value FloatMath::div(Value x, Value y) {
-  return arith::DivFOp::create(b, x, y);
-}
 Value FloatMath::fma(Value x, Value y, Value z) {
   return k.fuses ? k.fma(x, y, z) : add(mul(x, y), z);
 }
@@ -63,7 +51,6 @@ Value FloatMath::remainder(Value x, Value q, Value d) {
   Value product = mul(q, d);
   return sub(sub(x, product), lostByProduct(q, d, product));
 }
-Value FloatMath::neg(Value x) { return arith::NegFOp::create(b, x); }
 
 // These are single instructions of every target: none is approximated.
 Value FloatMath::abs(Value x) { return math::AbsFOp::create(b, x); }
@@ -81,25 +68,6 @@ Value FloatMath::copySign(Value magnitude, Value sign) {
     return select(isNegative, neg(x), x);
   }
   return math::CopySignOp::create(b, magnitude, sign);
-}
-
-Value FloatMath::compare(arith::CmpFPredicate p, Value x, Value y) {
-  return arith::CmpFOp::create(b, p, x, y);
-}
-Value FloatMath::greater(Value x, Value y) {
-  return compare(arith::CmpFPredicate::OGT, x, y);
-}
-Value FloatMath::less(Value x, Value y) {
-  return compare(arith::CmpFPredicate::OLT, x, y);
-}
-Value FloatMath::equal(Value x, Value y) {
-  return compare(arith::CmpFPredicate::OEQ, x, y);
-}
-Value FloatMath::isNaN(Value x) {
-  return compare(arith::CmpFPredicate::UNO, x, x);
-}
-Value FloatMath::select(Value condition, Value x, Value y) {
-  return arith::SelectOp::create(b, condition, x, y);
 }
 
 Value FloatMath::min(Value x, Value y) {
@@ -154,24 +122,30 @@ Value FloatMath::scaleByPowerOfTwo(Value x, Value exponent) {
   return mul(mul(x, powerOfTwo(half)), powerOfTwo(rest));
 }
 
-void FloatMath::splitExponent(Value x, Value &m, Value &e) {
-  // Moves sqrt(1/2) to the boundary between exponents -1 and 0.
+std::pair<Value, Value> FloatMath::splitExponent(Value x) {
   bool wide = isF64();
+  Value small;
+  if (wide) { // Subnormal numbers are scaled up.
+    small = less(x, c(0x1p-1022));
+    x = select(small, mul(x, c(0x1p54)), x);
+  }
+  // Moves sqrt(1/2) to the boundary between exponents -1 and 0.
   int64_t root = wide ? 0x3fe6a09e667f3bcd : 0x3f3504f3;
   Value width = integer(wide ? 52 : 23);
   Value shifted = arith::SubIOp::create(b, bits(x), integer(root));
   Value exponent = arith::ShRSIOp::create(b, shifted, width);
   Value cleared = arith::ShLIOp::create(b, exponent, width);
-  m = fromBits(arith::SubIOp::create(b, bits(x), cleared));
-  e = arith::SIToFPOp::create(b, type, exponent);
+  Value m = fromBits(arith::SubIOp::create(b, bits(x), cleared));
+  Value e = arith::SIToFPOp::create(b, type, exponent);
+  return {m, wide ? select(small, sub(e, c(54)), e) : e};
 }
 
 //===----------------------------------------------------------------------===//
 // Exponential and logarithm
 //===----------------------------------------------------------------------===//
 
-void FloatMath::reduceExp(Value x, Value &n, Value &expm1r) {
-  n = roundEven(mul(x, c(1.4426950408889634)));
+std::pair<Value, Value> FloatMath::reduceExp(Value x) {
+  Value n = roundEven(mul(x, c(1.4426950408889634)));
   if (isF64()) {
     Value r = fma(n, c(-6.93147180369123816490e-01), x);
     r = fma(n, c(-1.90821492927058770002e-10), r);
@@ -180,32 +154,29 @@ void FloatMath::reduceExp(Value x, Value &n, Value &expm1r) {
     double factorial = 1;
     for (int i = 0; i < 13; ++i)
       coefficients[i] = 1 / (factorial *= i + 2);
-    expm1r = fma(mul(r, r), polynomial(r, coefficients), r);
-    return;
+    return {n, fma(mul(r, r), polynomial(r, coefficients), r)};
   }
   Value r = fma(n, c(-0.693359375), x);
   r = fma(n, c(2.12194440e-4), r);
-  expm1r =
-      fma(mul(r, r),
-          polynomial(r, {5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2,
-                         8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}),
-          r);
+  return {
+      n, fma(mul(r, r),
+             polynomial(r, {5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2,
+                            8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}),
+             r)};
 }
 
 Value FloatMath::exp(Value x) {
   // Beyond these the result is 0 or infinite anyway.
   Value clamped =
       isF64() ? clamp(x, c(-746), c(710)) : clamp(x, c(-104), c(89));
-  Value n, expm1r;
-  reduceExp(clamped, n, expm1r);
+  auto [n, expm1r] = reduceExp(clamped);
   return scaleByPowerOfTwo(add(expm1r, c(1)), n);
 }
 
 Value FloatMath::expm1(Value x) {
   // 2^n * (1 + e) - 1 = 2^n * e + (2^n - 1), where nothing cancels badly.
   Value clamped = isF64() ? clamp(x, c(-60), c(710)) : clamp(x, c(-30), c(89));
-  Value n, expm1r;
-  reduceExp(clamped, n, expm1r);
+  auto [n, expm1r] = reduceExp(clamped);
   // One power of two less keeps 2^n finite where the result is.
   Value power = scaleByPowerOfTwo(c(0.5), n);
   Value half = fma(power, expm1r, sub(power, c(0.5)));
@@ -213,14 +184,9 @@ Value FloatMath::expm1(Value x) {
 }
 
 Value FloatMath::log(Value x) {
-  Value m, e, result;
+  auto [m, e] = splitExponent(x);
+  Value f = sub(m, c(1)), result;
   if (isF64()) {
-    // Subnormal arguments are scaled up.
-    Value small = less(x, c(0x1p-1022));
-    Value scaled = select(small, mul(x, c(0x1p54)), x);
-    splitExponent(scaled, m, e);
-    e = select(small, sub(e, c(54)), e);
-    Value f = sub(m, c(1));
     Value s = div(f, add(f, c(2)));
     Value z = mul(s, s);
     // atanh's series with its coefficients adapted to the interval.
@@ -235,8 +201,6 @@ Value FloatMath::log(Value x) {
     result =
         fma(e, c(6.93147180369123816490e-01), sub(f, sub(halfSquare, low)));
   } else {
-    splitExponent(x, m, e);
-    Value f = sub(m, c(1));
     Value z = mul(f, f);
     Value p =
         polynomial(f, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1,
@@ -249,8 +213,8 @@ Value FloatMath::log(Value x) {
   result = select(equal(x, c(0)), c(-infinity), result);
   result = select(equal(x, c(infinity)), x, result);
   // Negative or NaN.
-  return select(compare(arith::CmpFPredicate::ULT, x, c(0)),
-                c(std::numeric_limits<double>::quiet_NaN()), result);
+  return select(compare(arith::CmpFPredicate::ULT, x, c(0)), c(quietNaN),
+                result);
 }
 
 Value FloatMath::log1p(Value x) {
@@ -330,14 +294,7 @@ Value FloatMath::erf(Value x) {
 // Trigonometric and hyperbolic functions
 //===----------------------------------------------------------------------===//
 
-Value FloatMath::throughF64(Value x, Value (FloatMath::*f)(Value)) {
-  assert(!isF64() && "f64 goes through itself");
-  FloatMath wide(k, withElement(type, b.getF64Type()));
-  Value result = (wide.*f)(arith::ExtFOp::create(b, wide.type, x));
-  return arith::TruncFOp::create(b, type, result);
-}
-
-void FloatMath::sinCos(Value x, Value &sine, Value &cosine) {
+std::pair<Value, Value> FloatMath::sinCos(Value x) {
   assert(isF64() && "the constants are of f64");
   // x = n * pi/2 + r, with pi/2 in three parts.
   Value n = roundEven(mul(x, c(0.63661977236758134308)));
@@ -363,37 +320,21 @@ void FloatMath::sinCos(Value x, Value &sine, Value &cosine) {
   Value sineNegative = arith::OrIOp::create(b, two, three);
   Value cosineNegative = arith::OrIOp::create(b, one, two);
   Value p = select(odd, co, s), q = select(odd, s, co);
-  sine = select(sineNegative, neg(p), p);
-  cosine = select(cosineNegative, neg(q), q);
+  return {select(sineNegative, neg(p), p), select(cosineNegative, neg(q), q)};
 }
 
 Value FloatMath::sin(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::sin);
-  Value s, co;
-  sinCos(x, s, co);
-  return select(equal(x, c(0)), x, s);
+  return select(equal(x, c(0)), x, sinCos(x).first);
 }
 
-Value FloatMath::cos(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::cos);
-  Value s, co;
-  sinCos(x, s, co);
-  return co;
-}
+Value FloatMath::cos(Value x) { return sinCos(x).second; }
 
 Value FloatMath::tan(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::tan);
-  Value s, co;
-  sinCos(x, s, co);
+  auto [s, co] = sinCos(x);
   return select(equal(x, c(0)), x, div(s, co));
 }
 
 Value FloatMath::atan(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::atan);
   // Folds the argument into |t| <= tan(pi/8).
   Value a = abs(x);
   Value big = greater(a, c(2.414213562373095)),
@@ -417,21 +358,15 @@ Value FloatMath::atan(Value x) {
 }
 
 Value FloatMath::asin(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::asin);
   return atan(div(x, sqrt(mul(sub(c(1), x), add(c(1), x)))));
 }
 
 Value FloatMath::acos(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::acos);
   Value half = atan(sqrt(div(sub(c(1), x), add(c(1), x))));
   return add(half, half);
 }
 
 Value FloatMath::sinh(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::sinh);
   Value a = abs(x);
   Value t = expm1(a);
   Value result = mul(c(0.5), add(t, div(t, add(t, c(1)))));
@@ -442,8 +377,6 @@ Value FloatMath::sinh(Value x) {
 }
 
 Value FloatMath::cosh(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::cosh);
   Value a = abs(x);
   Value e = exp(a);
   Value root = exp(mul(a, c(0.5)));
@@ -452,8 +385,6 @@ Value FloatMath::cosh(Value x) {
 }
 
 Value FloatMath::asinh(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::asinh);
   Value a = abs(x), z = mul(a, a);
   Value result = log1p(add(a, div(z, add(c(1), sqrt(add(z, c(1)))))));
   Value large = add(log(a), c(0.69314718055994530942)); // where z may overflow
@@ -461,8 +392,6 @@ Value FloatMath::asinh(Value x) {
 }
 
 Value FloatMath::acosh(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::acosh);
   Value t = sub(x, c(1));
   Value result = log1p(add(t, sqrt(fma(t, t, add(t, t)))));
   Value large = add(log(x), c(0.69314718055994530942));
@@ -470,13 +399,10 @@ Value FloatMath::acosh(Value x) {
 }
 
 Value FloatMath::atanh(Value x) {
-  if (!isF64())
-    return throughF64(x, &FloatMath::atanh);
   Value a = abs(x);
   Value result = mul(c(0.5), log1p(div(add(a, a), sub(c(1), a))));
   // 2a/(1-a) passes infinity at one; beyond it there is no result.
-  result = select(greater(a, c(1)), c(std::numeric_limits<double>::quiet_NaN()),
-                  result);
+  result = select(greater(a, c(1)), c(quietNaN), result);
   return copySign(result, x);
 }
 
@@ -488,11 +414,7 @@ Value FloatMath::atanh(Value x) {
 /// twice the precision, for an error of log(x) grows with the size of y.
 Value FloatMath::powPositive(Value x, Value y) {
   assert(isF64() && "the constants are of f64");
-  Value small = less(x, c(0x1p-1022));
-  Value scaled = select(small, mul(x, c(0x1p54)), x);
-  Value m, e;
-  splitExponent(scaled, m, e);
-  e = select(small, sub(e, c(54)), e);
+  auto [m, e] = splitExponent(x);
   // s = (m - 1) / (m + 1) as high + low.
   Value f = sub(m, c(1)), d = add(m, c(1));
   Value dLow = add(sub(m, sub(d, c(1))), sub(c(1), sub(d, sub(d, c(1)))));
@@ -543,12 +465,6 @@ Value FloatMath::powPositive(Value x, Value y) {
 }
 
 Value FloatMath::pow(Value x, Value y) {
-  if (!isF64()) {
-    FloatMath wide(k, withElement(type, b.getF64Type()));
-    Value result = wide.pow(arith::ExtFOp::create(b, wide.type, x),
-                            arith::ExtFOp::create(b, wide.type, y));
-    return arith::TruncFOp::create(b, type, result);
-  }
   Value a = abs(x);
   Value result = powPositive(a, y);
   Value whole = equal(floor(y), y);
@@ -562,9 +478,9 @@ Value FloatMath::pow(Value x, Value y) {
   Value noPower = arith::AndIOp::create(
       b, arith::AndIOp::create(b, hasSign, finite),
       arith::XOrIOp::create(b, whole, k.iconst(1, whole.getType())));
-  result = select(noPower, c(std::numeric_limits<double>::quiet_NaN()), result);
-  result = select(compare(arith::CmpFPredicate::UNO, x, y),
-                  c(std::numeric_limits<double>::quiet_NaN()), result);
+  result = select(noPower, c(quietNaN), result);
+  result =
+      select(compare(arith::CmpFPredicate::UNO, x, y), c(quietNaN), result);
   // (±1)^±inf, 1^NaN and x^0 are 1.
   Value unit =
       arith::AndIOp::create(b, equal(a, c(1)), equal(abs(y), c(infinity)));
@@ -574,18 +490,11 @@ Value FloatMath::pow(Value x, Value y) {
 }
 
 Value FloatMath::fmod(Value x, Value y) {
-  if (!isF64()) {
-    FloatMath wide(k, withElement(type, b.getF64Type()));
-    Value result = wide.fmod(arith::ExtFOp::create(b, wide.type, x),
-                             arith::ExtFOp::create(b, wide.type, y));
-    return arith::TruncFOp::create(b, type, result);
-  }
   Value a = abs(x), d = abs(y);
   Value q = truncate(div(a, d));
   Value r = remainder(a, q, d);
   r = select(less(r, c(0)), add(r, d), r); // the quotient was rounded up
   r = select(equal(d, c(infinity)), a, r);
-  r = select(equal(a, c(infinity)), c(std::numeric_limits<double>::quiet_NaN()),
-             r);
+  r = select(equal(a, c(infinity)), c(quietNaN), r);
   return copySign(r, x);
 }

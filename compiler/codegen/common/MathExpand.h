@@ -21,19 +21,28 @@ public:
   FloatMath(BuilderBase &k, mlir::Type type);
 
   using Value = mlir::Value;
+  using Predicate = mlir::arith::CmpFPredicate;
 
-  Value c(double x); ///< constant
-  Value add(Value x, Value y);
-  Value sub(Value x, Value y);
-  Value mul(Value x, Value y);
-  Value div(Value x, Value y);
+  bool isF64() const;
+  /// A value of this type, f32, as one of f64, and the reverse.
+  Value widened(Value x) {
+    return mlir::arith::ExtFOp::create(b, withElement(type, b.getF64Type()), x);
+  }
+  Value narrowed(Value x) { return mlir::arith::TruncFOp::create(b, type, x); }
+
+  /// A constant.
+  Value c(double x) { return k.fconst(x, type); }
+  Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
   /// Rounds once where the processor does so everywhere, else twice.
   Value fma(Value x, Value y, Value z);
   /// The rounding error of xy = x * y, exactly: x * y - xy.
   Value lostByProduct(Value x, Value y, Value xy);
   /// x - q * d, where that is near to 0: rounded once.
   Value remainder(Value x, Value q, Value d);
-  Value neg(Value x);
+  Value neg(Value x) { return mlir::arith::NegFOp::create(b, x); }
   Value abs(Value x);
   Value sqrt(Value x);
   Value floor(Value x);
@@ -41,12 +50,17 @@ public:
   Value roundEven(Value x);
   Value truncate(Value x);
   Value copySign(Value magnitude, Value sign);
-  Value compare(mlir::arith::CmpFPredicate p, Value x, Value y);
-  Value greater(Value x, Value y); ///< ordered
-  Value less(Value x, Value y);    ///< ordered
-  Value equal(Value x, Value y);   ///< ordered
-  Value isNaN(Value x);
-  Value select(Value condition, Value x, Value y);
+  Value compare(Predicate p, Value x, Value y) {
+    return mlir::arith::CmpFOp::create(b, p, x, y);
+  }
+  // These are false of NaN.
+  Value greater(Value x, Value y) { return compare(Predicate::OGT, x, y); }
+  Value less(Value x, Value y) { return compare(Predicate::OLT, x, y); }
+  Value equal(Value x, Value y) { return compare(Predicate::OEQ, x, y); }
+  Value isNaN(Value x) { return compare(Predicate::UNO, x, x); }
+  Value select(Value condition, Value x, Value y) {
+    return mlir::arith::SelectOp::create(b, condition, x, y);
+  }
   /// The smaller / larger; NaN if either is.
   Value min(Value x, Value y);
   Value max(Value x, Value y);
@@ -63,8 +77,8 @@ public:
   Value erf(Value x);     ///< <= 2 ulp
   Value sigmoid(Value x); ///< <= 3 ulp
 
-  // These compute f32 through f64. Arguments of sin, cos and tan beyond 1e6
-  // lose accuracy (absolute error about |x| * 1e-16 in f64 arithmetic).
+  // These are of f64 alone: f32 is computed through it. Arguments of sin, cos
+  // and tan beyond 1e6 lose accuracy (absolute error about |x| * 1e-16).
   Value sin(Value x);
   Value cos(Value x);
   Value tan(Value x);
@@ -82,17 +96,16 @@ public:
   Value fmod(Value x, Value y);
 
 private:
-  bool isF64() const;
   Value integer(int64_t x); ///< of the width of the floats
   Value bits(Value x);      ///< the float's bits
   Value fromBits(Value x);
   Value scaleByPowerOfTwo(Value x, Value exponent); ///< exponent a whole float
-  /// Cuts x > 0 (normal) into m * 2^e with m in [sqrt(1/2), sqrt(2)).
-  void splitExponent(Value x, Value &m, Value &e);
-  /// exp(r) - 1 = result for |r| <= ln(2) / 2 of x = n * ln(2) + r.
-  void reduceExp(Value x, Value &n, Value &expm1r);
-  void sinCos(Value x, Value &sine, Value &cosine);
-  Value throughF64(Value x, Value (FloatMath::*f)(Value));
+  /// Cuts x > 0 (of f32: normal) into m and e, so that it is m * 2^e with m in
+  /// [sqrt(1/2), sqrt(2)).
+  std::pair<Value, Value> splitExponent(Value x);
+  /// n and exp(r) - 1 for |r| <= ln(2) / 2 of x = n * ln(2) + r.
+  std::pair<Value, Value> reduceExp(Value x);
+  std::pair<Value, Value> sinCos(Value x);
   Value powPositive(Value x, Value y);
 
   BuilderBase &k;

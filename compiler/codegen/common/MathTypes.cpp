@@ -11,64 +11,28 @@ using namespace nnv12::codegen;
 using nn::BinaryKind;
 using nn::UnaryKind;
 
-namespace {
-
-/// How FloatMath computes a function.
-struct Way {
-  bool throughF64 = false; ///< f32, too
-  bool takesBits = false;  ///< as integers of the float's width
-  bool compares = false;   ///< the number itself with constants
-};
-
-Way wayOf(UnaryKind kind) {
-  switch (kind) {
-  case UnaryKind::cos:
-    return {/*throughF64=*/true, /*takesBits=*/false, /*compares=*/false};
-  case UnaryKind::sin:
-  case UnaryKind::tan:
-    return {/*throughF64=*/true, /*takesBits=*/false, /*compares=*/true};
-  case UnaryKind::asin:
-  case UnaryKind::acos:
-  case UnaryKind::atan:
-  case UnaryKind::sinh:
-  case UnaryKind::cosh:
-  case UnaryKind::asinh:
-  case UnaryKind::acosh:
-  case UnaryKind::atanh:
-    return {/*throughF64=*/true, /*takesBits=*/true, /*compares=*/false};
-  case UnaryKind::exp:
-  case UnaryKind::erf:
-  case UnaryKind::tanh:
-  case UnaryKind::sigmoid:
-  case UnaryKind::swish:
-  case UnaryKind::gelu:
-  case UnaryKind::gelu_tanh:
-  case UnaryKind::softplus:
-    return {/*throughF64=*/false, /*takesBits=*/true, /*compares=*/false};
-  case UnaryKind::log:
-  case UnaryKind::elu:
-  case UnaryKind::celu:
-  case UnaryKind::selu:
-  case UnaryKind::mish:
-    return {/*throughF64=*/false, /*takesBits=*/true, /*compares=*/true};
-  case UnaryKind::sign:
-  case UnaryKind::leaky_relu:
-  case UnaryKind::thresholded_relu:
-  case UnaryKind::shrink:
-  case UnaryKind::logical_not:
-    return {/*throughF64=*/false, /*takesBits=*/false, /*compares=*/true};
-  default:
-    return {};
-  }
+FloatWay codegen::wayOf(UnaryKind kind) {
+  using K = UnaryKind;
+  auto isOneOf = [&](std::initializer_list<K> kinds) {
+    return llvm::is_contained(kinds, kind);
+  };
+  return {
+      /*throughF64=*/isOneOf({K::sin, K::cos, K::tan, K::asin, K::acos, K::atan,
+                              K::sinh, K::cosh, K::asinh, K::acosh, K::atanh}),
+      /*takesBits=*/
+      isOneOf({K::asin,      K::acos,     K::atan,    K::sinh,  K::cosh,
+               K::asinh,     K::acosh,    K::atanh,   K::exp,   K::log,
+               K::erf,       K::tanh,     K::sigmoid, K::swish, K::gelu,
+               K::gelu_tanh, K::softplus, K::elu,     K::celu,  K::selu,
+               K::mish}),
+      /*compares=*/
+      isOneOf({K::sin, K::tan, K::log, K::elu, K::celu, K::selu, K::mish,
+               K::sign, K::leaky_relu, K::thresholded_relu, K::shrink,
+               K::logical_not})};
 }
 
-Way wayOf(BinaryKind kind) {
-  bool isLong = kind == BinaryKind::pow || kind == BinaryKind::mod ||
-                kind == BinaryKind::fmod;
-  return {/*throughF64=*/isLong, /*takesBits=*/isLong, /*compares=*/false};
-}
-
-void floatTypes(TypesUsed &types, Way way, Type type, Type from = {}) {
+static void floatTypes(TypesUsed &types, FloatWay way, Type type,
+                       Type from = {}) {
   MLIRContext *context = type.getContext();
   types.compute(type);
   if (from && way.compares && (type.isF64() || !way.throughF64))
@@ -79,8 +43,6 @@ void floatTypes(TypesUsed &types, Way way, Type type, Type from = {}) {
     types.compute(IntegerType::get(
         context, way.throughF64 ? 64 : type.getIntOrFloatBitWidth()));
 }
-
-} // namespace
 
 void codegen::loadTypes(TypesUsed &types, Type element) {
   types.move(storageType(element));
@@ -132,8 +94,11 @@ void codegen::unaryTypes(TypesUsed &types, nn::FunctionAttr f, Type type,
 
 void codegen::binaryTypes(TypesUsed &types, BinaryKind kind, Type type,
                           bool isUnsigned) {
-  if (isa<FloatType>(type))
-    return floatTypes(types, wayOf(kind), type);
+  if (isa<FloatType>(type)) {
+    bool isLong = llvm::is_contained(
+        {BinaryKind::pow, BinaryKind::mod, BinaryKind::fmod}, kind);
+    return floatTypes(types, {isLong, isLong, /*compares=*/false}, type);
+  }
   if (kind == BinaryKind::prelu && isUnsigned)
     return types.move(type);
   types.compute(type);
@@ -142,28 +107,17 @@ void codegen::binaryTypes(TypesUsed &types, BinaryKind kind, Type type,
 void codegen::castTypes(TypesUsed &types, Type from, Type to) {
   if (from == to)
     return;
-  MLIRContext *context = from.getContext();
-  auto real = [&](bool isWide) -> Type {
-    return isWide ? Type(Float64Type::get(context))
-                  : Type(Float32Type::get(context));
-  };
-  auto bitsOf = [&](Type type) {
-    return IntegerType::get(context, type.getIntOrFloatBitWidth());
-  };
   auto isFloat = [](Type type) { return isa<FloatType>(type); };
-  if (nn::smallFloat(from)) {
-    Type wide = real(to.isF64() || to.isInteger(1));
-    types.compute(wide);
-    types.compute(bitsOf(wide));
-    return castTypes(types, wide, to);
-  }
-  if (nn::smallFloat(to)) {
-    bool isWide =
-        from.isF64() || (!isFloat(from) && from.getIntOrFloatBitWidth() > 16);
-    Type wide = real(isWide);
-    castTypes(types, from, wide);
-    types.compute(wide);
-    return types.compute(bitsOf(wide));
+  if (nn::smallFloat(from) || nn::smallFloat(to)) {
+    Type real = betweenSmall(from, to);
+    if (!nn::smallFloat(from))
+      castTypes(types, from, real);
+    types.compute(real);
+    types.compute(
+        IntegerType::get(from.getContext(), real.getIntOrFloatBitWidth()));
+    if (nn::smallFloat(from))
+      castTypes(types, real, to);
+    return;
   }
   Type source = computeType(from), target = computeType(to);
   // From truth values it is a selection, to them a comparison.

@@ -23,15 +23,10 @@ struct Bits {
         mantissa(getElementTypeOrSelf(real).isF64() ? 52 : 23),
         bias(getElementTypeOrSelf(real).isF64() ? 1023 : 127),
         width(getElementTypeOrSelf(real).getIntOrFloatBitWidth()),
-        type(like(k.b.getIntegerType(width))) {
+        type(withElement(real, k.b.getIntegerType(width))) {
     assert((width == 32 || width == 64) && "f32 or f64");
   }
 
-  Type like(Type element) const {
-    if (auto vector = dyn_cast<VectorType>(real))
-      return VectorType::get(vector.getShape(), element);
-    return element;
-  }
   Value c(int64_t x) { return k.iconst(x, type); }
   Value add(Value x, int64_t y) {
     return y == 0 ? x : Value(arith::AddIOp::create(k.b, x, c(y)));
@@ -39,7 +34,8 @@ struct Bits {
   Value bitAnd(Value x, int64_t y) {
     return arith::AndIOp::create(k.b, x, c(y));
   }
-  Value bitOr(Value x, Value y) { return arith::OrIOp::create(k.b, x, y); }
+  /// Bits, or truths.
+  Value either(Value x, Value y) { return arith::OrIOp::create(k.b, x, y); }
   Value left(Value x, int64_t by) {
     return arith::ShLIOp::create(k.b, x, c(by));
   }
@@ -52,8 +48,6 @@ struct Bits {
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(k.b, condition, x, y);
   }
-  Value both(Value x, Value y) { return arith::AndIOp::create(k.b, x, y); }
-  Value either(Value x, Value y) { return arith::OrIOp::create(k.b, x, y); }
   Value of(Value x) { return arith::BitcastOp::create(k.b, type, x); }
   Value number(Value bits) { return arith::BitcastOp::create(k.b, real, bits); }
   /// The bits of 2^exponent, a normal number.
@@ -106,7 +100,7 @@ Value codegen::emitDecode(BuilderBase &k, const SmallFloat &format, Value code,
   if (format.isSigned) {
     Value sign = b.left(b.bitAnd(bits, format.signBit()),
                         b.width - 1 - format.magnitudeBits());
-    result = b.bitOr(result, sign);
+    result = b.either(result, sign);
   }
   if (format.special == SmallFloat::Special::NegativeZero)
     result = b.select(b.is(P::eq, bits, format.nan()), b.c(b.nan()), result);
@@ -114,10 +108,9 @@ Value codegen::emitDecode(BuilderBase &k, const SmallFloat &format, Value code,
 }
 
 /// The code of the format that is an exponent alone.
-static Value encodeExponent(Bits &b, const SmallFloat &format, Value x,
-                            bool saturate, SmallFloat::Rounding rounding) {
-  Value bits = b.of(x);
-  Value magnitude = b.bitAnd(bits, ~(uint64_t(1) << (b.width - 1)));
+static Value encodeExponent(Bits &b, const SmallFloat &format, Value bits,
+                            Value magnitude, bool saturate,
+                            SmallFloat::Rounding rounding) {
   int64_t fraction = (int64_t(1) << b.mantissa) - 1;
   int64_t carry = rounding == SmallFloat::Rounding::Up ? fraction
                   : rounding == SmallFloat::Rounding::Nearest
@@ -147,13 +140,14 @@ static Value encodeExponent(Bits &b, const SmallFloat &format, Value x,
 Value codegen::emitEncode(BuilderBase &k, const SmallFloat &format, Value x,
                           bool saturate, SmallFloat::Rounding rounding) {
   Bits b(k, x.getType());
-  Type byte = b.like(k.b.getIntegerType(8));
-  if (format.mantissaBits == 0)
-    return arith::TruncIOp::create(
-        k.b, byte, encodeExponent(b, format, x, saturate, rounding));
-
+  Type byte = withElement(x.getType(), k.b.getIntegerType(8));
   Value bits = b.of(x);
   Value magnitude = b.bitAnd(bits, ~(uint64_t(1) << (b.width - 1)));
+  if (format.mantissaBits == 0)
+    return arith::TruncIOp::create(
+        k.b, byte,
+        encodeExponent(b, format, bits, magnitude, saturate, rounding));
+
   Value sign = b.bitAnd(b.right(bits, b.width - 1 - format.magnitudeBits()),
                         format.signBit());
   // Half a unit, less one where the last bit that stays is even; a carry into
@@ -179,11 +173,11 @@ Value codegen::emitEncode(BuilderBase &k, const SmallFloat &format, Value x,
   int64_t beyond = overflows ? format.overflow() : format.largest();
   if (format.nanHasSign()) {
     code = b.select(isLarge, b.c(beyond), code);
-    code = b.bitOr(b.select(isNan, b.c(format.nan()), code), sign);
+    code = b.either(b.select(isNan, b.c(format.nan()), code), sign);
   } else {
     code = b.select(isLarge, b.c(format.largest()), code);
     Value isZero = b.is(P::eq, code, 0);
-    Value whole = b.bitOr(code, sign);
+    Value whole = b.either(code, sign);
     if (format.special == SmallFloat::Special::NegativeZero)
       whole = b.select(isZero, code, whole);
     code = b.select(overflows ? b.either(isNan, isLarge) : isNan,
