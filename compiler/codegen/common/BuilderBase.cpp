@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 
@@ -141,6 +142,11 @@ Value BuilderBase::iconst(int64_t c, Type type) {
   return splatConstant(b, type, b.getIntegerAttr(element, c));
 }
 
+Value BuilderBase::number(int64_t c, Type type) {
+  return isa<FloatType>(getElementTypeOrSelf(type)) ? fconst(double(c), type)
+                                                    : iconst(c, type);
+}
+
 VectorType BuilderBase::vec(int64_t lanes, Type element) {
   return VectorType::get({lanes}, element ? element : b.getF32Type());
 }
@@ -187,6 +193,28 @@ Value BuilderBase::insert(Value scalar, Value vector, int64_t lane) {
 
 Value BuilderBase::fma(Value x, Value y, Value z) {
   return math::FmaOp::create(b, x, y, z);
+}
+
+Value BuilderBase::firstLanes(int64_t lanes, int64_t count) {
+  return vector::ConstantMaskOp::create(b, vec(lanes, b.getI1Type()),
+                                        ArrayRef<int64_t>{count});
+}
+
+Value BuilderBase::horizontal(Value x,
+                              llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
+  assert(llvm::isPowerOf2_64(lanes) && "it is halved until one is left");
+  while (lanes > 1) {
+    lanes /= 2;
+    auto half = [&](int64_t start) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          b, x, ArrayRef<int64_t>{start}, ArrayRef<int64_t>{lanes},
+          ArrayRef<int64_t>{1});
+    };
+    Value low = half(0), high = half(lanes);
+    x = combine(low, high);
+  }
+  return extract(x, 0);
 }
 
 //===----------------------------------------------------------------------===//

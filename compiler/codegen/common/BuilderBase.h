@@ -61,6 +61,8 @@ public:
   // Values: scalars or vectors of the element type.
   mlir::Value fconst(double c, mlir::Type type); ///< splat if a vector type
   mlir::Value iconst(int64_t c, mlir::Type type);
+  /// A whole number as either of them.
+  mlir::Value number(int64_t c, mlir::Type type);
   mlir::VectorType vec(int64_t lanes, mlir::Type element = {}); ///< f32 default
   // An element of memory is a scalar, or a vector where memory is of vectors.
   mlir::Value load(mlir::Value memory, Index offset);
@@ -70,6 +72,12 @@ public:
   mlir::Value extract(mlir::Value vector, int64_t lane);
   mlir::Value insert(mlir::Value scalar, mlir::Value vector, int64_t lane);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+  /// Which of `lanes` lanes are the first `count`.
+  mlir::Value firstLanes(int64_t lanes, int64_t count);
+  /// A vector folded to a scalar, pairwise.
+  mlir::Value
+  horizontal(mlir::Value x,
+             llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
   /// for (i = lo; i < hi; i += step) with carried values; returns their last.
   Values loop(Index lo, Index hi, Index step, const Values &init,

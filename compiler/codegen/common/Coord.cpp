@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 using namespace nnv12::codegen;
@@ -26,10 +27,10 @@ Coord CoordMath::fromVector(Value vector, int64_t lo, int64_t hi, bool wild) {
   return result;
 }
 
-Value CoordMath::iota(int64_t stride) {
+Value CoordMath::iota(int64_t stride, int64_t first) {
   llvm::SmallVector<Attribute> values;
   for (int64_t i = 0; i < lanes; ++i)
-    values.push_back(k.b.getIntegerAttr(laneType, i * stride));
+    values.push_back(k.b.getIntegerAttr(laneType, first + i * stride));
   return arith::ConstantOp::create(
       k.b, DenseElementsAttr::get(vectorType(), values));
 }
@@ -39,14 +40,8 @@ Value CoordMath::toVector(const Coord &x) {
     return x.vector;
   if (x.isConstant())
     return k.iconst(x.base.constant, vectorType());
-  if (x.base.isConstant()) {
-    llvm::SmallVector<Attribute> values;
-    for (int64_t i = 0; i < lanes; ++i)
-      values.push_back(
-          k.b.getIntegerAttr(laneType, x.base.constant + i * x.stride));
-    return arith::ConstantOp::create(
-        k.b, DenseElementsAttr::get(vectorType(), values));
-  }
+  if (x.base.isConstant())
+    return iota(x.stride, x.base.constant);
   Value scalar = arith::IndexCastOp::create(k.b, laneType, k.val(x.base));
   Value result = k.broadcast(scalar, lanes);
   if (x.stride)
@@ -54,17 +49,22 @@ Value CoordMath::toVector(const Coord &x) {
   return result;
 }
 
+/// A vector of signed integers as one of other integers.
+static Value resized(BuilderBase &k, Value vector, Type element) {
+  Type type = withElement(vector.getType(), element);
+  unsigned have = getElementTypeOrSelf(vector).getIntOrFloatBitWidth(),
+           want = element.getIntOrFloatBitWidth();
+  if (want > have)
+    return arith::ExtSIOp::create(k.b, type, vector);
+  if (want < have)
+    return arith::TruncIOp::create(k.b, type, vector);
+  return vector;
+}
+
 Value CoordMath::toValue(const Coord &x, IntegerType type) {
   if (x.isUniform())
     return arith::IndexCastOp::create(k.b, type, k.val(x.base));
-  Value vector = toVector(x);
-  unsigned have = laneType.getIntOrFloatBitWidth(), want = type.getWidth();
-  Type target = k.vec(lanes, type);
-  if (want > have)
-    return arith::ExtSIOp::create(k.b, target, vector);
-  if (want < have)
-    return arith::TruncIOp::create(k.b, target, vector);
-  return vector;
+  return resized(k, toVector(x), type);
 }
 
 Coord CoordMath::fromValue(Value value, int64_t lo, int64_t hi) {
@@ -73,13 +73,7 @@ Coord CoordMath::fromValue(Value value, int64_t lo, int64_t hi) {
   if (!isa<VectorType>(value.getType()))
     return Coord(arith::IndexCastOp::create(k.b, k.b.getIndexType(), value), lo,
                  hi);
-  unsigned have = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
-  unsigned want = laneType.getIntOrFloatBitWidth();
-  if (have < want)
-    value = arith::ExtSIOp::create(k.b, vectorType(), value);
-  else if (have > want)
-    value = arith::TruncIOp::create(k.b, vectorType(), value);
-  return fromVector(value, lo, hi, false);
+  return fromVector(resized(k, value, laneType), lo, hi, false);
 }
 
 Coord CoordMath::add(const Coord &x, const Coord &y) {
@@ -192,10 +186,9 @@ Coord CoordMath::rem(const Coord &x, int64_t divisor) {
   result.hi = divisor - 1;
   if (x.base.isConstant() || x.multiple % divisor == 0) {
     result.base = Index(floorMod(x.base.constant, divisor));
-    result.lo = std::min(result.base.constant,
-                         result.base.constant + result.stride * (active - 1));
-    result.hi = std::max(result.base.constant,
-                         result.base.constant + result.stride * (active - 1));
+    int64_t first = result.base.constant;
+    std::tie(result.lo, result.hi) =
+        std::minmax({first, first + result.stride * (active - 1)});
     return result;
   }
   int64_t g = std::gcd(x.multiple, divisor);

@@ -86,8 +86,8 @@ public:
   mlir::Value toVector(const Coord &x);
   /// A scalar of `type` if uniform, else a vector.
   mlir::Value toValue(const Coord &x, mlir::IntegerType type);
-  /// The index of each lane times stride.
-  mlir::Value iota(int64_t stride);
+  /// `first` plus the index of each lane times stride.
+  mlir::Value iota(int64_t stride, int64_t first = 0);
 
 private:
   mlir::VectorType vectorType();

@@ -8,7 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <cassert>
 
@@ -28,12 +28,7 @@ TensorView TensorView::of(RankedTensorType type) {
   return view;
 }
 
-int64_t TensorView::elements() const {
-  int64_t n = 1;
-  for (int64_t d : shape)
-    n *= d;
-  return n;
-}
+int64_t TensorView::elements() const { return llvm::product_of(shape); }
 
 bool TensorView::isPadded() const {
   int64_t stored = 1;
@@ -58,28 +53,11 @@ int64_t TensorView::block(unsigned dim) const {
   return 1;
 }
 
-void ElementEmitter::addLeaf(Value tensor, Value memory) {
-  leaves[tensor] = memory;
-}
-
-void ElementEmitter::setView(Value tensor, TensorView view) {
-  views[tensor] = std::make_unique<TensorView>(std::move(view));
-}
-
 const TensorView &ElementEmitter::view(Value tensor) {
   std::unique_ptr<TensorView> &entry = views[tensor];
   if (!entry)
-    entry = std::make_unique<TensorView>(
-        TensorView::of(cast<RankedTensorType>(tensor.getType())));
+    entry = std::make_unique<TensorView>(TensorView::of(nn::typeOf(tensor)));
   return *entry;
-}
-
-Type ElementEmitter::elementType(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getElementType();
-}
-
-bool ElementEmitter::isUnsigned(Value tensor) {
-  return elementType(tensor).isUnsignedInteger();
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,6 +106,21 @@ void ElementEmitter::unify(Value &x, Value &y) {
     x = allLanes(x);
     y = allLanes(y);
   }
+}
+
+Value ElementEmitter::binary(nn::BinaryKind kind, Value x, Value y,
+                             bool isUnsigned) {
+  unify(x, y);
+  return emitBinary(k, kind, x, y, isUnsigned);
+}
+
+Value ElementEmitter::select(Value condition, Value x, Value y) {
+  unify(x, y);
+  if (isa<VectorType>(condition.getType())) {
+    x = allLanes(x);
+    y = allLanes(y);
+  }
+  return arith::SelectOp::create(k.b, condition, x, y);
 }
 
 Value ElementEmitter::select(const Condition &condition, Value x, Value y) {
@@ -205,19 +198,18 @@ Values ElementEmitter::accumulate(
     if (depth == extents.size())
       return body(index, carried);
     int64_t extent = extents[depth];
+    auto at = [&](Coord i, Values values) {
+      index.push_back(i);
+      Values result = nest(depth + 1, values);
+      index.pop_back();
+      return result;
+    };
     if (extent == 0)
       return carried;
-    if (extent == 1) {
-      index.push_back(Coord(0));
-      Values result = nest(depth + 1, carried);
-      index.pop_back();
-      return result;
-    }
+    if (extent == 1)
+      return at(Coord(0), carried);
     return loop(0, extent, 1, carried, [&](Value i, ValueRange values) {
-      index.push_back(Coord(i, 0, extent - 1));
-      Values result = nest(depth + 1, Values(values));
-      index.pop_back();
-      return result;
+      return at(Coord(i, 0, extent - 1), Values(values));
     });
   };
   return nest(0, init);
@@ -227,39 +219,11 @@ void ElementEmitter::withLanes(int64_t lanes, int64_t active,
                                llvm::function_ref<void()> body) {
   assert(at.lanes == 1 && active >= 1 && active <= lanes &&
          "lanes are split once, and some count");
-  int64_t oldLanes = at.lanes, oldActive = at.active;
-  Value oldMask = mask;
   Scope scope(*this);
-  at.lanes = lanes;
-  at.active = active;
-  mask = Value();
-  if (active < lanes)
-    mask = vector::ConstantMaskOp::create(k.b, k.vec(lanes, k.b.getI1Type()),
-                                          ArrayRef<int64_t>{active});
+  llvm::SaveAndRestore atLanes(at.lanes, lanes), atActive(at.active, active);
+  llvm::SaveAndRestore masked(mask, active < lanes ? k.firstLanes(lanes, active)
+                                                   : Value());
   body();
-  at.lanes = oldLanes;
-  at.active = oldActive;
-  mask = oldMask;
-}
-
-Value ElementEmitter::horizontal(
-    Value x, llvm::function_ref<Value(Value, Value)> combine) {
-  auto type = dyn_cast<VectorType>(x.getType());
-  if (!type)
-    return x;
-  int64_t lanes = type.getNumElements();
-  assert(llvm::isPowerOf2_64(lanes) && "it is halved until one is left");
-  while (lanes > 1) {
-    lanes /= 2;
-    auto half = [&](int64_t start) -> Value {
-      return vector::ExtractStridedSliceOp::create(
-          k.b, x, ArrayRef<int64_t>{start}, ArrayRef<int64_t>{lanes},
-          ArrayRef<int64_t>{1});
-    };
-    Value low = half(0), high = half(lanes);
-    x = combine(low, high);
-  }
-  return k.extract(x, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,17 +267,15 @@ Coords ElementEmitter::broadcastIndex(ArrayRef<Coord> index,
 Coord ElementEmitter::indexFrom(Value tensor, ArrayRef<Coord> index,
                                 int64_t size) {
   Value x = element(tensor, index);
-  Type type = x.getType();
-  Type i64 =
-      getElementTypeOrSelf(type).isInteger(64) ? Type() : k.b.getI64Type();
-  if (i64 && !isUnsigned(tensor) && getElementTypeOrSelf(type).isInteger(32))
-    i64 = Type(); // wide enough for any index but those beyond 2^31
-  if (i64) {
-    Type wide = isa<VectorType>(type) ? Type(k.vec(at.lanes, i64)) : i64;
+  Type element = getElementTypeOrSelf(x);
+  // i32 is wide enough for any index but those beyond 2^31.
+  if (!element.isInteger(64) &&
+      (!element.isInteger(32) || isUnsigned(tensor))) {
+    Type wide = withElement(x.getType(), k.b.getI64Type());
     x = isUnsigned(tensor) ? Value(arith::ExtUIOp::create(k.b, wide, x))
                            : Value(arith::ExtSIOp::create(k.b, wide, x));
-    type = wide;
   }
+  Type type = x.getType();
   Value zero = k.iconst(0, type);
   Value negative =
       arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, zero);
@@ -349,14 +311,12 @@ Value ElementEmitter::load(Value memory, const Coord &offset) {
   if (!offset.vector && offset.stride == 1) {
     if (!mask)
       return k.load(memory, offset.base, at.lanes);
-    return vector::MaskedLoadOp::create(
-        k.b, type, memory, ValueRange{k.val(offset.base)}, mask,
-        isa<FloatType>(element) ? k.fconst(0, type) : k.iconst(0, type));
+    return vector::MaskedLoadOp::create(k.b, type, memory,
+                                        ValueRange{k.val(offset.base)}, mask,
+                                        k.number(0, type));
   }
   addCost(double(at.lanes));
-  Value all = mask;
-  if (!all)
-    all = k.iconst(1, k.vec(at.lanes, k.b.getI1Type()));
+  Value all = mask ? mask : k.iconst(1, k.vec(at.lanes, k.b.getI1Type()));
   Value base = k.constant(0), lanes;
   if (offset.vector) {
     lanes = offset.vector;
@@ -364,9 +324,8 @@ Value ElementEmitter::load(Value memory, const Coord &offset) {
     base = k.val(offset.base);
     lanes = at.iota(offset.stride);
   }
-  return vector::GatherOp::create(
-      k.b, type, memory, ValueRange{base}, lanes, all,
-      isa<FloatType>(element) ? k.fconst(0, type) : k.iconst(0, type));
+  return vector::GatherOp::create(k.b, type, memory, ValueRange{base}, lanes,
+                                  all, k.number(0, type));
 }
 
 Value ElementEmitter::table(ArrayRef<double> values, Type element) {
@@ -400,12 +359,6 @@ Value ElementEmitter::table(ArrayRef<double> values, Type element) {
 
 int ElementEmitter::contiguousDim(Value tensor) {
   int rank = view(tensor).shape.size();
-  auto lastLong = [&] {
-    for (int d = rank - 1; d >= 0; --d)
-      if (view(tensor).shape[d] > 1)
-        return d;
-    return -1;
-  };
   if (leaves.count(tensor)) {
     const TensorView &v = view(tensor);
     for (const nn::Layout::Axis &axis : llvm::reverse(v.axes))
@@ -425,5 +378,8 @@ int ElementEmitter::contiguousDim(Value tensor) {
     for (Value operand : op->getOperands())
       if (view(operand).shape == view(tensor).shape)
         return contiguousDim(operand);
-  return lastLong();
+  // The last one that is longer than one.
+  while (--rank >= 0 && view(tensor).shape[rank] <= 1)
+    continue;
+  return rank;
 }

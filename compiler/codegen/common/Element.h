@@ -44,7 +44,9 @@ public:
   bool hasStaticTail() const { return at.active < at.lanes; }
 
   /// Tells that `tensor` is to be read from `memory`.
-  void addLeaf(mlir::Value tensor, mlir::Value memory);
+  void addLeaf(mlir::Value tensor, mlir::Value memory) {
+    leaves[tensor] = memory;
+  }
   /// Tells the elements of `tensor` themselves, in the compute type: a scalar
   /// or a vector of all lanes. They count at every index that is asked for.
   void addValue(mlir::Value tensor, mlir::Value elements) {
@@ -52,10 +54,16 @@ public:
   }
   /// Whether the tensor is read from memory, not computed by this kernel.
   bool isLeaf(mlir::Value tensor) const { return leaves.count(tensor); }
-  void setView(mlir::Value tensor, TensorView view);
+  void setView(mlir::Value tensor, TensorView view) {
+    views[tensor] = std::make_unique<TensorView>(std::move(view));
+  }
   const TensorView &view(mlir::Value tensor);
-  static mlir::Type elementType(mlir::Value tensor);
-  static bool isUnsigned(mlir::Value tensor);
+  static mlir::Type elementType(mlir::Value tensor) {
+    return nn::typeOf(tensor).getElementType();
+  }
+  static bool isUnsigned(mlir::Value tensor) {
+    return elementType(tensor).isUnsignedInteger();
+  }
 
   /// The tensor's elements at `index`, in the compute type: a scalar if the
   /// index is uniform, else a scalar (all lanes equal) or a vector.
@@ -64,6 +72,10 @@ public:
   mlir::Value allLanes(mlir::Value x);
   /// Makes both vectors if one of them is.
   void unify(mlir::Value &x, mlir::Value &y);
+  /// emitBinary() of scalars or vectors.
+  mlir::Value binary(nn::BinaryKind kind, mlir::Value x, mlir::Value y,
+                     bool isUnsigned = false);
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value select(const Condition &condition, mlir::Value x, mlir::Value y);
 
   /// inside ? then() : otherwise. then() is emitted so that memory is touched
@@ -81,10 +93,6 @@ public:
   /// One loop from lo to hi with carried values.
   Values loop(Index lo, Index hi, Index step, const Values &init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
-  /// A vector of all lanes folded to a scalar, pairwise.
-  mlir::Value
-  horizontal(mlir::Value x,
-             llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
   /// Runs `body` with `lanes` lanes, of which `active` count, where there was
   /// one.
   void withLanes(int64_t lanes, int64_t active,

@@ -13,8 +13,7 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 
 static Value zeroOf(ElementEmitter &e, Value tensor) {
-  Type type = computeType(e.elementType(tensor));
-  return isa<FloatType>(type) ? e.k.fconst(0, type) : e.k.iconst(0, type);
+  return e.k.number(0, ElementTypes::typeOf(tensor));
 }
 
 static Value emitReshape(ElementEmitter &e, Operation *op,
@@ -116,7 +115,7 @@ static Value emitConcat(ElementEmitter &e, Operation *op,
       return e.allLanes(at(parts[lo]));
     size_t middle = (lo + hi) / 2;
     Value condition = e.k.less(index[axis].base, parts[middle].start);
-    Type type = computeType(e.elementType(op->getResult(0)));
+    Type type = ElementTypes::typeOf(concat);
     if (e.at.lanes > 1)
       type = e.k.vec(e.at.lanes, type);
     return e.choose(
@@ -132,21 +131,22 @@ static Coord paddedSource(ElementEmitter &e, Coord i, int64_t size,
   if (i.lo >= 0 && i.hi < size)
     return i;
   assert(size > 0 && "there is an element to repeat");
+  auto modulo = [&](int64_t period) {
+    int64_t shift = (-i.lo + period - 1) / period * period;
+    return e.at.rem(e.at.add(i, Coord(std::max<int64_t>(shift, 0))), period);
+  };
   switch (mode) {
   case nn::PadMode::constant:
     return i;
   case nn::PadMode::edge:
     return e.at.clamp(i, 0, size - 1);
-  case nn::PadMode::wrap: {
-    int64_t shift = (-i.lo + size - 1) / size * size;
-    return e.at.rem(e.at.add(i, Coord(std::max<int64_t>(shift, 0))), size);
-  }
+  case nn::PadMode::wrap:
+    return modulo(size);
   case nn::PadMode::reflect: {
     if (size == 1)
       return Coord(0);
     int64_t period = 2 * (size - 1);
-    int64_t shift = (-i.lo + period - 1) / period * period;
-    Coord m = e.at.rem(e.at.add(i, Coord(std::max<int64_t>(shift, 0))), period);
+    Coord m = modulo(period);
     Coord back = e.at.add(e.at.mul(m, -1), Coord(period));
     Coord result = e.at.select(e.at.less(m, size), m, back);
     result.lo = 0;
@@ -254,12 +254,8 @@ static Value emitReverseSequence(ElementEmitter &e, Operation *op,
 // Types
 //===----------------------------------------------------------------------===//
 
-static ArrayRef<int64_t> shapeOfTensor(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
-
 static bool isEmptyTensor(Value tensor) {
-  return llvm::is_contained(shapeOfTensor(tensor), 0);
+  return nn::typeOf(tensor).getNumElements() == 0;
 }
 
 static void concatTypes(ElementTypes &t, Operation *op) {
@@ -299,27 +295,25 @@ static void gatheredTypes(ElementTypes &t, Operation *op,
   t.read(op->getOperand(0));
 }
 
+template <typename OpTy>
 static void gatherTypes(ElementTypes &t, Operation *op) {
-  auto gather = cast<nn::GatherOp>(op);
-  gatheredTypes(t, op, shapeOfTensor(gather.getInput())[gather.getAxis()]);
-}
-
-static void gatherElementsTypes(ElementTypes &t, Operation *op) {
-  auto gather = cast<nn::GatherElementsOp>(op);
-  gatheredTypes(t, op, shapeOfTensor(gather.getInput())[gather.getAxis()]);
+  auto gather = cast<OpTy>(op);
+  gatheredTypes(t, op,
+                nn::typeOf(gather.getInput()).getDimSize(gather.getAxis()));
 }
 
 static void gatherNDTypes(ElementTypes &t, Operation *op) {
   auto gather = cast<nn::GatherNDOp>(op);
   gatheredTypes(t, op,
-                shapeOfTensor(gather.getInput())
+                nn::typeOf(gather.getInput())
+                    .getShape()
                     .slice(gather.getBatchDims(),
-                           shapeOfTensor(gather.getIndices()).back()));
+                           nn::typeOf(gather.getIndices()).getShape().back()));
 }
 
 static void reverseSequenceTypes(ElementTypes &t, Operation *op) {
   auto reverse = cast<nn::ReverseSequenceOp>(op);
-  if (shapeOfTensor(reverse.getInput())[reverse.getTimeAxis()] > 1) {
+  if (nn::typeOf(reverse.getInput()).getDimSize(reverse.getTimeAxis()) > 1) {
     t.read(reverse.getLengths());
     t.computeIn(reverse.getLengths());
   }
@@ -333,8 +327,9 @@ ArrayRef<ElementFunction> codegen::movementFunctions() {
       {"nn.slice", emitSlice, ElementTypes::moved},
       {"nn.concat", emitConcat, concatTypes},
       {"nn.pad", emitPad, padTypes},
-      {"nn.gather", emitGather, gatherTypes},
-      {"nn.gather_elements", emitGatherElements, gatherElementsTypes},
+      {"nn.gather", emitGather, gatherTypes<nn::GatherOp>},
+      {"nn.gather_elements", emitGatherElements,
+       gatherTypes<nn::GatherElementsOp>},
       {"nn.gather_nd", emitGatherND, gatherNDTypes},
       {"nn.reverse_sequence", emitReverseSequence, reverseSequenceTypes},
   };

@@ -16,41 +16,13 @@ using namespace nnv12::codegen;
 /// The cost of one vector of a function, in cheap instructions.
 static double costOf(nn::UnaryKind kind, Type type) {
   using K = nn::UnaryKind;
-  double wide = type.isF64() ? 2 : 1;
-  switch (kind) {
-  case K::exp:
-  case K::log:
-  case K::sigmoid:
-  case K::swish:
-  case K::erf:
-  case K::tanh:
-  case K::gelu:
-  case K::gelu_tanh:
-  case K::elu:
-  case K::celu:
-  case K::selu:
-  case K::mish:
-  case K::softplus:
-    return 20 * wide;
-  case K::sin:
-  case K::cos:
-  case K::tan:
-  case K::asin:
-  case K::acos:
-  case K::atan:
-  case K::sinh:
-  case K::cosh:
-  case K::asinh:
-  case K::acosh:
-  case K::atanh:
+  FloatWay way = wayOf(kind);
+  if (way.throughF64)
     return 100;
-  case K::reciprocal:
-  case K::sqrt:
-  case K::softsign:
-    return 6;
-  default:
-    return 1;
-  }
+  if (way.takesBits)
+    return type.isF64() ? 40 : 20;
+  return llvm::is_contained({K::reciprocal, K::sqrt, K::softsign}, kind) ? 6
+                                                                         : 1;
 }
 
 static Value emitUnaryLayer(ElementEmitter &e, Operation *op,
@@ -189,12 +161,7 @@ static Value emitSelectLayer(ElementEmitter &e, Operation *op,
   Value condition = operandAt(e, select.getCondition(), index);
   Value lhs = operandAt(e, select.getLhs(), index);
   Value rhs = operandAt(e, select.getRhs(), index);
-  e.unify(lhs, rhs);
-  if (isa<VectorType>(condition.getType())) {
-    lhs = e.allLanes(lhs);
-    rhs = e.allLanes(rhs);
-  }
-  return arith::SelectOp::create(e.k.b, condition, lhs, rhs);
+  return e.select(condition, lhs, rhs);
 }
 
 static void selectTypes(ElementTypes &t, Operation *op) {
@@ -259,9 +226,7 @@ static Value emitBitCastLayer(ElementEmitter &e, Operation *op,
   Type from = e.elementType(cast.getInput()),
        to = e.elementType(cast.getOutput());
   Value bits = toStorage(e.k, e.element(cast.getInput(), index), from);
-  Type stored = storageType(to);
-  if (auto vector = dyn_cast<VectorType>(bits.getType()))
-    stored = VectorType::get(vector.getShape(), stored);
+  Type stored = withElement(bits.getType(), storageType(to));
   return toCompute(e.k, arith::BitcastOp::create(e.k.b, stored, bits), to);
 }
 

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 #include <limits>
@@ -31,48 +32,53 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
   bool inner =
       e.at.lanes == 1 && e.k.VL > 1 && laneDim >= 0 && extents[laneDim] >= 4;
   int64_t lanes = inner ? e.k.VL : e.at.lanes;
-  SmallVector<int64_t> outer(extents);
-  if (inner)
-    outer[laneDim] = 1;
   if (lanes > 1 && !isa<VectorType>(identity.getType()))
     identity = e.k.broadcast(identity, lanes);
 
+  int innermost = inner ? laneDim : int(extents.size()) - 1;
+  while (!inner && innermost > 0 && extents[innermost] == 1)
+    --innermost;
+  SmallVector<int64_t> outer(extents);
+  if (!extents.empty())
+    outer[innermost] = 1;
+  int64_t length = extents.empty() ? 1 : extents[innermost];
+  int64_t stride = inner ? lanes : 1, whole = length / stride;
   // The innermost loop with some independent sums, for an addition takes longer
   // than a load.
   constexpr int64_t chains = 4;
-  int64_t count = 1;
-  auto step = [&](int64_t length, llvm::function_ref<Value(Coord)> at,
-                  Values sums) {
-    int64_t stride = inner ? lanes : 1;
-    int64_t whole = length / stride;
-    auto one = [&](Coord i, Value sum) {
-      return combine(sum, e.allLanes(at(i)));
-    };
-    auto coord = [&](Index i, int64_t u) {
+  int64_t count = whole >= 2 * chains ? chains : 1;
+  auto row = [&](ArrayRef<Coord> outside, ValueRange before) {
+    Values sums(before);
+    // The term that is `u` strides behind i.
+    auto at = [&](Index i, int64_t u) {
       Coord c(i.isConstant() ? Value() : i.value, 0, length - 1, stride);
       c.base = e.k.add(i, u * stride);
       if (inner)
         c.stride = 1;
-      return c;
+      Coords place(outside);
+      if (!place.empty())
+        place[innermost] = c;
+      return e.allLanes(term(place));
     };
-    auto run = [&](int64_t from, int64_t to, int64_t unroll, Values sums) {
-      if (to - from <= 0)
-        return sums;
+    auto run = [&](int64_t from, int64_t to, int64_t unroll) {
+      if (to <= from)
+        return;
       auto body = [&](Index i, Values sums) {
         for (int64_t u = 0; u < unroll; ++u)
-          sums[u] = one(coord(i, u), sums[u]);
+          sums[u] = combine(sums[u], at(i, u));
         return sums;
       };
       if (to - from == unroll)
-        return body(Index(from * stride), sums);
-      return e.loop(
-          from * stride, to * stride, unroll * stride, sums,
-          [&](Value i, ValueRange s) { return body(Index(i), Values(s)); });
+        sums = body(Index(from * stride), sums);
+      else
+        sums = e.loop(
+            from * stride, to * stride, unroll * stride, sums,
+            [&](Value i, ValueRange s) { return body(Index(i), Values(s)); });
     };
     auto all = [&] {
       int64_t unrolled = count > 1 ? whole / chains * chains : 0;
-      sums = run(0, unrolled, chains, sums);
-      sums = run(unrolled, whole, 1, sums);
+      run(0, unrolled, chains);
+      run(unrolled, whole, 1);
     };
     if (!inner) {
       all();
@@ -82,37 +88,17 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
       e.withLanes(lanes, lanes, all);
     if (int64_t rest = length - whole * lanes)
       e.withLanes(lanes, rest, [&] {
-        Value x = e.allLanes(at(coord(Index(whole * lanes), 0)));
-        x = arith::SelectOp::create(e.k.b, e.mask, x, identity);
+        Value x = arith::SelectOp::create(
+            e.k.b, e.mask, at(Index(whole * lanes), 0), identity);
         sums[0] = combine(sums[0], x);
       });
     return sums;
   };
-
-  int innermost = inner ? laneDim : int(extents.size()) - 1;
-  while (!inner && innermost > 0 && extents[innermost] == 1)
-    --innermost;
-  int64_t length = extents.empty() ? 1 : extents[innermost];
-  if (length / (inner ? lanes : 1) >= 2 * chains)
-    count = chains;
-  if (!extents.empty())
-    outer[innermost] = 1;
-  Values sums(count, identity);
-  sums = e.accumulate(outer, sums, [&](ArrayRef<Coord> i, ValueRange s) {
-    return step(
-        length,
-        [&](Coord c) {
-          Coords at(i);
-          if (!at.empty())
-            at[innermost] = c;
-          return term(at);
-        },
-        Values(s));
-  });
+  Values sums = e.accumulate(outer, Values(count, identity), row);
   Value sum = sums[0];
   for (int64_t u = 1; u < count; ++u)
     sum = combine(sum, sums[u]);
-  return inner ? e.horizontal(sum, combine) : sum;
+  return inner ? e.k.horizontal(sum, combine) : sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,29 +108,16 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
 /// The value that changes nothing.
 static Value identityOf(ElementEmitter &e, nn::ReduceKind kind, Type type,
                         bool isUnsigned) {
+  bool isMax = kind == nn::ReduceKind::max;
+  if (!isMax && kind != nn::ReduceKind::min)
+    return e.k.number(kind == nn::ReduceKind::prod ? 1 : 0, type);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  bool isFloat = isa<FloatType>(type);
-  auto integer = [&](int64_t x) { return e.k.iconst(x, type); };
+  if (isa<FloatType>(type))
+    return e.k.fconst(isMax ? -infinity : infinity, type);
   unsigned bits = type.getIntOrFloatBitWidth();
-  switch (kind) {
-  case nn::ReduceKind::sum:
-  case nn::ReduceKind::mean:
-    return isFloat ? e.k.fconst(0, type) : integer(0);
-  case nn::ReduceKind::prod:
-    return isFloat ? e.k.fconst(1, type) : integer(1);
-  case nn::ReduceKind::max:
-    if (isFloat)
-      return e.k.fconst(-infinity, type);
-    return integer(isUnsigned || bits == 1
-                       ? 0
-                       : int64_t(uint64_t(1) << 63) >> (64 - bits));
-  case nn::ReduceKind::min:
-    if (isFloat)
-      return e.k.fconst(infinity, type);
-    return integer(
-        isUnsigned || bits == 1 ? -1 : int64_t(~uint64_t(0) >> (65 - bits)));
-  }
-  return {};
+  if (isUnsigned || bits == 1)
+    return e.k.iconst(isMax ? 0 : -1, type);
+  return e.k.iconst(isMax ? llvm::minIntN(bits) : llvm::maxIntN(bits), type);
 }
 
 static BinaryKind binaryOf(nn::ReduceKind kind) {
@@ -201,9 +174,7 @@ static Value emitReduce(ElementEmitter &e, Operation *op,
       });
   if (reduce.getKind() != nn::ReduceKind::mean)
     return result;
-  Type resultType = result.getType();
-  Value divisor = isa<FloatType>(type) ? e.k.fconst(double(count), resultType)
-                                       : e.k.iconst(count, resultType);
+  Value divisor = e.k.number(count, result.getType());
   return emitBinary(e.k, BinaryKind::div, result, divisor, isUnsigned);
 }
 
@@ -247,50 +218,38 @@ static Value emitArgReduce(ElementEmitter &e, Operation *op,
 
 /// residual_activation(activation(x + bias) + residual).
 template <typename OpTy>
-static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
-                    ArrayRef<Coord> index) {
+static Value finish(ElementEmitter &e, OpTy op, Value x,
+                    ArrayRef<Coord> biasIndex, ArrayRef<Coord> index) {
   bool isUnsigned = e.isUnsigned(op.getOutput());
-  auto add = [&](Value a, Value b) {
-    e.unify(a, b);
-    return emitBinary(e.k, BinaryKind::add, a, b);
-  };
-  if (bias)
-    x = add(x, bias);
+  if (Value bias = op.getBias())
+    x = e.binary(BinaryKind::add, x, e.element(bias, biasIndex));
   if (auto activation = op.getActivation())
     x = emitUnary(e.k, *activation, x, isUnsigned);
   if (Value residual = op.getResidual())
-    x = add(x, e.element(residual, index));
+    x = e.binary(BinaryKind::add, x, e.element(residual, index));
   if (auto activation = op.getResidualActivation())
     x = emitUnary(e.k, *activation, x, isUnsigned);
   return x;
 }
 
-/// Finishes a convolution, whose bias has an element a channel.
-template <typename OpTy>
-static Value finishConv(ElementEmitter &e, OpTy conv, Value sum,
-                        ArrayRef<Coord> index) {
-  Value bias;
-  if (conv.getBias())
-    bias = e.element(conv.getBias(), index[1]);
-  return finish(e, conv, sum, bias, index);
+/// The product of elements of the layer's first two operands, at these indices,
+/// in the result's type.
+static Value product(ElementEmitter &e, Operation *op, ArrayRef<Coord> left,
+                     ArrayRef<Coord> right) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  Type type = ElementTypes::typeOf(op->getResult(0));
+  Value y = e.element(rhs, right), x = e.element(lhs, left);
+  x = emitCast(e.k, x, e.elementType(lhs), type);
+  y = emitCast(e.k, y, e.elementType(rhs), type);
+  return e.binary(BinaryKind::mul, x, y);
 }
 
-/// x * y of two operands' elements, in the result's element type.
-static Value product(ElementEmitter &e, Value lhs, Value x, Value rhs, Value y,
-                     Type result) {
-  x = emitCast(e.k, x, e.elementType(lhs), result);
-  y = emitCast(e.k, y, e.elementType(rhs), result);
-  e.unify(x, y);
-  return emitBinary(e.k, BinaryKind::mul, x, y);
-}
-
-static Value zero(ElementEmitter &e, Type type) {
-  return isa<FloatType>(type) ? e.k.fconst(0, type) : e.k.iconst(0, type);
-}
-
-/// Sums of products round once a term where the target can.
-static Value sumOf(ElementEmitter &e, Value x, Value y) {
-  return emitBinary(e.k, BinaryKind::add, x, y);
+/// The sum of term(i…), of `type`, over all i below `extents`: see fold().
+static Value sumOf(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
+                   Type type, llvm::function_ref<Value(ArrayRef<Coord>)> term) {
+  return fold(
+      e, extents, laneDim, e.k.number(0, type), term,
+      [&](Value x, Value y) { return emitBinary(e.k, BinaryKind::add, x, y); });
 }
 
 static Value emitMatMul(ElementEmitter &e, Operation *op,
@@ -298,7 +257,7 @@ static Value emitMatMul(ElementEmitter &e, Operation *op,
   auto matmul = cast<nn::MatMulOp>(op);
   Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
   ArrayRef<int64_t> left = e.view(lhs).shape, right = e.view(rhs).shape;
-  Type type = computeType(e.elementType(op->getResult(0)));
+  Type type = ElementTypes::typeOf(matmul);
   bool leftT = matmul.getTransposeLhs(), rightT = matmul.getTransposeRhs();
   int64_t depth = leftT ? left[left.size() - 2] : left.back();
   Coord m = index[index.size() - 2], n = index.back();
@@ -310,22 +269,19 @@ static Value emitMatMul(ElementEmitter &e, Operation *op,
       e.contiguousDim(lhs) == leftInner && e.contiguousDim(rhs) == rightInner
           ? 0
           : -1;
-  Value sum = fold(
-      e, {depth}, laneDim, zero(e, type),
-      [&](ArrayRef<Coord> i) {
-        Coords l = e.broadcastIndex(batch, left.drop_back(2));
-        Coords r = e.broadcastIndex(batch, right.drop_back(2));
-        l.push_back(leftT ? i[0] : m);
-        l.push_back(leftT ? m : i[0]);
-        r.push_back(rightT ? n : i[0]);
-        r.push_back(rightT ? i[0] : n);
-        return product(e, lhs, e.element(lhs, l), rhs, e.element(rhs, r), type);
-      },
-      [&](Value x, Value y) { return sumOf(e, x, y); });
-  Value bias;
-  if (Value b = matmul.getBias())
-    bias = e.element(b, e.broadcastIndex(index, e.view(b).shape));
-  return finish(e, matmul, sum, bias, index);
+  Value sum = sumOf(e, {depth}, laneDim, type, [&](ArrayRef<Coord> i) {
+    Coords l = e.broadcastIndex(batch, left.drop_back(2));
+    Coords r = e.broadcastIndex(batch, right.drop_back(2));
+    l.push_back(leftT ? i[0] : m);
+    l.push_back(leftT ? m : i[0]);
+    r.push_back(rightT ? n : i[0]);
+    r.push_back(rightT ? i[0] : n);
+    return product(e, op, l, r);
+  });
+  Coords biasIndex;
+  if (Value bias = matmul.getBias())
+    biasIndex = e.broadcastIndex(index, e.view(bias).shape);
+  return finish(e, matmul, sum, biasIndex, index);
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,96 +289,91 @@ static Value emitMatMul(ElementEmitter &e, Operation *op,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The place in the input that a window's element reads, per spatial dimension.
+/// The place in the input that a window's element reads.
 struct Window {
-  Coords spatial;
+  Coords place;
   Condition inside;
 };
 } // namespace
 
-/// Window element `tap` of output position `out`.
-static Window windowAt(ElementEmitter &e, ArrayRef<Coord> out,
-                       ArrayRef<Coord> tap, ArrayRef<int64_t> strides,
-                       ArrayRef<int64_t> dilations, ArrayRef<int64_t> padsLow,
-                       ArrayRef<int64_t> sizes) {
-  assert(out.size() == sizes.size() && tap.size() == sizes.size() &&
+/// Where window element `tap` of output position `index` is along spatial
+/// dimension `d` of the input.
+template <typename OpTy>
+static Coord placeOf(ElementEmitter &e, OpTy op, ArrayRef<Coord> index,
+                     ArrayRef<Coord> tap, size_t d) {
+  Coord i = e.at.add(e.at.mul(index[d + 2], op.getStrides()[d]),
+                     e.at.mul(tap[d], op.getDilations()[d]));
+  return e.at.add(i, Coord(-op.getPadsLow()[d]));
+}
+
+template <typename OpTy>
+static Window windowAt(ElementEmitter &e, OpTy op, ArrayRef<Coord> index,
+                       ArrayRef<Coord> tap) {
+  auto sizes = ArrayRef(e.view(op.getInput()).shape).drop_front(2);
+  assert(index.size() == sizes.size() + 2 && tap.size() == sizes.size() &&
          "one of each a spatial dimension");
   Window w;
+  w.place.append(index.begin(), index.begin() + 2);
   for (size_t d = 0; d < sizes.size(); ++d) {
-    Coord i =
-        e.at.add(e.at.mul(out[d], strides[d]), e.at.mul(tap[d], dilations[d]));
-    i = e.at.add(i, Coord(-padsLow[d]));
+    Coord i = placeOf(e, op, index, tap, d);
     w.inside = e.at.both(w.inside, e.at.within(i, 0, sizes[d]));
-    w.spatial.push_back(e.at.bounded(i, 0, sizes[d] - 1));
+    w.place.push_back(e.at.bounded(i, 0, sizes[d] - 1));
   }
   return w;
 }
 
 static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   auto conv = cast<nn::ConvOp>(op);
-  Value input = conv.getInput(), weights = conv.getWeights();
-  ArrayRef<int64_t> in = e.view(input).shape, w = e.view(weights).shape;
-  Type type = computeType(e.elementType(op->getResult(0)));
+  ArrayRef<int64_t> w = e.view(conv.getWeights()).shape;
+  Type type = ElementTypes::typeOf(conv);
   assert(w[0] % conv.getGroups() == 0 && "groups are of one size");
   int64_t groupOutputs = w[0] / conv.getGroups();
   Coord firstInput = e.at.mul(e.at.div(index[1], groupOutputs), w[1]);
   SmallVector<int64_t> extents(w.drop_front());
-  Value sum = fold(
-      e, extents, -1, zero(e, type),
-      [&](ArrayRef<Coord> i) {
-        Window window =
-            windowAt(e, index.drop_front(2), i.drop_front(), conv.getStrides(),
-                     conv.getDilations(), conv.getPadsLow(), in.drop_front(2));
-        Coords x = {index[0], e.at.add(firstInput, i[0])}, y = {index[1]};
-        x.append(window.spatial);
-        y.append(i.begin(), i.end());
-        return e.guarded(window.inside, zero(e, type), [&] {
-          return product(e, input, e.element(input, x), weights,
-                         e.element(weights, y), type);
-        });
-      },
-      [&](Value x, Value y) { return sumOf(e, x, y); });
-  return finishConv(e, conv, sum, index);
+  Value sum = sumOf(e, extents, -1, type, [&](ArrayRef<Coord> i) {
+    Window window = windowAt(e, conv, index, i.drop_front());
+    window.place[1] = e.at.add(firstInput, i[0]);
+    Coords y = {index[1]};
+    y.append(i.begin(), i.end());
+    return e.guarded(window.inside, e.k.number(0, type),
+                     [&] { return product(e, op, window.place, y); });
+  });
+  return finish(e, conv, sum, index[1], index);
 }
 
 static Value emitConvTranspose(ElementEmitter &e, Operation *op,
                                ArrayRef<Coord> index) {
   auto conv = cast<nn::ConvTransposeOp>(op);
-  Value input = conv.getInput(), weights = conv.getWeights();
-  ArrayRef<int64_t> in = e.view(input).shape, w = e.view(weights).shape;
-  Type type = computeType(e.elementType(op->getResult(0)));
+  ArrayRef<int64_t> in = e.view(conv.getInput()).shape,
+                    w = e.view(conv.getWeights()).shape;
+  Type type = ElementTypes::typeOf(conv);
   assert(in[1] % conv.getGroups() == 0 && "groups are of one size");
   int64_t groupInputs = in[1] / conv.getGroups(), groupOutputs = w[1];
   Coord firstInput = e.at.mul(e.at.div(index[1], groupOutputs), groupInputs);
   Coord output = e.at.rem(index[1], groupOutputs);
   SmallVector<int64_t> extents = {groupInputs};
   extents.append(w.begin() + 2, w.end());
-  Value sum = fold(
-      e, extents, -1, zero(e, type),
-      [&](ArrayRef<Coord> i) {
-        Coord channel = e.at.add(firstInput, i[0]);
-        Coords x = {index[0], channel}, y = {channel, output};
-        y.append(i.begin() + 1, i.end());
-        Condition inside;
-        for (size_t d = 0; d + 2 < in.size(); ++d) {
-          // stride * source = out + pad - dilation * tap, if that divides.
-          Coord t = e.at.add(index[d + 2], Coord(conv.getPadsLow()[d]));
-          t = e.at.add(t, e.at.mul(i[d + 1], -conv.getDilations()[d]));
-          int64_t stride = conv.getStrides()[d];
-          int64_t shift = t.lo < 0 ? (-t.lo + stride - 1) / stride : 0;
-          t = e.at.add(t, Coord(shift * stride));
-          inside = e.at.both(inside, e.at.less(e.at.rem(t, stride), 1));
-          Coord source = e.at.add(e.at.div(t, stride), Coord(-shift));
-          inside = e.at.both(inside, e.at.within(source, 0, in[d + 2]));
-          x.push_back(e.at.bounded(source, 0, in[d + 2] - 1));
-        }
-        return e.guarded(inside, zero(e, type), [&] {
-          return product(e, input, e.element(input, x), weights,
-                         e.element(weights, y), type);
-        });
-      },
-      [&](Value x, Value y) { return sumOf(e, x, y); });
-  return finishConv(e, conv, sum, index);
+  Value sum = sumOf(e, extents, -1, type, [&](ArrayRef<Coord> i) {
+    Coord channel = e.at.add(firstInput, i[0]);
+    Coords x = {index[0], channel}, y = {channel, output};
+    y.append(i.begin() + 1, i.end());
+    Condition inside;
+    for (size_t d = 0; d + 2 < in.size(); ++d) {
+      // stride * source = out + pad - dilation * tap, if that divides.
+      Coord t = e.at.add(index[d + 2], Coord(conv.getPadsLow()[d]));
+      t = e.at.add(t, e.at.mul(i[d + 1], -conv.getDilations()[d]));
+      int64_t stride = conv.getStrides()[d];
+      int64_t shift = t.lo < 0 ? (-t.lo + stride - 1) / stride : 0;
+      t = e.at.add(t, Coord(shift * stride));
+      inside = e.at.both(inside, e.at.less(e.at.rem(t, stride), 1));
+      Coord source = e.at.add(e.at.div(t, stride), Coord(-shift));
+      inside = e.at.both(inside, e.at.within(source, 0, in[d + 2]));
+      x.push_back(e.at.bounded(source, 0, in[d + 2] - 1));
+    }
+    return e.guarded(inside, e.k.number(0, type),
+                     [&] { return product(e, op, x, y); });
+  });
+  return finish(e, conv, sum, index[1], index);
 }
 
 static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
@@ -434,31 +385,25 @@ static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   bool average = pool.getKind() == nn::PoolKind::average;
   Value identity = identityOf(
       e, average ? nn::ReduceKind::sum : nn::ReduceKind::max, type, isUnsigned);
-  BinaryKind kind = average ? BinaryKind::add : BinaryKind::max;
-  auto at = [&](ArrayRef<Coord> tap) {
-    return windowAt(e, index.drop_front(2), tap, pool.getStrides(),
-                    pool.getDilations(), pool.getPadsLow(), in.drop_front(2));
+  auto combine = [&](Value x, Value y) {
+    return emitBinary(e.k, average ? BinaryKind::add : BinaryKind::max, x, y,
+                      isUnsigned);
   };
   Value result = fold(
       e, kernel, -1, identity,
       [&](ArrayRef<Coord> tap) {
-        Window window = at(tap);
-        Coords x(index.take_front(2));
-        x.append(window.spatial);
+        Window window = windowAt(e, pool, index, tap);
         return e.guarded(window.inside, identity,
-                         [&] { return e.element(input, x); });
+                         [&] { return e.element(input, window.place); });
       },
-      [&](Value x, Value y) {
-        return emitBinary(e.k, kind, x, y, isUnsigned);
-      });
+      combine);
   if (!average)
     return result;
   // How many elements count.
   ArrayRef<int64_t> high = pool.getPadsHigh();
   if (auto counted = pool.getCountedPadsHigh())
     high = *counted;
-  Value one = isa<FloatType>(type) ? e.k.fconst(1, type) : e.k.iconst(1, type);
-  Value none = zero(e, type);
+  Value one = e.k.number(1, type), none = e.k.number(0, type);
   Value count = fold(
       e, kernel, -1, none,
       [&](ArrayRef<Coord> tap) -> Value {
@@ -466,16 +411,13 @@ static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
         for (size_t d = 0; d < tap.size(); ++d) {
           int64_t low = pool.getCountIncludePad() ? pool.getPadsLow()[d] : 0;
           int64_t end = in[d + 2] + (pool.getCountIncludePad() ? high[d] : 0);
-          Coord i = e.at.add(e.at.mul(index[d + 2], pool.getStrides()[d]),
-                             e.at.mul(tap[d], pool.getDilations()[d]));
-          i = e.at.add(i, Coord(-pool.getPadsLow()[d]));
-          counts = e.at.both(counts, e.at.within(i, -low, end));
+          counts = e.at.both(
+              counts, e.at.within(placeOf(e, pool, index, tap, d), -low, end));
         }
         return e.select(counts, one, none);
       },
-      [&](Value x, Value y) { return emitBinary(e.k, BinaryKind::add, x, y); });
-  e.unify(result, count);
-  return emitBinary(e.k, BinaryKind::div, result, count, isUnsigned);
+      combine);
+  return e.binary(BinaryKind::div, result, count, isUnsigned);
 }
 
 static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
@@ -490,13 +432,10 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
   Values best = {lowest, e.allLanes(e.k.iconst(-1, i64))};
   best = e.accumulate(
       pool.getKernel(), best, [&](ArrayRef<Coord> tap, ValueRange s) {
-        Window window =
-            windowAt(e, index.drop_front(2), tap, pool.getStrides(),
-                     pool.getDilations(), pool.getPadsLow(), in.drop_front(2));
+        Window window = windowAt(e, pool, index, tap);
         if (window.inside.never)
           return Values(s);
-        Coords x(index.take_front(2));
-        x.append(window.spatial);
+        const Coords &x = window.place;
         Value value = e.allLanes(e.guarded(
             window.inside, lowest, [&] { return e.element(input, x); }));
         Coord flat = e.linearize(x, in);
@@ -533,10 +472,11 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
 static void foldedTypes(ElementTypes &t, Operation *op) {
   t.read(op->getOperand(0));
   t.computeIn(op->getOperand(0));
+  t.computeIn(op->getResult(0));
 }
 
 static int64_t sizeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getNumElements();
+  return nn::typeOf(tensor).getNumElements();
 }
 
 static void reduceTypes(ElementTypes &t, Operation *op) {
@@ -553,15 +493,10 @@ static void reduceTypes(ElementTypes &t, Operation *op) {
 static void argReduceTypes(ElementTypes &t, Operation *op) {
   auto reduce = cast<nn::ArgReduceOp>(op);
   // The place of an only element is known.
-  if (cast<RankedTensorType>(reduce.getInput().getType())
-          .getShape()[reduce.getAxis()] > 1)
+  if (nn::typeOf(reduce.getInput()).getDimSize(reduce.getAxis()) > 1)
     foldedTypes(t, op);
-  t.computeIn(op->getResult(0));
-}
-
-static void maxPoolIndicesTypes(ElementTypes &t, Operation *op) {
-  foldedTypes(t, op);
-  t.computeIn(op->getResult(0));
+  else
+    t.computeIn(op->getResult(0));
 }
 
 /// Sums of products of the first two operands, and the layer's epilogue.
@@ -595,7 +530,7 @@ ArrayRef<ElementFunction> codegen::reductionFunctions() {
       {"nn.conv_transpose", emitConvTranspose,
        linearTypes<nn::ConvTransposeOp>},
       {"nn.pool", emitPool, foldedTypes},
-      {"nn.max_pool_indices", emitMaxPoolIndices, maxPoolIndicesTypes},
+      {"nn.max_pool_indices", emitMaxPoolIndices, foldedTypes},
   };
   return functions;
 }

@@ -17,6 +17,15 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 using nn::BinaryKind;
 
+/// f64 if a tensor is of it, else f32.
+static Type realOf(ArrayRef<Value> tensors) {
+  MLIRContext *context = tensors.front().getContext();
+  for (Value tensor : tensors)
+    if (ElementEmitter::elementType(tensor).isF64())
+      return Float64Type::get(context);
+  return Float32Type::get(context);
+}
+
 //===----------------------------------------------------------------------===//
 // Resize: taps of every output position are known at compile time
 //===----------------------------------------------------------------------===//
@@ -30,8 +39,7 @@ static Value emitResize(ElementEmitter &e, Operation *op,
   Type element = e.elementType(input);
   // Nearest moves elements; the others compute in floats.
   bool nearest = resize.getMode() == nn::ResizeMode::nearest;
-  Type type = element.isF64() ? element : Type(e.k.b.getF32Type());
-  Type i32 = e.k.b.getI32Type();
+  Type type = realOf(input), i32 = e.k.b.getI32Type();
   struct Dim {
     unsigned d;
     nn::ResizeTaps taps;
@@ -54,14 +62,18 @@ static Value emitResize(ElementEmitter &e, Operation *op,
       Value flags = e.load(e.table(dim.taps.inside, i32), index[d]);
       Value here = arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::ne, flags,
                                          e.k.iconst(0, flags.getType()));
-      if (inside)
-        e.unify(inside, here);
-      inside =
-          inside ? Value(arith::AndIOp::create(e.k.b, inside, here)) : here;
+      inside = inside ? e.binary(BinaryKind::bitwise_and, inside, here) : here;
     }
     dims.push_back(std::move(dim));
   }
   Coords at(index);
+  // Goes to a tap along a dimension; returns its place in the tables.
+  auto moveTo = [&](const Dim &dim, const Coord &t) {
+    Coord place = e.at.add(e.at.mul(t, dim.taps.size), index[dim.d]);
+    at[dim.d] = e.at.fromValue(e.load(dim.source, place), 0,
+                               std::max<int64_t>(in[dim.d] - 1, 0));
+    return place;
+  };
   // Two taps a dimension at most: one sum over all corners, in the order in
   // which ONNX Runtime adds them, so that a tie there is one here.
   Value corners;
@@ -69,30 +81,19 @@ static Value emitResize(ElementEmitter &e, Operation *op,
                                                       Value weight) {
     if (next == dims.size()) {
       Value x = emitCast(e.k, e.element(input, at), element, type);
-      if (weight) {
-        e.unify(x, weight);
-        x = arith::MulFOp::create(e.k.b, weight, x);
-      }
-      if (corners) {
-        e.unify(x, corners);
-        x = arith::AddFOp::create(e.k.b, corners, x);
-      }
-      corners = x;
+      if (weight)
+        x = e.binary(BinaryKind::mul, weight, x);
+      corners = corners ? e.binary(BinaryKind::add, corners, x) : x;
       return;
     }
     Dim &dim = dims[next];
     for (int64_t t = 0; t < dim.taps.count; ++t) {
-      Coord place = e.at.add(Coord(t * dim.taps.size), index[dim.d]);
-      at[dim.d] = e.at.fromValue(e.load(dim.source, place), 0,
-                                 std::max<int64_t>(in[dim.d] - 1, 0));
+      Coord place = moveTo(dim, Coord(t));
       Value product = weight;
       if (dim.taps.count > 1) {
         product = e.load(dim.weight, place);
-        if (weight) {
-          Value outer = weight;
-          e.unify(outer, product);
-          product = arith::MulFOp::create(e.k.b, outer, product);
-        }
+        if (weight)
+          product = e.binary(BinaryKind::mul, weight, product);
       }
       addCorners(next + 1, product);
     }
@@ -104,24 +105,16 @@ static Value emitResize(ElementEmitter &e, Operation *op,
     }
     Dim &dim = dims[next];
     auto tap = [&](const Coord &t) -> Value {
-      Coord place = e.at.add(e.at.mul(t, dim.taps.size), index[dim.d]);
-      Value source = e.load(dim.source, place);
-      at[dim.d] =
-          e.at.fromValue(source, 0, std::max<int64_t>(in[dim.d] - 1, 0));
+      Coord place = moveTo(dim, t);
       if (dim.taps.count == 1)
         return sum(next + 1);
       Value weight = e.load(dim.weight, place);
-      Value x = sum(next + 1);
-      e.unify(x, weight);
-      return arith::MulFOp::create(e.k.b, x, weight);
+      return e.binary(BinaryKind::mul, sum(next + 1), weight);
     };
     if (dim.taps.count <= 4) {
       Value total = tap(Coord(0));
-      for (int64_t t = 1; t < dim.taps.count; ++t) {
-        Value x = tap(Coord(t));
-        e.unify(x, total);
-        total = arith::AddFOp::create(e.k.b, total, x);
-      }
+      for (int64_t t = 1; t < dim.taps.count; ++t)
+        total = e.binary(BinaryKind::add, total, tap(Coord(t)));
       return total;
     }
     Value zero = e.allLanes(e.k.fconst(0, type));
@@ -144,12 +137,7 @@ static Value emitResize(ElementEmitter &e, Operation *op,
     Value outside = emitCast(
         e.k, e.k.fconst(resize.getExtrapolation().convertToDouble(), type),
         type, element);
-    e.unify(result, outside);
-    if (isa<VectorType>(inside.getType())) {
-      result = e.allLanes(result);
-      outside = e.allLanes(outside);
-    }
-    result = arith::SelectOp::create(e.k.b, inside, result, outside);
+    result = e.select(inside, result, outside);
   }
   return result;
 }
@@ -164,9 +152,7 @@ static Coord toCoord(ElementEmitter &e, FloatMath &m, Value x, int64_t size) {
   Value bounded = m.clamp(x, m.c(0), m.c(double(size - 1)));
   // A NaN is no place either.
   bounded = m.select(m.isNaN(x), m.c(0), bounded);
-  Type type = isa<VectorType>(x.getType())
-                  ? Type(e.k.vec(e.at.lanes, e.k.b.getI32Type()))
-                  : Type(e.k.b.getI32Type());
+  Type type = withElement(x.getType(), e.k.b.getI32Type());
   return e.at.fromValue(arith::FPToSIOp::create(e.k.b, type, bounded), 0,
                         size - 1);
 }
@@ -181,9 +167,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
   if (llvm::is_contained(in, 0))
     return emitCast(e.k, e.k.fconst(0, e.k.b.getF32Type()), e.k.b.getF32Type(),
                     element);
-  Type type = element.isF64() || e.elementType(grid).isF64()
-                  ? Type(e.k.b.getF64Type())
-                  : Type(e.k.b.getF32Type());
+  Type type = realOf({input, grid});
   bool align = sample.getAlignCorners(), zeros = sample.getPadding() == "zeros";
   bool reflect = sample.getPadding() == "reflection";
 
@@ -215,6 +199,9 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
     Value even = m.equal(m.floor(half), half);
     return m.select(even, m.add(rest, m.c(lo)), m.sub(m.c(hi), rest));
   };
+  auto reflectedInto = [&](Value x, double size) {
+    return align ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
+  };
   for (unsigned d = 0; d < spatial; ++d) {
     double size = in[d + 2];
     Value g = place[d];
@@ -230,7 +217,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
       double size = in[d + 2];
       Value x = whole[d];
       if (reflect)
-        x = align ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
+        x = reflectedInto(x, size);
       if (zeros) {
         Value ok = arith::AndIOp::create(
             e.k.b, m.compare(arith::CmpFPredicate::OGE, x, m.c(0)),
@@ -243,13 +230,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
     Value x = emitCast(e.k, e.element(input, at), element, type);
     if (!inside)
       return x;
-    Value zero = e.k.fconst(0, type);
-    e.unify(x, zero);
-    if (isa<VectorType>(inside.getType())) {
-      x = e.allLanes(x);
-      zero = e.allLanes(zero);
-    }
-    return arith::SelectOp::create(e.k.b, inside, x, zero);
+    return e.select(inside, x, e.k.fconst(0, type));
   };
 
   Value result;
@@ -265,8 +246,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
       for (unsigned d = 0; d < spatial; ++d) {
         double size = in[d + 2];
         if (reflect)
-          place[d] = align ? reflected(place[d], 0, size - 1)
-                           : reflected(place[d], -0.5, size - 0.5);
+          place[d] = reflectedInto(place[d], size);
         if (!zeros)
           place[d] = m.clamp(place[d], m.c(0), m.c(size - 1));
       }
@@ -298,9 +278,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
       Value total;
       for (const Tap &tap : taps[d]) {
         whole[d] = tap.whole;
-        Value x = sum(d + 1), w = tap.weight;
-        e.unify(x, w);
-        Value term = arith::MulFOp::create(e.k.b, x, w);
+        Value term = e.binary(BinaryKind::mul, sum(d + 1), tap.weight);
         total = total ? Value(arith::AddFOp::create(e.k.b, total, term)) : term;
       }
       return total;
@@ -318,7 +296,7 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
   Value input = align.getInput(), rois = align.getRois();
   ArrayRef<int64_t> in = e.view(input).shape;
   Type element = e.elementType(input);
-  Type type = element.isF64() ? element : Type(e.k.b.getF32Type());
+  Type type = realOf(input);
   if (llvm::is_contained(in, 0))
     return emitCast(e.k, e.k.fconst(0, type), type, element);
   FloatMath m(e.k, type);
@@ -355,10 +333,8 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
     return arith::SIToFPOp::create(e.k.b, type,
                                    arith::IndexCastOp::create(e.k.b, i64, i));
   };
-  auto stepOf = [&](Value bin, Value count) {
-    return m.div(bin, asFloat(count));
-  };
-  Value stepH = stepOf(binH, countH), stepW = stepOf(binW, countW);
+  Value stepH = m.div(binH, asFloat(countH)),
+        stepW = m.div(binW, asFloat(countW));
   Value top = m.add(y0, m.mul(asFloat(e.k.val(index[2].base)), binH));
   Value left = m.add(x0, m.mul(asFloat(e.k.val(index[3].base)), binW));
   Coord batch = e.indexFrom(align.getBatchIndices(), index[0], in[0]);
@@ -414,15 +390,6 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// f64 if a tensor is of it, else f32.
-static Type realOf(ArrayRef<Value> tensors) {
-  MLIRContext *context = tensors.front().getContext();
-  for (Value tensor : tensors)
-    if (ElementEmitter::elementType(tensor).isF64())
-      return Float64Type::get(context);
-  return Float32Type::get(context);
-}
-
 /// Reads the first operand, and computes the result of it in `real`.
 static void interpolatedTypes(ElementTypes &t, Operation *op, Type real) {
   Type element = ElementEmitter::elementType(op->getOperand(0));
@@ -468,8 +435,7 @@ static void roiAlignTypes(ElementTypes &t, Operation *op) {
   Type real = realOf(input);
   t.read(rois);
   castTypes(t, ElementEmitter::elementType(rois), real);
-  t.readIndices(align.getBatchIndices(),
-                cast<RankedTensorType>(input.getType()).getShape()[0]);
+  t.readIndices(align.getBatchIndices(), nn::typeOf(input).getDimSize(0));
   // The number of samples is an integer of 64 bits.
   t.compute(IntegerType::get(op->getContext(), 64));
   interpolatedTypes(t, op, real);

@@ -63,8 +63,7 @@ void ElementTypes::addTable(Type element) {
 Operation *ElementTypes::originOf(Value tensor) const {
   while (!isLeaf(tensor)) {
     Operation *op = tensor.getDefiningOp();
-    if (!isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::BroadcastOp,
-             nn::AdaptOp>(op))
+    if (elementFunction(op)->types != ElementTypes::moved)
       return op;
     tensor = op->getOperand(0);
   }

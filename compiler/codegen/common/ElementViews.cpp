@@ -22,8 +22,7 @@ bool codegen::hasElementKernel(Operation *layer) {
 
 ElementProgram ElementProgram::of(Operation *layer) {
   ElementProgram program;
-  program.output =
-      TensorView::of(cast<RankedTensorType>(layer->getResult(0).getType()));
+  program.output = TensorView::of(nn::typeOf(layer->getResult(0)));
   if (!isa<nn::FuseOp>(layer)) {
     program.root = layer->getResult(0);
     program.leaves.assign(layer->operand_begin(), layer->operand_end());

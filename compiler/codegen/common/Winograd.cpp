@@ -307,12 +307,10 @@ transformOnHost(const Matrix &matrix, int64_t count, const float *x,
 
 #ifdef __x86_64__
 /// With the instruction: without it each fma is a call.
+template <typename... Arguments>
 [[gnu::target("avx2,fma")]] void
-transformWithFma(const Matrix &matrix, int64_t count, const float *x,
-                 int64_t apart, int64_t distance, float *result,
-                 int64_t resultApart, int64_t resultDistance) {
-  transformOnHost(matrix, count, x, apart, distance, result, resultApart,
-                  resultDistance);
+transformWithFma(const Arguments &...arguments) {
+  transformOnHost(arguments...);
 }
 #endif
 

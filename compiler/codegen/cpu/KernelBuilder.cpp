@@ -27,29 +27,19 @@ static bool hasMaskedAccess(const Target &target, Type element) {
   return target.hasMasks && (width == 32 || width == 64);
 }
 
-static Value firstLanes(KernelBuilder &k, int64_t lanes, int64_t count) {
-  return vector::ConstantMaskOp::create(k.b, k.vec(lanes, k.b.getI1Type()),
-                                        ArrayRef<int64_t>{count});
-}
-
-static Value zeroOf(KernelBuilder &k, Type type) {
-  return isa<FloatType>(getElementTypeOrSelf(type)) ? k.fconst(0, type)
-                                                    : k.iconst(0, type);
-}
-
 Value KernelBuilder::loadPart(Value memory, Index offset, int64_t lanes,
                               int64_t count) {
   if (count >= lanes)
     return load(memory, offset, lanes);
   Type element = elementOf(memory);
   VectorType type = vec(lanes, element);
-  Value result = zeroOf(*this, type);
+  Value result = number(0, type);
   if (count <= 0)
     return result;
   if (hasMaskedAccess(target, element))
     return vector::MaskedLoadOp::create(
-        b, type, memory, ValueRange{val(offset)},
-        firstLanes(*this, lanes, count), result, alignOf(element));
+        b, type, memory, ValueRange{val(offset)}, firstLanes(lanes, count),
+        result, alignOf(element));
   for (int64_t i = 0; i < count; ++i)
     result = insert(load(memory, add(offset, i)), result, i);
   return result;
@@ -69,7 +59,7 @@ void KernelBuilder::storePart(Value x, Value memory, Index offset,
   Type element = elementOf(memory);
   if (hasMaskedAccess(target, element)) {
     vector::MaskedStoreOp::create(b, memory, ValueRange{val(offset)},
-                                  firstLanes(*this, lanes, count), x,
+                                  firstLanes(lanes, count), x,
                                   alignOf(element));
     return;
   }
@@ -82,12 +72,12 @@ Value KernelBuilder::keepLanes(Value x, Index count) {
   int64_t lanes = type.getNumElements();
   if (count.isConstant() && count.constant >= lanes)
     return x;
-  Value zero = zeroOf(*this, type);
+  Value zero = number(0, type);
   if (count.isConstant() && count.constant <= 0)
     return zero;
   VectorType bits = vec(lanes, b.getI1Type());
   Value isKept = count.isConstant()
-                     ? firstLanes(*this, lanes, count.constant)
+                     ? firstLanes(lanes, count.constant)
                      : vector::CreateMaskOp::create(b, bits, val(count));
   return arith::SelectOp::create(b, isKept, x, zero);
 }

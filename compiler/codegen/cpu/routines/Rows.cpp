@@ -3,7 +3,6 @@
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <cassert>
 
@@ -76,8 +75,7 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
   run(0, whole / chains * chains, chains);
   run(whole / chains * chains, whole, 1);
   if (int64_t rest = n % lanes) {
-    Value mask = vector::ConstantMaskOp::create(
-        k.b, k.vec(lanes, k.b.getI1Type()), ArrayRef<int64_t>{rest});
+    Value mask = k.firstLanes(lanes, rest);
     Value x = arith::SelectOp::create(k.b, mask,
                                       term(Index(whole * lanes), rest), start);
     sums[0] = combine(sums[0], x);
@@ -85,17 +83,7 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
   Value x = sums[0];
   for (int64_t u = 1; u < chains; ++u)
     x = combine(x, sums[u]);
-  for (; lanes > 1;) {
-    lanes /= 2;
-    auto half = [&](int64_t at) -> Value {
-      return vector::ExtractStridedSliceOp::create(
-          k.b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes},
-          ArrayRef<int64_t>{1});
-    };
-    Value low = half(0), high = half(lanes);
-    x = combine(low, high);
-  }
-  return k.extract(x, 0);
+  return k.horizontal(x, combine);
 }
 
 TileMap AxisView::tileMap(const UnitGrid &grid, int64_t lanes) const {
