@@ -64,12 +64,12 @@ static double alone(const Efficiency &e, const CoreKind &core,
   return std::max(compute, memory);
 }
 
-static const KernelTime *measuredTime(const DeviceProfile &profile,
-                                      const KernelFacts &kernel) {
-  if (kernel.key.empty())
-    return nullptr;
+/// The times of a profile's kernel; null where there are none.
+template <typename Profile>
+static auto timesOf(const Profile &profile, const KernelFacts &kernel) {
   auto found = profile.kernels.find(kernel.key);
-  return found == profile.kernels.end() ? nullptr : &found->second;
+  return found == profile.kernels.end() || kernel.key.empty() ? nullptr
+                                                              : &found->second;
 }
 
 double predict(const DeviceProfile &profile, const Efficiency &e,
@@ -80,7 +80,7 @@ double predict(const DeviceProfile &profile, const Efficiency &e,
 Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads) {
   threads = std::max(1u, threads);
-  const KernelTime *time = measuredTime(profile, kernel);
+  const KernelTime *time = timesOf(profile, kernel);
   if (time && !time->big.empty()) {
     unsigned measured = std::min<size_t>(threads, time->big.size());
     double ratio = speedup(profile, measured, kernel.tiles) /
@@ -97,7 +97,7 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel) {
   if (profile.little.count == 0)
     return cost(profile, kernel, 1);
-  const KernelTime *time = measuredTime(profile, kernel);
+  const KernelTime *time = timesOf(profile, kernel);
   if (time && time->little > 0)
     return {time->little, true};
   const Efficiency &e = profile.efficiencyOf(kernel.routine);
@@ -120,7 +120,7 @@ std::string missingKernels(const DeviceProfile &profile,
   size_t missing = 0;
   const KernelFacts *first = nullptr;
   for (const KernelFacts &kernel : kernels)
-    if (!measuredTime(profile, kernel)) {
+    if (!timesOf(profile, kernel)) {
       ++missing;
       first = first ? first : &kernel;
     }
@@ -184,14 +184,12 @@ static double predictFromPeak(const GpuProfile &gpu, const KernelFacts &k) {
 }
 
 double measuredTime(const GpuProfile &gpu, const KernelFacts &kernel) {
-  auto found =
-      kernel.key.empty() ? gpu.kernels.end() : gpu.kernels.find(kernel.key);
-  if (found == gpu.kernels.end())
+  const GpuKernelTime *time = timesOf(gpu, kernel);
+  if (!time)
     return 0;
-  const GpuKernelTime &time = found->second;
-  return kernel.fromMemory && time.millisecondsFromMemory > 0
-             ? time.millisecondsFromMemory
-             : time.milliseconds;
+  return kernel.fromMemory && time->millisecondsFromMemory > 0
+             ? time->millisecondsFromMemory
+             : time->milliseconds;
 }
 
 Cost stampedCost(const GpuProfile &gpu, const KernelFacts &kernel) {

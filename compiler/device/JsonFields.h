@@ -12,9 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include <cassert>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,74 +54,58 @@ public:
     }
     return &*found;
   }
+  /// The same, but a value that is not as `expected` is a fault.
+  template <typename Predicate>
+  const Json *find(const char *name, bool required, const char *expected,
+                   Predicate isExpected) {
+    const Json *value = find(name, required);
+    if (!value || std::invoke(isExpected, *value))
+      return value;
+    fail(name, *value, expected);
+    return nullptr;
+  }
   void fail(const char *name, const Json &found, const char *expected) {
     if (error.empty())
       error = prefix + name + ": found " + describe(found) + ", expected " +
               expected;
   }
   void text(const char *name, std::string &to) {
-    if (const Json *value = find(name, true)) {
-      if (!value->is_string())
-        return fail(name, *value, "a string");
+    if (const Json *value = find(name, true, "a string", &Json::is_string))
       to = artifact::escaped(*value->get_ptr<const Json::string_t *>());
-    }
   }
   void optionalText(const char *name, std::string &to) {
     if (object.contains(name))
       text(name, to);
   }
   void boolean(const char *name, bool &to, bool required = true) {
-    if (const Json *value = find(name, required)) {
-      if (!value->is_boolean())
-        return fail(name, *value, "true or false");
+    if (const Json *value =
+            find(name, required, "true or false", &Json::is_boolean))
       to = value->get<bool>();
-    }
   }
+  /// Where a number may lie. Larger ones than all are a mistake, and their
+  /// products would not be finite.
+  struct Range {
+    const char *name;
+    double least, most;
+  };
+  static constexpr double largest = 1e15;
   /// Times are Positive. Their divisors are Rates: a smaller one is a mistake,
   /// and would give times that are not finite.
-  enum Range { Positive, Rate, NotNegative, AtLeastOne, PartOfOne };
-  static const char *name(Range range) {
-    switch (range) {
-    case Positive:
-      return "a number above 0";
-    case Rate:
-      return "a number, at least 1e-6";
-    case NotNegative:
-      return "a number, at least 0";
-    case AtLeastOne:
-      return "a number, at least 1";
-    case PartOfOne:
-      return "a number from 0 to 1";
-    }
-    return "";
-  }
+  static constexpr Range Positive = {"a number above 0",
+                                     std::numeric_limits<double>::denorm_min(),
+                                     largest},
+                         Rate = {"a number, at least 1e-6", 1e-6, largest},
+                         NotNegative = {"a number, at least 0", 0, largest},
+                         AtLeastOne = {"a number, at least 1", 1, largest},
+                         PartOfOne = {"a number from 0 to 1", 0, 1};
   static bool holds(const Json &value, Range range) {
-    if (!value.is_number())
-      return false;
-    double x = value.get<double>();
-    // Larger ones are a mistake, and their products would not be finite.
-    if (!std::isfinite(x) || std::abs(x) > 1e15)
-      return false;
-    switch (range) {
-    case Positive:
-      return x > 0;
-    case Rate:
-      return x >= 1e-6;
-    case NotNegative:
-      return x >= 0;
-    case AtLeastOne:
-      return x >= 1;
-    case PartOfOne:
-      return x >= 0 && x <= 1;
-    }
-    return false;
+    return value.is_number() && value.get<double>() >= range.least &&
+           value.get<double>() <= range.most;
   }
   void number(const char *name, double &to, Range range, bool required = true) {
-    if (const Json *value = find(name, required)) {
-      if (!holds(*value, range))
-        return fail(name, *value, Fields::name(range));
+    auto isExpected = [&](const Json &value) { return holds(value, range); };
+    if (const Json *value = find(name, required, range.name, isExpected))
       to = value->get<double>();
-    }
   }
   void count(const char *name, unsigned &to, unsigned least,
              bool required = true) {
@@ -148,11 +133,9 @@ public:
   }
   void names(bool /*isSaid*/, const char *name, std::vector<std::string> &to,
              const char *expected) {
-    const Json *value = find(name, false);
+    const Json *value = find(name, false, expected, &Json::is_array);
     if (!value)
       return;
-    if (!value->is_array())
-      return fail(name, *value, expected);
     for (const Json &one : *value) {
       if (!one.is_string())
         return fail(name, one, expected);
@@ -188,12 +171,7 @@ public:
   }
   /// An object, by name; null if there is none.
   const Json *section(const char *name, bool required = true) {
-    const Json *value = find(name, required);
-    if (value && !value->is_object()) {
-      fail(name, *value, "an object");
-      return nullptr;
-    }
-    return value;
+    return find(name, required, "an object", &Json::is_object);
   }
 
 private:

@@ -30,11 +30,10 @@ void visitCore(Visitor &fields, CoreKind &core, unsigned least) {
 }
 
 void visitTimes(Fields &fields, std::vector<double> &times) {
-  const Json *value = fields.find("big", true);
+  const Json *value =
+      fields.find("big", true, "an array of times", &Json::is_array);
   if (!value)
     return;
-  if (!value->is_array())
-    return fields.fail("big", *value, "an array of times");
   for (const Json &time : *value) {
     if (!Fields::holds(time, Fields::Positive))
       return fields.fail("big", time, "times above 0");
@@ -49,12 +48,10 @@ void visitTimes(FieldWriter &fields, const std::vector<double> &times) {
 void visitArrival(Fields &fields, DeviceProfile &p) {
   constexpr const char *expected =
       "pairs of megabytes and microseconds, both ascending from 0";
-  const Json *value = fields.find("arrival", false);
+  const Json *value = fields.find("arrival", false, expected, &Json::is_array);
   if (!value)
     return;
   DeviceProfile::Arrival last = {0, 0};
-  if (!value->is_array())
-    return fields.fail("arrival", *value, expected);
   for (const Json &pair : *value) {
     bool good = pair.is_array() && pair.size() == 2 &&
                 Fields::holds(pair[0], Fields::NotNegative) &&
