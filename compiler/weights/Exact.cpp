@@ -65,24 +65,19 @@ int8_t nnv12::quantized(float value, float scale) {
   return int8_t(q);
 }
 
+/// The bits of the least float that is nearer to infinity than to any half, and
+/// of the least normal half.
+static constexpr uint32_t beyond = 0x477ff000, smallest = 0x38800000;
+
 std::optional<uint16_t> nnv12::exactHalf(float value) {
-  constexpr int mantissa = 23, halfMantissa = 10, bias = 127, halfBias = 15;
-  uint32_t bits = bitsOf(value);
-  uint32_t sign = bits >> 16 & 0x8000, fraction = bits & 0x7fffff;
-  int exponent = int(bits >> mantissa & 0xff) - bias;
-  if ((bits << 1) == 0)
-    return sign;
-  if (exponent == -bias || exponent > halfBias)
-    return std::nullopt; // a denormal; too large or not finite
-  // The number of bits by which halves below 2^-14 lack the leading bit.
-  int missing = std::max(0, 1 - halfBias - exponent);
-  int dropped = mantissa - halfMantissa + missing;
-  if (missing > halfMantissa || (fraction & ((1u << dropped) - 1)) != 0)
+  uint32_t bits = bitsOf(value) & 0x7fffffff;
+  float magnitude = floatOf(bits), half = 0.5f;
+  if (bits != 0 && !std::isnormal(value))
     return std::nullopt;
-  if (missing == 0)
-    return sign | uint32_t(exponent + halfBias) << halfMantissa |
-           fraction >> dropped;
-  return sign | (fraction | 1u << mantissa) >> dropped;
+  // The sum's last bit is that of the smallest half.
+  bool isExact = bits < smallest ? (magnitude + half) - half == magnitude
+                                 : bits < beyond && (bits & 0x1fff) == 0;
+  return isExact ? std::optional(nearestHalf(value)) : std::nullopt;
 }
 
 uint16_t nnv12::nearestHalf(float value) {
@@ -91,14 +86,12 @@ uint16_t nnv12::nearestHalf(float value) {
   bits &= 0x7fffffff;
   if (bits > 0x7f800000)
     return sign | 0x7e00; // NaN
-  constexpr uint32_t beyond = 0x477ff000, smallest = 0x38800000;
   if (bits >= beyond)
     return sign | 0x7c00;
   if (bits < smallest) {
     // The sum's last bit is that of the smallest half: it rounds as wanted.
-    float magnitude, half = 0.5f;
-    std::memcpy(&magnitude, &bits, sizeof(bits));
-    return sign | (bitsOf(magnitude + half) - bitsOf(half));
+    float half = 0.5f;
+    return sign | (bitsOf(floatOf(bits) + half) - bitsOf(half));
   }
   uint32_t isOdd = bits >> 13 & 1;
   return sign | ((bits - (112u << 23) + 0xfff + isOdd) >> 13);

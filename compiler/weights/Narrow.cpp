@@ -19,6 +19,19 @@ using plan::Narrowing;
 // Layout
 //===----------------------------------------------------------------------===//
 
+/// A unit has the elements at one index of the axis `outer`, and so many
+/// scales.
+static NarrowGrid gridOf(const nn::Layout &layout,
+                         const nn::Layout::Axis &outer, int64_t lanes) {
+  NarrowGrid grid;
+  grid.axis = outer.dim;
+  grid.lanes = lanes;
+  grid.sets = outer.extent;
+  grid.length = outer.stride;
+  grid.units = layout.size() / grid.length;
+  return grid;
+}
+
 /// Units that have a scale for each element of the innermost block.
 static std::optional<NarrowGrid> panels(const nn::Layout &layout) {
   ArrayRef<nn::Layout::Axis> axes = layout.axes();
@@ -30,13 +43,7 @@ static std::optional<NarrowGrid> panels(const nn::Layout &layout) {
     return axis.dim == inner.dim && axis.step == block;
   });
   assert(outer != axes.end() && "a blocked dimension has two axes");
-  NarrowGrid grid;
-  grid.axis = inner.dim;
-  grid.lanes = block;
-  grid.sets = outer->extent;
-  grid.length = outer->stride;
-  grid.units = layout.size() / grid.length;
-  return grid;
+  return gridOf(layout, *outer, block);
 }
 
 /// Units that have one scale each, of the outermost dimension.
@@ -44,12 +51,7 @@ static std::optional<NarrowGrid> rows(const nn::Layout &layout) {
   const nn::Layout::Axis &outer = layout.axes().front();
   if (outer.step != 1)
     return std::nullopt;
-  NarrowGrid grid;
-  grid.axis = outer.dim;
-  grid.lanes = 1;
-  grid.units = grid.sets = outer.extent;
-  grid.length = outer.stride;
-  return grid;
+  return gridOf(layout, outer, /*lanes=*/1);
 }
 
 std::optional<NarrowGrid> nnv12::narrowGrid(RankedTensorType packed,
@@ -192,21 +194,14 @@ static std::optional<std::vector<char>> narrowedToInts(const Elements &from) {
   return result;
 }
 
-static std::vector<char>
-packedHalves(const Elements &from, llvm::function_ref<uint16_t(float)> half) {
+static std::vector<char> narrowedToHalves(const Elements &from) {
   std::vector<uint16_t> dense;
   dense.reserve(from.values.size());
   for (float value : from.values)
-    dense.push_back(half(value));
+    dense.push_back(nearestHalf(value));
   std::vector<char> result(narrowBytes(from.type, Narrowing::f16));
   packTo(from.type, 16, dense.data(), result.data());
   return result;
-}
-
-static std::optional<std::vector<char>> narrowedToHalves(const Elements &from) {
-  if (!from.areHalves())
-    return std::nullopt;
-  return packedHalves(from, [](float value) { return *exactHalf(value); });
 }
 
 bool nnv12::fitHalves(Value constant) {
@@ -222,9 +217,11 @@ std::optional<std::vector<char>> nnv12::narrowed(Value constant,
   case Narrowing::q8:
     return narrowedToInts(from);
   case Narrowing::f16:
-    return narrowedToHalves(from);
+    if (!from.areHalves())
+      return std::nullopt;
+    [[fallthrough]];
   case Narrowing::rounded:
-    return packedHalves(from, nearestHalf);
+    return narrowedToHalves(from);
   }
   llvm_unreachable("all narrowings are there");
 }
