@@ -6,23 +6,15 @@
 
 namespace nnv12::search {
 
-/// Time of each lane: its preparations, and the executes on lane 0.
-static std::vector<double> loads(const Problem &problem, const Assignment &a) {
+std::vector<double> loadsOf(const Problem &problem, const Assignment &a) {
   const Device &device = problem.device;
   std::vector<double> load(device.preparationLanes.size() + 1, 0);
   for (size_t i = 0; i < problem.layers.size(); ++i) {
-    const Candidate &c = problem.layers[i].candidates[a.choice[i]];
+    const Candidate &c = problem.chosen(a.choice, i);
     load[0] += c.execute + problem.layers[i].firstTouch;
-    uint32_t l = a.lane[i];
-    load[l] += preparationTime(
-        device, c, l ? device.preparationLanes[l - 1] : device.executeCore);
+    load[a.lane[i]] += preparationTime(device, c, device.coreOf(a.lane[i]));
   }
   return load;
-}
-
-double loadOf(const Problem &problem, const Assignment &assignment) {
-  std::vector<double> load = loads(problem, assignment);
-  return *std::max_element(load.begin(), load.end());
 }
 
 Assignment algorithm1(const Problem &problem, const Choice &choice) {
@@ -34,14 +26,12 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
   if (lanes == 0 || layers == 0)
     return a;
   auto time = [&](size_t i, Core core) {
-    return preparationTime(device, problem.layers[i].candidates[choice[i]],
-                           core);
+    return preparationTime(device, problem.chosen(choice, i), core);
   };
   // The first layer that has something to prepare boots on the execute lane.
   std::vector<uint8_t> onExecuteLane(layers, 0);
   size_t s = 0;
-  while (s + 1 < layers &&
-         !hasPreparation(problem.layers[s].candidates[choice[s]]))
+  while (s + 1 < layers && !hasPreparation(problem.chosen(choice, s)))
     ++s;
   onExecuteLane[s++] = 1;
 
@@ -51,12 +41,12 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
     // Line 12: ...then dealt to the preparation lanes in turn.
     size_t turn = 0;
     for (size_t i = 0; i < layers; ++i)
-      if (hasPreparation(problem.layers[i].candidates[choice[i]])) {
+      if (hasPreparation(problem.chosen(choice, i))) {
         a.lane[i] = onExecuteLane[i] ? 0 : uint32_t(1 + turn++ % lanes);
         if (onExecuteLane[i])
           a.key[i] = 0; // "header"
       }
-    load = loads(problem, a);
+    load = loadsOf(problem, a);
     if (epsilon == 0)
       epsilon = 1e-3 * *std::max_element(load.begin(), load.end());
 
@@ -68,8 +58,7 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
       if (*most - *least <= epsilon)
         break;
       uint32_t from = most - load.begin(), to = least - load.begin();
-      Core coreFrom = device.preparationLanes[from - 1];
-      Core coreTo = device.preparationLanes[to - 1];
+      Core coreFrom = device.coreOf(from), coreTo = device.coreOf(to);
       std::vector<uint32_t> sorted;
       for (uint32_t i = 0; i < layers; ++i)
         if (a.lane[i] == from)
@@ -95,8 +84,7 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
       break;
     bool inserted = false;
     for (size_t i = s; i < layers && !inserted; ++i)
-      if (hasPreparation(problem.layers[i].candidates[choice[i]]) &&
-          !onExecuteLane[i] &&
+      if (hasPreparation(problem.chosen(choice, i)) && !onExecuteLane[i] &&
           time(i, device.executeCore) + time(i, device.preparationLanes[0]) <
               most - load[0]) {
         onExecuteLane[i] = 1;

@@ -16,9 +16,11 @@ namespace nnv12::search {
 /// both loops end when they move nothing.
 Assignment algorithm1(const Problem &problem, const Choice &choice);
 
-/// The objective of Algorithm 1: the largest of the lanes' sums of operations.
-/// Knows neither order nor dependencies nor shared bandwidth.
-double loadOf(const Problem &problem, const Assignment &assignment);
+/// Time of each lane: its preparations, and the executes on lane 0. The
+/// objective of Algorithm 1 is the largest of these sums, which know neither
+/// order nor dependencies nor shared bandwidth.
+std::vector<double> loadsOf(const Problem &problem,
+                            const Assignment &assignment);
 
 } // namespace nnv12::search
 

@@ -26,7 +26,7 @@ static std::vector<std::vector<uint32_t>> order(const Problem &problem,
                      [&](uint32_t lane) { return lane < result.size(); }) &&
          "lanes exist");
   for (uint32_t i = 0; i < a.lane.size(); ++i)
-    if (hasPreparation(problem.layers[i].candidates[a.choice[i]]))
+    if (hasPreparation(problem.chosen(a.choice, i)))
       result[a.lane[i]].push_back(i);
   for (size_t l = 0; l < result.size(); ++l) {
     auto key = [&](uint32_t i) {
@@ -52,9 +52,8 @@ void Assignment::jobs(const Problem &problem,
   for (auto &l : lanes)
     l.clear();
   auto prepare = [&](size_t l, uint32_t i) {
-    Core core = l ? device.preparationLanes[l - 1] : device.executeCore;
-    lanes[l].push_back(preparationJob(
-        device, i, problem.layers[i].candidates[choice[i]], core));
+    lanes[l].push_back(
+        preparationJob(device, i, problem.chosen(choice, i), device.coreOf(l)));
   };
   for (size_t l = 1; l < ordered.size(); ++l)
     for (uint32_t i : ordered[l])
@@ -67,7 +66,7 @@ void Assignment::jobs(const Problem &problem,
         break;
       prepare(0, j);
     }
-    const Candidate &c = problem.layers[i].candidates[choice[i]];
+    const Candidate &c = problem.chosen(choice, i);
     lanes[0].push_back(executeJob(problem.layers[i], i, c, hasPreparation(c)));
   }
 }
@@ -87,17 +86,14 @@ Schedule scheduleOf(const Problem &problem, const Choice &choice,
   result.lanes.resize(lanes.size());
   for (size_t l = 0; l < lanes.size(); ++l)
     for (const Job &job : lanes[l]) {
-      const Candidate &c =
-          problem.layers[job.layer].candidates[choice[job.layer]];
+      const Candidate &c = problem.chosen(choice, job.layer);
       auto add = [&](bool exists, Stage stage) {
         if (exists)
           result.lanes[l].push_back({job.layer, stage});
       };
       add(!job.execute && c.bytes > 0, Stage::Read);
-      add(!job.execute && (c.decode.big > 0 || c.decode.little > 0),
-          Stage::Decode);
-      add(!job.execute && (c.transform.big > 0 || c.transform.little > 0),
-          Stage::Transform);
+      add(!job.execute && c.decode, Stage::Decode);
+      add(!job.execute && c.transform, Stage::Transform);
       add(job.execute, Stage::Execute);
     }
   return result;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <limits>
+#include <numeric>
 
 namespace nnv12::search {
 
@@ -15,42 +17,58 @@ bool derivable(const Candidate &cold, const Candidate &warm) {
   return cold.storage.storage != plan::Storage::transformed;
 }
 
-/// The fastest execute among `allowed`, of equals the soonest ready.
-static unsigned fastestExecute(const Problem &problem, const Layer &layer,
-                               const std::vector<unsigned> &allowed) {
-  assert(!allowed.empty());
-  unsigned best = allowed[0];
-  auto ready = [&](unsigned i) {
-    return preparationTime(problem.device, layer.candidates[i], Core::Big);
-  };
-  for (unsigned i : allowed) {
-    double a = layer.candidates[i].execute, b = layer.candidates[best].execute;
-    if (a < b || (a == b && ready(i) < ready(best)))
-      best = i;
-  }
-  return best;
+/// The fastest execute of a layer, of equals the soonest ready.
+static unsigned fastestExecute(const Problem &problem, const Layer &layer) {
+  return fastest(layer.candidates, [&](const Candidate &candidate) {
+    return preparationTime(problem.device, candidate, Core::Big);
+  });
 }
 
-static double leastPrepared(const Layer &layer,
-                            const std::vector<unsigned> &allowed) {
-  assert(!allowed.empty());
-  double least = layer.candidates[allowed[0]].prepared;
+/// Leaves the candidates of `allowed` that are wanted, where there is one.
+template <typename Wanted>
+static void keep(const std::vector<Candidate> &candidates,
+                 std::vector<unsigned> &allowed, Wanted wanted) {
+  std::vector<unsigned> kept;
   for (unsigned i : allowed)
-    least = std::min(least, layer.candidates[i].prepared);
-  return least;
+    if (wanted(candidates[i]))
+      kept.push_back(i);
+  if (!kept.empty())
+    allowed = std::move(kept);
 }
 
-static std::vector<unsigned> all(const Layer &layer) {
-  std::vector<unsigned> indices(layer.candidates.size());
-  for (unsigned i = 0; i < indices.size(); ++i)
-    indices[i] = i;
-  return indices;
+/// Leaves those whose `number` is the least.
+static void keepLeast(const std::vector<Candidate> &candidates,
+                      std::vector<unsigned> &allowed,
+                      double Candidate::*number) {
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned i : allowed)
+    least = std::min(least, candidates[i].*number);
+  keep(candidates, allowed,
+       [&](const Candidate &c) { return c.*number == least; });
+}
+
+std::vector<unsigned>
+allowedCandidates(const std::vector<Candidate> &candidates,
+                  const Options &options) {
+  std::vector<unsigned> allowed(candidates.size());
+  std::iota(allowed.begin(), allowed.end(), 0);
+  if (!options.storedForms)
+    keep(candidates, allowed, [](const Candidate &c) {
+      return c.storage == plan::StoredForm{plan::Storage::raw};
+    });
+  if (!options.decoding)
+    keep(candidates, allowed, [](const Candidate &c) { return !c.decode; });
+  if (options.mappedWeights)
+    keepLeast(candidates, allowed, &Candidate::prepared);
+  if (!options.selectKernels)
+    keepLeast(candidates, allowed, &Candidate::execute);
+  return allowed;
 }
 
 Choice warmChoice(const Problem &problem) {
   Choice choice;
   for (const Layer &layer : problem.layers)
-    choice.push_back(fastestExecute(problem, layer, all(layer)));
+    choice.push_back(fastestExecute(problem, layer));
   return choice;
 }
 
@@ -70,33 +88,11 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
                                                     Dominance dominance) {
   std::vector<std::vector<unsigned>> result;
   for (const Layer &layer : problem.layers) {
-    std::vector<unsigned> allowed = all(layer);
-    // Each restriction holds where it leaves a candidate.
-    auto keep = [&](auto wanted) {
-      std::vector<unsigned> kept;
-      for (unsigned i : allowed)
-        if (wanted(layer.candidates[i]))
-          kept.push_back(i);
-      if (!kept.empty())
-        allowed = kept;
-    };
-    if (!options.storedForms)
-      keep([](const Candidate &c) { return isAsInTheModel(c); });
-    if (!options.decoding)
-      keep([](const Candidate &c) { return !isDecoded(c); });
-    if (options.mappedWeights) {
-      double least = leastPrepared(layer, allowed);
-      keep([&](const Candidate &c) { return c.prepared == least; });
-    }
-    if (!options.selectKernels) {
-      double fastest =
-          layer.candidates[fastestExecute(problem, layer, allowed)].execute;
-      keep([&](const Candidate &c) { return c.execute == fastest; });
-    }
+    std::vector<unsigned> allowed =
+        allowedCandidates(layer.candidates, options);
     if (options.continuous) {
-      const Candidate &warm =
-          layer.candidates[fastestExecute(problem, layer, all(layer))];
-      keep([&](const Candidate &c) {
+      const Candidate &warm = layer.candidates[fastestExecute(problem, layer)];
+      keep(layer.candidates, allowed, [&](const Candidate &c) {
         return c.routine == warm.routine || derivable(c, warm);
       });
     }

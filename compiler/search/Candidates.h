@@ -16,10 +16,26 @@ enum class Dominance {
   Every
 };
 
-/// Whether weights are stored as plans without C keep them.
-inline bool isAsInTheModel(const Candidate &candidate) {
-  return candidate.storage == plan::StoredForm{plan::Storage::raw};
+/// The index of the candidate with the fastest execute; among equals, of the
+/// one with the least to prepare.
+template <typename Prepared>
+unsigned fastest(const std::vector<Candidate> &candidates,
+                 const Prepared &prepared) {
+  unsigned best = 0;
+  for (unsigned c = 1; c < candidates.size(); ++c) {
+    double a = candidates[c].execute, b = candidates[best].execute;
+    if (a < b ||
+        (a == b && prepared(candidates[c]) < prepared(candidates[best])))
+      best = c;
+  }
+  return best;
 }
+
+/// Indices of candidates that the parts of NNV12 in use, and mapped weights,
+/// leave. Each restriction holds where it leaves a candidate.
+std::vector<unsigned>
+allowedCandidates(const std::vector<Candidate> &candidates,
+                  const Options &options);
 
 /// Indices of the candidates of each layer that the options allow and that no
 /// other one dominates; of equal ones the first. Never empty.

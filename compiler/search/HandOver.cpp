@@ -29,9 +29,6 @@ namespace {
 constexpr size_t bestPoints = 6;
 /// Passes over all layers and pipelines that look for better candidates.
 constexpr unsigned passes = 3;
-/// A hand-over that begins no later than this behind the operation before it
-/// has not waited: milliseconds, more than sums of times are rounded by.
-constexpr double notWaited = 1e-9;
 
 class OverlaySearch {
 public:
@@ -42,7 +39,7 @@ public:
 
   Overlay run() {
     Overlay plan;
-    plan.cpuOnly = plan.finishCached = plan.finishUncached =
+    plan.cpuOnly = plan.finish = plan.finishCached =
         simulate(problem, cpu.choice, cpu.schedule).finish;
     plan.stretchesOnly = Simulator::never;
     StretchChoice warm = withFewPipelines(problem, fastestInStretches(problem));
@@ -85,37 +82,10 @@ private:
     OverlaySchedule schedule;
   };
 
-  bool canCompute(uint32_t layer) const {
-    return !problem.layers[layer].inStretch.empty();
-  }
-
   /// Which candidates the options leave of each layer.
   void allow() {
-    for (uint32_t i = 0; i < problem.layers.size(); ++i) {
-      std::vector<unsigned> all, raw;
-      for (unsigned c = 0; c < problem.layers[i].inStretch.size(); ++c) {
-        all.push_back(c);
-        if (isAsInTheModel(problem.layers[i].inStretch[c]))
-          raw.push_back(c);
-      }
-      if (!options.storedForms && !raw.empty())
-        all = raw;
-      // Equal kernels may be stored in several forms.
-      if (!options.selectKernels && canCompute(i)) {
-        auto execute = [&](unsigned c) {
-          return problem.layers[i].inStretch[c].execute;
-        };
-        double least = Simulator::never;
-        for (unsigned c : all)
-          least = std::min(least, execute(c));
-        all.erase(
-            std::remove_if(all.begin(), all.end(),
-                           [&](unsigned c) { return execute(c) > least; }),
-            all.end());
-      }
-      assert(canCompute(i) == !all.empty() && "one is left of each");
-      allowed.push_back(std::move(all));
-    }
+    for (const Layer &layer : problem.layers)
+      allowed.push_back(allowedCandidates(layer.inStretch, options));
   }
   StretchChoice usable(StretchChoice choice) const {
     for (uint32_t i = 0; i < choice.size(); ++i) {
@@ -170,7 +140,7 @@ private:
     std::vector<Stretch> result;
     for (const Stretch &stretch : stretches) {
       auto execute = [&](uint32_t i) {
-        return problem.layers[i].inStretch[choice[i]].execute;
+        return problem.chosenInStretch(choice, i).execute;
       };
       double sum = 0, passed = 0;
       for (uint32_t i = stretch.first; i < stretch.end(); ++i)
@@ -250,10 +220,10 @@ private:
       bool moved = false;
       for (uint32_t p = 0; p < problem.pipelines.size(); ++p) {
         StretchChoice choice = found.schedule.choice;
-        if (avoid(p, stretches, choice))
+        if (use(p, false, stretches, choice))
           moved |= change(choice);
         choice = found.schedule.choice;
-        if (prefer(p, stretches, choice))
+        if (use(p, true, stretches, choice))
           moved |= change(choice);
       }
       for (const Stretch &stretch : stretches)
@@ -270,46 +240,25 @@ private:
     }
   }
 
-  /// Makes all layers use a pipeline that can; false if none does anew.
-  bool prefer(uint32_t pipeline, const std::vector<Stretch> &stretches,
-              StretchChoice &choice) const {
+  /// Makes all layers use a pipeline that can, or all layers do without. False
+  /// where that changes nothing, or a layer cannot do without it.
+  bool use(uint32_t pipeline, bool wanted,
+           const std::vector<Stretch> &stretches, StretchChoice &choice) const {
     bool changed = false;
     for (const Stretch &stretch : stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
         const auto &candidates = problem.layers[i].inStretch;
-        if (candidates[choice[i]].uses(pipeline))
-          continue;
         unsigned old = choice[i];
+        if (candidates[old].uses(pipeline) == wanted)
+          continue;
         for (unsigned c : allowed[i])
-          if (candidates[c].uses(pipeline) &&
+          if (candidates[c].uses(pipeline) == wanted &&
               (choice[i] == old ||
                candidates[c].execute < candidates[choice[i]].execute))
             choice[i] = c;
-        changed |= choice[i] != old;
-      }
-    return changed;
-  }
-
-  /// Makes a choice do without a pipeline; false if it cannot, or does so
-  /// already.
-  bool avoid(uint32_t pipeline, const std::vector<Stretch> &stretches,
-             StretchChoice &choice) const {
-    bool changed = false;
-    for (const Stretch &stretch : stretches)
-      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
-        const auto &candidates = problem.layers[i].inStretch;
-        if (!candidates[choice[i]].uses(pipeline))
-          continue;
-        unsigned other = choice[i];
-        for (unsigned c : allowed[i])
-          if (!candidates[c].uses(pipeline) &&
-              (other == choice[i] ||
-               candidates[c].execute < candidates[other].execute))
-            other = c;
-        if (other == choice[i])
+        if (choice[i] == old && !wanted)
           return false;
-        choice[i] = other;
-        changed = true;
+        changed |= choice[i] != old;
       }
     return changed;
   }
@@ -328,48 +277,6 @@ private:
     return kept;
   }
 
-  struct Ran {
-    double finish, wait;
-  };
-  /// The run, with the waits of its hand-overs.
-  Ran runOf(const OverlaySchedule &schedule, bool cached) {
-    OverlayJobs jobs =
-        overlayJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
-    std::vector<std::vector<Simulator::Span>> spans;
-    Ran result = {jobs.start + simulator.run(jobs.lanes, jobs.counters,
-                                             Simulator::never, &spans),
-                  0};
-    for (size_t j = 0; j < jobs.operations[0].size(); ++j)
-      if (jobs.operations[0][j].stage == Stage::HandOver)
-        result.wait += spans[0][j].start - (j ? spans[0][j - 1].end : 0);
-    return result;
-  }
-
-  /// As far as the first run goes where it waits for nothing: at the first
-  /// point that finds everything ready the rest is taken over.
-  double withoutWaiting(const Overlay &plan, bool cached) {
-    OverlaySchedule schedule = plan.cold;
-    Ran planned = runOf(schedule, cached);
-    if (planned.wait <= notWaited)
-      return planned.finish;
-    std::vector<WarmStretches> rests =
-        planWarmSuffixes(problem, cpu.choice, schedule.choice);
-    for (uint32_t k : plan.handOvers) {
-      const std::vector<Stretch> &rest = rests[k].stretches;
-      // Behind the planned point only prepared stretches can be taken.
-      if (rest.empty() || rest[0].first != k)
-        continue;
-      schedule.stretches = rest;
-      if (!checkOverlaySchedule(problem, schedule).empty())
-        continue;
-      Ran ran = runOf(schedule, cached);
-      if (ran.wait <= notWaited)
-        return ran.finish;
-    }
-    schedule.stretches.clear();
-    return runOf(schedule, cached).finish;
-  }
-
   void describeCold(Overlay &plan) {
     plan.cold = best.schedule;
     uint32_t first = best.schedule.stretches.front().first;
@@ -379,12 +286,11 @@ private:
     for (uint32_t k = first + 1; k < problem.layers.size(); ++k)
       if (!rests[k].stretches.empty() && rests[k].stretches[0].first == k)
         plan.handOvers.push_back(k);
-    plan.wait = runOf(plan.cold, options.pipelineCache).wait;
-    plan.finishCached = plan.finishUncached = best.finish;
-    if (options.pipelineCache)
-      plan.finishUncached = withoutWaiting(plan, /*cached=*/false);
-    else
-      plan.finishCached = runOf(plan.cold, /*cached=*/true).finish;
+    plan.finish = plan.finishCached = best.finish;
+    if (!options.pipelineCache)
+      plan.finishCached = simulateOverlay(problem, cpu.choice, cpu.schedule,
+                                          plan.cold, /*cached=*/true)
+                              .finish;
   }
 
   const Problem &problem;
@@ -413,8 +319,8 @@ Overlay forcedOverlay(const Problem &problem, const Plan &cpu,
                       const Options &options, const Choice &later,
                       uint32_t from) {
   Overlay plan;
-  plan.cpuOnly = simulate(problem, cpu.choice, cpu.schedule).finish;
-  plan.finishCached = plan.finishUncached = plan.cpuOnly;
+  plan.cpuOnly = plan.finish = plan.finishCached =
+      simulate(problem, cpu.choice, cpu.schedule).finish;
   plan.stretchesOnly = Simulator::never;
   std::vector<Stretch> stretches = computable(problem, from);
   const Choice &warm = laterChoice(cpu, later);
@@ -440,9 +346,7 @@ Overlay forcedOverlay(const Problem &problem, const Plan &cpu,
         .finish;
   };
   plan.finishCached = finish(true);
-  plan.finishUncached = finish(false);
-  plan.stretchesOnly =
-      options.pipelineCache ? plan.finishCached : plan.finishUncached;
+  plan.finish = plan.stretchesOnly = finish(options.pipelineCache);
   return plan;
 }
 

@@ -3,7 +3,6 @@
 #include "compiler/search/Later.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace nnv12::search {
 
@@ -14,29 +13,6 @@ static constexpr double leastLaterWin = 1e-9;
 static constexpr double cheapest = 1e-12;
 /// How often the price is halved towards the one at which all fits.
 static constexpr unsigned priceHalvings = 40;
-
-double laterGain(const LaterProblem &problem, const LaterChoice &choice) {
-  assert(choice.size() == problem.layers.size());
-  double sum = 0;
-  for (size_t i = 0; i < choice.size(); ++i)
-    if (choice[i])
-      sum += problem.layers[i][*choice[i]].gain;
-  return sum;
-}
-
-double laterBytes(const LaterProblem &problem, const LaterChoice &choice) {
-  assert(choice.size() == problem.layers.size());
-  std::vector<bool> needed(problem.bytes.size());
-  double sum = 0;
-  for (size_t i = 0; i < choice.size(); ++i)
-    if (choice[i])
-      for (uint32_t need : problem.layers[i][*choice[i]].needs) {
-        if (!needed[need])
-          sum += problem.bytes[need];
-        needed[need] = true;
-      }
-  return sum;
-}
 
 namespace {
 

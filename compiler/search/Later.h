@@ -37,9 +37,6 @@ struct LaterProblem {
 /// By layer, the index of the routine that takes over, if one does.
 using LaterChoice = std::vector<std::optional<unsigned>>;
 
-double laterGain(const LaterProblem &problem, const LaterChoice &choice);
-double laterBytes(const LaterProblem &problem, const LaterChoice &choice);
-
 /// The choice with the largest gain of those that gain the price of their bytes
 /// and take no more than `most`: by single changes and by changes of all layers
 /// that share something, so the best in most cases, and near it in the rest. If

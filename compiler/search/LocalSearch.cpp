@@ -3,6 +3,7 @@
 #include "compiler/search/LocalSearch.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace nnv12::search {
 
@@ -37,6 +38,13 @@ double LocalSearch::score(const Assignment &a, double cutoff) {
   return ties + finish;
 }
 
+void LocalSearch::keepIfBest(const Assignment &a, double value) {
+  if (value < bestScore) {
+    bestScore = value;
+    bestAssignment = a;
+  }
+}
+
 void LocalSearch::consider(const Assignment &a) {
   double worst =
       starts.size() < mostStarts ? Simulator::never : starts.back().score;
@@ -61,16 +69,15 @@ void LocalSearch::considerLists(const Choice &choice) {
     bool first = true;
     double storage = 0; // reads cannot be faster than one after another
     for (uint32_t i = 0; i < choice.size(); ++i) {
-      const Candidate &c = problem.layers[i].candidates[choice[i]];
+      const Candidate &c = problem.chosen(choice, i);
       double ready = 0;
       if (hasPreparation(c)) {
         storage += c.bytes / device.readBandwidth;
         uint32_t best = 0;
         double soonest = Simulator::never;
         for (uint32_t l = first || spill || !lanes ? 0 : 1; l <= lanes; ++l) {
-          Core core = l ? device.preparationLanes[l - 1] : device.executeCore;
-          double end =
-              std::max(free[l] + preparationTime(device, c, core), storage);
+          double end = std::max(
+              free[l] + preparationTime(device, c, device.coreOf(l)), storage);
           if (end < soonest) {
             soonest = end;
             best = l;
@@ -111,23 +118,21 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
   auto attempt = [&](const auto &change) {
     if (exhausted())
       return;
-    undo = {a.choice[i], a.lane[i], a.key[i]};
+    auto before = std::tuple(a.choice[i], a.lane[i], a.key[i]);
     change();
     double next = score(a, value * (1 - 1e-9));
     if (next < value * (1 - 1e-9)) {
       value = next;
       improved = true;
     } else {
-      a.choice[i] = undo.choice;
-      a.lane[i] = undo.lane;
-      a.key[i] = undo.key;
+      std::tie(a.choice[i], a.lane[i], a.key[i]) = before;
     }
   };
 
   for (unsigned c : usable[i])
     if (c != a.choice[i])
       attempt([&] { a.choice[i] = c; });
-  if (fixedLanes || !hasPreparation(problem.layers[i].candidates[a.choice[i]]))
+  if (fixedLanes || !hasPreparation(problem.chosen(a.choice, i)))
     return improved;
 
   for (uint32_t l = 0; l <= problem.device.preparationLanes.size(); ++l)
@@ -174,10 +179,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     for (uint32_t n = 0; quiet < count && !exhausted(); ++n, ++quiet)
       if (tryAll(from + n % count, a, value, usable, fixedLanes))
         quiet = 0;
-    if (value < bestScore) {
-      bestScore = value;
-      bestAssignment = a;
-    }
+    keepIfBest(a, value);
   };
 
   // From each of the best starts; their ends differ.
@@ -278,10 +280,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
       inVain = 0;
     current = std::move(a);
     currentScore = value;
-    if (value < bestScore) {
-      bestScore = value;
-      bestAssignment = current;
-    }
+    keepIfBest(current, value);
   }
 }
 

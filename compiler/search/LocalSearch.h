@@ -46,6 +46,7 @@ private:
   bool tryAll(uint32_t i, Assignment &assignment, double &value,
               const std::vector<std::vector<unsigned>> &usable,
               bool fixedLanes);
+  void keepIfBest(const Assignment &assignment, double value);
   bool exhausted() const { return simulator.steps() >= limit; }
 
   const Problem &problem;
@@ -61,11 +62,6 @@ private:
   Assignment bestAssignment;
   double bestScore = Simulator::never;
   uint64_t limit = 0;
-  struct {
-    unsigned choice;
-    uint32_t lane;
-    double key;
-  } undo = {};
 };
 
 } // namespace nnv12::search

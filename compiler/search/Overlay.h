@@ -135,12 +135,8 @@ struct Overlay {
   std::vector<uint32_t> handOvers;
   /// Preparations of later runs beyond cold.lanes, in their order.
   HostLanes later;
-  /// The first run as planned for, and if the driver's cache is empty: then it
-  /// waits for nothing and hands over where it finds everything ready.
-  double finishCached = 0, finishUncached = 0;
-  /// How long planned hand-overs wait for the coprocessor, with cached
-  /// pipelines where these are planned for.
-  double wait = 0;
+  /// The first run as planned for, and if the driver's cache has all pipelines.
+  double finish = 0, finishCached = 0;
   double cpuOnly = 0; ///< simulate() without an overlay
   /// The same with every layer in stretches that can be, from the start;
   /// infinite if none can.

@@ -11,8 +11,7 @@ namespace nnv12::search {
 static constexpr uint32_t none = ~0u;
 
 bool hasUpload(const Candidate &c) {
-  return c.bytes > 0 || c.upload > 0 || c.transform.big > 0 ||
-         c.transform.little > 0;
+  return c.bytes > 0 || c.upload > 0 || c.transform;
 }
 
 /// The core of host lanes: as preparation lanes have it.
@@ -45,7 +44,7 @@ static Job jobOf(const Problem &problem, const StretchChoice &choice,
     break;
   case Stage::Upload: {
     uint32_t layer = preparation.items.front();
-    const Candidate &c = problem.layers[layer].inStretch[choice[layer]];
+    const Candidate &c = problem.chosenInStretch(choice, layer);
     job.layer = layer;
     job.latency = c.bytes > 0 ? problem.device.readLatency : 0;
     job.bytes = c.bytes;
@@ -77,7 +76,7 @@ struct Needs {
     for (uint32_t s = 0; s < stretches.size(); ++s)
       for (uint32_t i = stretches[s].first; i < stretches[s].end(); ++i) {
         layer[i] = s;
-        for (uint32_t p : problem.layers[i].inStretch[choice[i]].pipelines)
+        for (uint32_t p : problem.chosenInStretch(choice, i).pipelines)
           pipeline[p] = std::min(pipeline[p], s);
       }
   }
@@ -207,19 +206,8 @@ Timeline simulateOverlay(const Problem &problem, const Choice &choice,
   if (problem.layers.empty())
     return result;
   OverlayJobs jobs = overlayJobs(problem, choice, schedule, overlay, cached);
-  Simulator simulator(problem.device);
-  std::vector<std::vector<Simulator::Span>> spans;
-  result.finish = jobs.start + simulator.run(jobs.lanes, jobs.counters,
-                                             Simulator::never, &spans);
-  for (uint32_t i = 0; i < jobs.lanes.size(); ++i)
-    for (size_t j = 0; j < jobs.lanes[i].size(); ++j)
-      result.events.push_back({jobs.operations[i][j], i,
-                               jobs.start + spans[i][j].start,
-                               jobs.start + spans[i][j].end});
-  std::stable_sort(
-      result.events.begin(), result.events.end(),
-      [](const Event &a, const Event &b) { return a.start < b.start; });
-  return result;
+  return timelineOf(problem.device, jobs.lanes, jobs.operations, jobs.counters,
+                    jobs.start);
 }
 
 std::string checkOverlaySchedule(const Problem &problem,
@@ -278,7 +266,7 @@ std::string checkOverlaySchedule(const Problem &problem,
     return "host lanes: the device is missing";
   for (const Stretch &stretch : overlay.stretches)
     for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
-      const Candidate &c = problem.layers[i].inStretch[overlay.choice[i]];
+      const Candidate &c = problem.chosenInStretch(overlay.choice, i);
       for (uint32_t p : c.pipelines)
         if (p >= built.size() || !built[p])
           return "host lanes: pipeline " + std::to_string(p) + " is missing";
@@ -312,7 +300,7 @@ HostLanes prepareStretches(const Problem &problem, const StretchChoice &choice,
     std::vector<uint32_t> pipelines, uploads;
     for (uint32_t n = 0; n < stretch.count; ++n) {
       uint32_t i = backwards ? stretch.end() - 1 - n : stretch.first + n;
-      const Candidate &c = problem.layers[i].inStretch[choice[i]];
+      const Candidate &c = problem.chosenInStretch(choice, i);
       for (uint32_t p : c.pipelines)
         if (!built[p]) {
           built[p] = true;

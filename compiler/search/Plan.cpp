@@ -43,22 +43,6 @@ static Problem withoutLanes(const Problem &problem) {
   return result;
 }
 
-Schedule schedule(const Problem &problem, const Choice &choice,
-                  const Options &options) {
-  if (!options.pipeline)
-    return sequential(choice).schedule(problem);
-  LocalSearch search(problem, options);
-  search.consider(algorithm1(problem, choice));
-  if (options.localSearch) {
-    std::vector<std::vector<unsigned>> fixed;
-    for (unsigned c : choice)
-      fixed.push_back({c});
-    search.considerLists(choice);
-    search.improve(fixed);
-  }
-  return search.best().schedule(problem);
-}
-
 /// With or without decoding, as the options say.
 static Plan planEither(const Problem &problem, const Options &options) {
   Plan result;
@@ -123,9 +107,9 @@ static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
 
 static bool canDecode(const Problem &problem) {
   for (const Layer &layer : problem.layers)
-    if (std::any_of(layer.candidates.begin(), layer.candidates.end(),
-                    isDecoded))
-      return true;
+    for (const Candidate &candidate : layer.candidates)
+      if (candidate.decode)
+        return true;
   return false;
 }
 
@@ -156,7 +140,7 @@ static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
 double preparedMemory(const Problem &problem, const Choice &choice) {
   double sum = 0;
   for (size_t i = 0; i < choice.size(); ++i)
-    sum += problem.layers[i].candidates[choice[i]].memory;
+    sum += problem.chosen(choice, i).memory;
   return sum;
 }
 

@@ -10,6 +10,7 @@
 #include "dialects/plan/StoredForm.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct CoreTime {
   double big = 0;
   double little = 0;
   double on(Core core) const { return core == Core::Big ? big : little; }
+  /// Whether there is anything to do.
+  explicit operator bool() const { return big > 0 || little > 0; }
 };
 
 /// One way to compute a layer on a processor, together with one way to keep its
@@ -156,17 +159,34 @@ struct Device {
   double prepareInterference = 1;
   /// Absent: all is done by CPUs.
   std::optional<Coprocessor> coprocessor = {};
+
+  /// The kind of core of a lane as Schedule numbers them.
+  Core coreOf(size_t lane) const {
+    return lane ? preparationLanes[lane - 1] : executeCore;
+  }
 };
+
+/// Index of the chosen candidate, a layer.
+using Choice = std::vector<unsigned>;
 
 struct Problem {
   std::vector<Layer> layers; ///< in execution order
   Device device;
   std::vector<Pipeline> pipelines = {}; ///< of all candidates in stretches
   std::vector<Tensor> tensors = {};
-};
 
-/// Index of the chosen candidate, a layer.
-using Choice = std::vector<unsigned>;
+  /// The candidate of a layer that a choice takes.
+  const Candidate &chosen(const Choice &choice, size_t layer) const {
+    return layers[layer].candidates[choice[layer]];
+  }
+  /// The candidate in stretches that a choice takes.
+  const Candidate &chosenInStretch(const Choice &choice, size_t layer) const {
+    assert(choice.size() == layers.size() &&
+           choice[layer] < layers[layer].inStretch.size() &&
+           "the layer can be in a stretch");
+    return layers[layer].inStretch[choice[layer]];
+  }
+};
 
 /// Those behind Execute are a coprocessor's, see Overlay.h: no Schedule has
 /// them.

@@ -97,11 +97,6 @@ bool derivable(const Candidate &cold, const Candidate &warm);
 std::string checkSchedule(const Problem &problem, const Choice &choice,
                           const Schedule &schedule);
 
-/// Algorithm 1, lines 3 to 20: lanes for a fixed choice; then, if asked for,
-/// local search over the assignment and order of preparations.
-Schedule schedule(const Problem &problem, const Choice &choice,
-                  const Options &options = {});
-
 /// All of Algorithm 1: drops dominated candidates, searches combinations and
 /// schedules them; then, if asked for, local search over everything.
 Plan plan(const Problem &problem, const Options &options = {});

@@ -20,18 +20,13 @@ double slowness(const Device &device) {
                     0.0, 1.0);
 }
 
-bool isDecoded(const Candidate &c) {
-  return c.decode.big > 0 || c.decode.little > 0;
-}
-
 bool hasPreparation(const Candidate &c) {
-  return c.bytes > 0 || isDecoded(c) || c.transform.big > 0 ||
-         c.transform.little > 0;
+  return c.bytes > 0 || c.decode || c.transform;
 }
 
 double decoderStart(const Problem &problem, const Choice &choice) {
   for (size_t i = 0; i < choice.size(); ++i)
-    if (isDecoded(problem.layers[i].candidates[choice[i]]))
+    if (problem.chosen(choice, i).decode)
       return problem.device.decoderStart;
   return 0;
 }
@@ -317,10 +312,10 @@ jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
   };
   std::vector<std::vector<Job>> jobs(schedule.lanes.size());
   for (size_t i = 0; i < schedule.lanes.size(); ++i) {
-    Core core = i ? device.preparationLanes[i - 1] : device.executeCore;
+    Core core = device.coreOf(i);
     for (Operation o : schedule.lanes[i]) {
       const Layer &layer = problem.layers[o.layer];
-      const Candidate &c = layer.candidates[choice[o.layer]];
+      const Candidate &c = problem.chosen(choice, o.layer);
       Job job = {o.layer, before(o), false, 0, 0, 0};
       switch (o.stage) {
       case Stage::Read:
@@ -346,6 +341,25 @@ jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
   return jobs;
 }
 
+Timeline timelineOf(const Device &device,
+                    const std::vector<std::vector<Job>> &jobs,
+                    const std::vector<std::vector<Operation>> &operations,
+                    size_t counters, double start) {
+  Timeline result;
+  Simulator simulator(device);
+  std::vector<std::vector<Simulator::Span>> spans;
+  result.finish =
+      start + simulator.run(jobs, counters, Simulator::never, &spans);
+  for (uint32_t i = 0; i < jobs.size(); ++i)
+    for (size_t j = 0; j < jobs[i].size(); ++j)
+      result.events.push_back({operations[i][j], i, start + spans[i][j].start,
+                               start + spans[i][j].end});
+  std::stable_sort(
+      result.events.begin(), result.events.end(),
+      [](const Event &a, const Event &b) { return a.start < b.start; });
+  return result;
+}
+
 Timeline simulate(const Problem &problem, const Choice &choice,
                   const Schedule &schedule) {
   Timeline result;
@@ -355,30 +369,17 @@ Timeline simulate(const Problem &problem, const Choice &choice,
   }
   if (problem.layers.empty())
     return result;
-  Simulator simulator(problem.device);
-  std::vector<std::vector<Simulator::Span>> spans;
-  result.finish =
-      simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
-                    Simulator::never, &spans);
-  double start = decoderStart(problem, choice) +
-                 lanesStart(problem.device, schedule.lanes);
-  result.finish += start;
-  for (uint32_t i = 0; i < schedule.lanes.size(); ++i)
-    for (size_t j = 0; j < schedule.lanes[i].size(); ++j)
-      result.events.push_back({schedule.lanes[i][j], i,
-                               start + spans[i][j].start,
-                               start + spans[i][j].end});
-  std::stable_sort(
-      result.events.begin(), result.events.end(),
-      [](const Event &a, const Event &b) { return a.start < b.start; });
-  return result;
+  return timelineOf(problem.device, jobsOf(problem, choice, schedule),
+                    schedule.lanes, problem.layers.size(),
+                    decoderStart(problem, choice) +
+                        lanesStart(problem.device, schedule.lanes));
 }
 
 double warmTime(const Problem &problem, const Choice &choice) {
   const Device &device = problem.device;
   double sum = 0;
   for (size_t i = 0; i < problem.layers.size(); ++i)
-    sum += problem.layers[i].candidates[choice[i]].execute;
+    sum += problem.chosen(choice, i).execute;
   return sum * std::max(1.0, double(device.executeThreads) /
                                  std::max(1u, device.cpus));
 }
@@ -424,9 +425,8 @@ std::string checkSchedule(const Problem &problem, const Choice &choice,
       seen[o.layer] |= 1u << unsigned(o.stage);
     }
   for (uint32_t i = 0; i < layers; ++i) {
-    const Candidate &c = problem.layers[i].candidates[choice[i]];
-    bool need[] = {c.bytes > 0, isDecoded(c),
-                   c.transform.big > 0 || c.transform.little > 0, true};
+    const Candidate &c = problem.chosen(choice, i);
+    bool need[] = {c.bytes > 0, bool(c.decode), bool(c.transform), true};
     for (unsigned s = 0; s < 4; ++s)
       if (need[s] != bool(seen[i] >> s & 1))
         return "schedule: " + name({i, Stage(s)}) +

@@ -88,8 +88,6 @@ double preparationTime(const Device &device, const Candidate &candidate,
 /// none in the objective of plans.
 double slowness(const Device &device);
 
-/// Whether a candidate's weights are compressed.
-bool isDecoded(const Candidate &candidate);
 /// Device::decoderStart where the choice needs it.
 double decoderStart(const Problem &problem, const Choice &choice);
 
@@ -139,7 +137,7 @@ public:
   uint64_t steps() const { return stepCount; }
 
 private:
-  enum class Phase : uint8_t { Idle, Latency, Transfer, Work, End };
+  enum class Phase : uint8_t { Idle, Latency, Transfer, Work };
   struct LaneState {
     size_t next = 0;
     Phase phase = Phase::Idle;
@@ -179,6 +177,13 @@ private:
   double paused = 0;        ///< the storage had nothing to do so long
   std::vector<double> want; ///< bytes of each layer
 };
+
+/// When the jobs of lanes, which are these operations, run if the first begins
+/// at `start`. `counters`: see Simulator::run.
+Timeline timelineOf(const Device &device,
+                    const std::vector<std::vector<Job>> &jobs,
+                    const std::vector<std::vector<Operation>> &operations,
+                    size_t counters, double start);
 
 } // namespace nnv12::search
 

@@ -1,5 +1,6 @@
 //===- WarmStretches.cpp - Divides a warm run between processors ----------===//
 
+#include "compiler/search/Candidates.h"
 #include "compiler/search/Overlay.h"
 #include "compiler/search/Search.h"
 
@@ -78,14 +79,6 @@ StretchTime timeOf(const Coprocessor &coprocessor, const Boundary &boundary,
               coprocessor.sync};
 }
 
-const Candidate &candidateOf(const Problem &problem,
-                             const StretchChoice &choice, uint32_t layer) {
-  const auto &candidates = problem.layers[layer].inStretch;
-  assert(choice.size() == problem.layers.size() &&
-         choice[layer] < candidates.size() && "the layer can be in a stretch");
-  return candidates[choice[layer]];
-}
-
 } // namespace
 
 StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
@@ -97,29 +90,20 @@ StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
   double kernels = 0;
   for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
     boundary.add(i);
-    kernels += candidateOf(problem, choice, i).execute;
+    kernels += problem.chosenInStretch(choice, i).execute;
   }
   return timeOf(*problem.device.coprocessor, boundary, kernels);
 }
 
 StretchChoice fastestInStretches(const Problem &problem) {
   StretchChoice choice;
-  for (const Layer &layer : problem.layers) {
-    unsigned best = 0;
-    auto prepared = [&](unsigned c) {
-      const Candidate &candidate = layer.inStretch[c];
+  for (const Layer &layer : problem.layers)
+    choice.push_back(fastest(layer.inStretch, [&](const Candidate &candidate) {
       double sum = candidate.transform.big;
       for (uint32_t pipeline : candidate.pipelines)
         sum += problem.pipelines[pipeline].build;
       return sum;
-    };
-    for (unsigned c = 1; c < layer.inStretch.size(); ++c) {
-      double a = layer.inStretch[c].execute, b = layer.inStretch[best].execute;
-      if (a < b || (a == b && prepared(c) < prepared(best)))
-        best = c;
-    }
-    choice.push_back(best);
-  }
+    }));
   return choice;
 }
 
@@ -131,7 +115,7 @@ StretchChoice withFewPipelines(const Problem &problem, StretchChoice choice) {
     used.clear();
     for (uint32_t i = 0; i < problem.layers.size(); ++i)
       if (!problem.layers[i].inStretch.empty()) {
-        const Candidate &candidate = candidateOf(problem, choice, i);
+        const Candidate &candidate = problem.chosenInStretch(choice, i);
         sum += candidate.execute;
         used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
       }
@@ -198,7 +182,7 @@ std::vector<WarmStretches> planWarmSuffixes(const Problem &problem,
     double kernels = 0;
     for (uint32_t j = i; j < n && !problem.layers[j].inStretch.empty(); ++j) {
       boundary.add(j);
-      kernels += candidateOf(problem, inStretch, j).execute;
+      kernels += problem.chosenInStretch(inStretch, j).execute;
       double time =
           timeOf(*problem.device.coprocessor, boundary, kernels).sum();
       if (time + best[j + 1] < best[i]) {
@@ -232,7 +216,7 @@ void leaveToCpus(Problem &problem, const Choice &cpu) {
     std::map<uint32_t, std::vector<uint32_t>> layersOf;
     for (const Stretch &stretch : plan.stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i)
-        for (uint32_t p : candidateOf(problem, choice, i).pipelines)
+        for (uint32_t p : problem.chosenInStretch(choice, i).pipelines)
           layersOf[p].push_back(i);
     double least = worthPipeline * plan.time;
     const std::vector<uint32_t> *left = nullptr;

@@ -163,8 +163,10 @@ std::string searchTable() {
       for (const Choice &choice :
            combinations(p, usableCandidates(p, {}, Dominance::Paper), 256)) {
         Assignment a = algorithm1(p, choice);
-        if (loadOf(p, a) < cost) {
-          cost = loadOf(p, a);
+        std::vector<double> loads = loadsOf(p, a);
+        double load = *std::max_element(loads.begin(), loads.end());
+        if (load < cost) {
+          cost = load;
           paper = a;
         }
       }

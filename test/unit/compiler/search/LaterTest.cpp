@@ -11,6 +11,29 @@
 
 using namespace nnv12::search;
 
+static double laterGain(const LaterProblem &problem,
+                        const LaterChoice &choice) {
+  double sum = 0;
+  for (size_t i = 0; i < choice.size(); ++i)
+    if (choice[i])
+      sum += problem.layers[i][*choice[i]].gain;
+  return sum;
+}
+
+static double laterBytes(const LaterProblem &problem,
+                         const LaterChoice &choice) {
+  std::vector<bool> needed(problem.bytes.size());
+  double sum = 0;
+  for (size_t i = 0; i < choice.size(); ++i)
+    if (choice[i])
+      for (uint32_t need : problem.layers[i][*choice[i]].needs) {
+        if (!needed[need])
+          sum += problem.bytes[need];
+        needed[need] = true;
+      }
+  return sum;
+}
+
 static bool fits(const LaterProblem &problem, const LaterChoice &choice) {
   double bytes = laterBytes(problem, choice);
   return bytes <= problem.most &&
