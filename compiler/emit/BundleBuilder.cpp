@@ -32,25 +32,15 @@ static std::optional<artifact::ElementType> elementType(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;
-  bool isUnsigned = integer.isUnsigned();
-  switch (integer.getWidth()) {
-  case 1:
+  if (integer.getWidth() == 1)
     return E::Bool;
-  case 2:
-    return isUnsigned ? E::U2 : E::I2;
-  case 4:
-    return isUnsigned ? E::U4 : E::I4;
-  case 8:
-    return isUnsigned ? E::U8 : E::I8;
-  case 16:
-    return isUnsigned ? E::U16 : E::I16;
-  case 32:
-    return isUnsigned ? E::U32 : E::I32;
-  case 64:
-    return isUnsigned ? E::U64 : E::I64;
-  default:
-    return std::nullopt;
-  }
+  static constexpr std::pair<E, E> integers[] = {
+      {E::I2, E::U2},   {E::I4, E::U4},   {E::I8, E::U8},
+      {E::I16, E::U16}, {E::I32, E::U32}, {E::I64, E::U64}};
+  for (auto [i, pair] : llvm::enumerate(integers))
+    if (integer.getWidth() == 2u << i)
+      return integer.isUnsigned() ? pair.second : pair.first;
+  return std::nullopt;
 }
 
 static LogicalResult describe(func::FuncOp main, TypeRange types,

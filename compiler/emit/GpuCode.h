@@ -23,9 +23,8 @@ public:
   const codegen::SpirvModule &module(unsigned kernel) const {
     return kernels[kernel].module;
   }
-  uint32_t pipelineOf(unsigned kernel) const {
-    return pipelineOfKernel[kernel];
-  }
+  /// A step as a dispatch of its pipeline, without operands.
+  artifact::Dispatch dispatchOf(const codegen::GpuStep &step) const;
   /// The pipeline of this key's kernel; none where no layer has it.
   std::optional<uint32_t> pipelineOf(llvm::StringRef key) const;
 

@@ -22,8 +22,9 @@ public:
   struct Kernel {
     std::string symbol;
     std::string name; ///< for people: the routine
-    unsigned operands;
-    unsigned outputs;
+    /// No other kernel of the table has it. See executeId().
+    std::string id;
+    unsigned operands = 2, outputs = 1;
     codegen::KernelInfo info;
     /// Facts of the whole grid; none for copy().
     KernelFacts facts;
@@ -36,7 +37,7 @@ public:
   explicit KernelTable(codegen::KernelBuilder &builder, bool forBounds = false)
       : builder(builder), forBounds(forBounds) {}
 
-  /// Indices of kernels.
+  /// Indices of kernels, which are emitted where nobody has asked for them yet.
   unsigned execute(mlir::Operation *layer, const Routine &routine);
   /// From packed weights to the routine's weight form.
   unsigned transform(mlir::Operation *layer, const Routine &routine);
@@ -50,32 +51,21 @@ public:
   /// From memory to memory, of as many tiles as an operation has.
   unsigned copy();
 
-  /// The kernels that were emitted for these; none where nobody has asked for
-  /// one.
-  std::optional<unsigned> findExecute(mlir::Operation *layer,
-                                      const Routine &routine) const;
-  std::optional<unsigned> findTransform(mlir::Operation *layer,
-                                        const Routine &routine) const;
-  std::optional<unsigned> findPack(mlir::RankedTensorType type) const;
-  std::optional<unsigned> findWiden(mlir::RankedTensorType packed,
-                                    plan::Narrowing narrowing) const;
+  /// The ids of such kernels.
+  std::string executeId(mlir::Operation *layer, const Routine &routine) const;
+  std::string transformId(mlir::Operation *layer, const Routine &routine) const;
+  static std::string packId(mlir::RankedTensorType type);
+  static std::string widenId(mlir::RankedTensorType packed,
+                             plan::Narrowing narrowing);
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 
 private:
-  std::optional<unsigned> find(llvm::StringRef key) const;
-  /// The kernel of this key, and whether it is new and has to be emitted.
-  std::pair<unsigned, bool> find(llvm::StringRef key, llvm::StringRef name,
-                                 unsigned operands, unsigned outputs);
-  /// Distinguishes the layer's kernels from those of equal layers.
-  std::string ownerOf(mlir::Operation *layer) const;
-  std::string executeText(mlir::Operation *layer, const Routine &routine) const;
-  std::string transformText(mlir::Operation *layer,
-                            const Routine &routine) const;
-  /// Notes what the kernel's operands are once it is emitted.
-  void describe(unsigned index, mlir::Location layer,
-                llvm::SmallVector<Memory> memories);
+  /// The kernel of this id. `emit` makes a new one, of which name and symbol
+  /// are there, and fills in the rest.
+  unsigned add(std::string id, llvm::StringRef name, mlir::Location layer,
+               llvm::function_ref<void(Kernel &)> emit);
 
   codegen::KernelBuilder &builder;
   bool forBounds;

@@ -18,56 +18,49 @@ struct Use {
 /// among those of other owners.
 class Furthest {
 public:
-  void add(uint32_t owner, uint64_t reach) {
-    if (owner == first.owner) {
-      first.reach = std::max(first.reach, reach);
-    } else if (reach >= first.reach) {
+  struct Reach {
+    uint32_t owner = ~0u;
+    uint64_t end = 0;
+  };
+
+  void add(Reach use) {
+    if (use.owner == first.owner) {
+      first.end = std::max(first.end, use.end);
+    } else if (use.end >= first.end) {
       second = first;
-      first = {owner, reach};
-    } else if (reach >= second.reach) {
-      second = {owner, reach};
+      first = use;
+    } else if (use.end >= second.end) {
+      second = use;
     }
   }
   /// The reach of owners other than `owner`; 0: there are none.
-  uint64_t ofOthers(uint32_t owner) const {
-    return owner == first.owner ? second.reach : first.reach;
+  Reach ofOthers(uint32_t owner) const {
+    return owner == first.owner ? second : first;
   }
 
 private:
-  struct Reach {
-    uint32_t owner = ~0u;
-    uint64_t reach = 0;
-  };
   Reach first, second;
 };
 
 } // namespace
 
-/// Calls visit(owner, operation) for all that use weights: preparations, by
-/// number, before all others.
-template <typename Visit>
-static void forEachUser(const artifact::Program &program, Visit visit) {
-  uint32_t owner = 0;
-  for (const artifact::Operation &operation : program.preparations) {
-    if (operation.kind != artifact::OperationKind::Read)
-      visit(owner, operation);
-    ++owner;
-  }
-  for (const artifact::Operation &operation : program.operations)
-    visit(owner++, operation);
-  for (const artifact::Switch &change : program.switches)
-    visit(owner++, change.replacement);
-}
-
 static std::vector<Use> collectUses(const artifact::Program &program) {
   std::vector<Use> uses;
-  forEachUser(program,
-              [&](uint32_t owner, const artifact::Operation &operation) {
-                for (const artifact::Operand &operand : operation.operands)
-                  if (operand.space == artifact::Space::Weights && operand.size)
-                    uses.push_back({operand.index, owner, operand.offset,
-                                    operand.offset + operand.size});
-              });
+  uint32_t owner = 0;
+  auto add = [&](const artifact::Operation &operation) {
+    for (const artifact::Operand &operand : operation.operands)
+      if (operand.space == artifact::Space::Weights && operand.size &&
+          operation.kind != artifact::OperationKind::Read)
+        uses.push_back({operand.index, owner, operand.offset,
+                        operand.offset + operand.size});
+    ++owner;
+  };
+  for (const artifact::Operation &operation : program.preparations)
+    add(operation);
+  for (const artifact::Operation &operation : program.operations)
+    add(operation);
+  for (const artifact::Switch &change : program.switches)
+    add(change.replacement);
   std::sort(uses.begin(), uses.end(), [](const Use &a, const Use &b) {
     return a.segment != b.segment ? a.segment < b.segment : a.begin < b.begin;
   });
@@ -81,27 +74,21 @@ void nnv12::markLastReaders(artifact::Program &program) {
         operation.operands.size() > 1 &&
         operation.operands[1].space == artifact::Space::Weights;
   std::vector<Use> uses = collectUses(program);
-  auto share = [&](const Use &use) {
-    if (use.owner < program.preparations.size())
-      program.preparations[use.owner].lastReader = false;
+  auto share = [&](uint32_t owner) {
+    if (owner < program.preparations.size())
+      program.preparations[owner].lastReader = false;
   };
-  // One that begins before it and ends behind its begin...
+  // Where one of others begins before a use and ends behind its begin, both
+  // share. If there are several such others they share already.
   Furthest ends;
   for (size_t i = 0; i < uses.size(); ++i) {
     if (i && uses[i].segment != uses[i - 1].segment)
       ends = {};
-    if (ends.ofOthers(uses[i].owner) > uses[i].begin)
-      share(uses[i]);
-    ends.add(uses[i].owner, uses[i].end);
-  }
-  // ... or one that begins behind it and before its end, seen from the other
-  // side: the smallest begin counts, so the largest complement.
-  Furthest begins;
-  for (size_t i = uses.size(); i-- > 0;) {
-    if (i + 1 < uses.size() && uses[i].segment != uses[i + 1].segment)
-      begins = {};
-    if (begins.ofOthers(uses[i].owner) > ~uses[i].end)
-      share(uses[i]);
-    begins.add(uses[i].owner, ~uses[i].begin);
+    Furthest::Reach other = ends.ofOthers(uses[i].owner);
+    if (other.end > uses[i].begin) {
+      share(uses[i].owner);
+      share(other.owner);
+    }
+    ends.add({uses[i].owner, uses[i].end});
   }
 }

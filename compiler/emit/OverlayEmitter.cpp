@@ -8,7 +8,6 @@
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <cassert>
 
@@ -128,13 +127,10 @@ private:
     std::optional<ArrayRef<int64_t>> predicted = op.getPredicted();
     for (auto [i, step] : llvm::enumerate(steps->steps)) {
       PendingDispatch pending;
+      pending.dispatch = code.dispatchOf(step);
       pending.dispatch.operation = execute;
       const codegen::SpirvModule &module = code.module(step.kernel);
-      pending.dispatch.pipeline = code.pipelineOf(step.kernel);
       pending.written = module.written;
-      pending.dispatch.groups = {step.groups[0], step.groups[1],
-                                 step.groups[2]};
-      pending.dispatch.push = step.push;
       if (predicted && i < predicted->size())
         pending.dispatch.predicted = (*predicted)[i];
       for (GpuStepOperand operand : step.operands)
@@ -301,7 +297,8 @@ private:
       for (Value token : lane.getQueue()) {
         auto upload = token.getDefiningOp<plan::UploadOp>();
         if (last && upload &&
-            last->hasAttr("start") == upload->hasAttr("start"))
+            plan::timesOf(last).has_value() ==
+                plan::timesOf(upload).has_value())
           followerOf[last] = upload;
         last = upload;
       }
@@ -312,48 +309,29 @@ private:
     if (preparationOf.count(op))
       return success(); // with another one
     artifact::GpuPreparation result;
-    bool isThere = true;
-    LogicalResult good = llvm::TypeSwitch<Operation *, LogicalResult>(op)
-                             .Case([&](plan::DeviceOp) {
-                               result.stage = GpuStage::Device;
-                               return success();
-                             })
-                             .Case([&](plan::PipelineOp op) {
-                               result.stage = GpuStage::Pipeline;
-                               return makePipelines(op, result);
-                             })
-                             .Case([&](plan::UploadOp op) {
-                               result.stage = GpuStage::Upload;
-                               upload(op, result);
-                               return success();
-                             })
-                             .Case([&](plan::RecordOp op) {
-                               result.stage = GpuStage::Record;
-                               result.stretch = op.getStretch();
-                               return success();
-                             })
-                             .Default([&](Operation *) {
-                               isThere = false;
-                               return success();
-                             });
-    // Other preparations may have done all of it already.
-    if (result.stage == GpuStage::Pipeline)
-      isThere &= !result.pipelines.empty();
-    if (result.stage == GpuStage::Upload)
-      isThere &= !result.uploads.empty();
-    if (failed(good) || !isThere)
-      return good;
-    for (Value token : op->getOperands())
-      if (auto it = preparationOf.find(token.getDefiningOp());
-          it != preparationOf.end())
-        addAfter(result.after, idOf(it->second));
+    if (isa<plan::DeviceOp>(op)) {
+      result.stage = GpuStage::Device;
+    } else if (auto pipelines = dyn_cast<plan::PipelineOp>(op)) {
+      result.stage = GpuStage::Pipeline;
+      if (failed(makePipelines(pipelines, result)))
+        return failure();
+      if (result.pipelines.empty())
+        return success(); // others make all of it
+    } else if (auto uploaded = dyn_cast<plan::UploadOp>(op)) {
+      result.stage = GpuStage::Upload;
+      upload(uploaded, result);
+      if (result.uploads.empty())
+        return success(); // others bring all of it
+    } else {
+      result.stage = GpuStage::Record;
+      result.stretch = cast<plan::RecordOp>(op).getStretch();
+    }
+    waitFor(op->getOperands(), result.after);
     if (result.stage == GpuStage::Record)
       for (const PendingDispatch &pending : drafts[result.stretch].dispatches)
         addAfter(result.after, idOf(makerOf[pending.dispatch.pipeline]));
-    if (auto start = op->getAttrOfType<IntegerAttr>("start"))
-      result.predictedStart = start.getInt();
-    if (auto end = op->getAttrOfType<IntegerAttr>("end"))
-      result.predictedEnd = end.getInt();
+    if (auto times = plan::timesOf(op))
+      std::tie(result.predictedStart, result.predictedEnd) = *times;
     auto number = static_cast<uint32_t>(gpu.preparations.size());
     for (uint32_t pipeline : result.pipelines)
       makerOf[pipeline] = number;
@@ -375,6 +353,14 @@ private:
     tablesUpload = static_cast<uint32_t>(gpu.preparations.size());
     bring({tables.begin(), tables.end()}, result);
     gpu.preparations.push_back(std::move(result));
+  }
+
+  /// Adds the GPU's preparations among these operations.
+  void waitFor(ValueRange tokens, std::vector<OperationId> &after) const {
+    for (Value token : tokens)
+      if (auto it = preparationOf.find(token.getDefiningOp());
+          it != preparationOf.end())
+        addAfter(after, idOf(it->second));
   }
 
   static void addAfter(std::vector<OperationId> &after, OperationId id) {
@@ -409,10 +395,7 @@ private:
       for (unsigned number : ArrayRef(brought).drop_front(known))
         bytes += sources[number].place.operand.size;
       members.push_back(next);
-      for (Value token : next.getAfter())
-        if (auto it = preparationOf.find(token.getDefiningOp());
-            it != preparationOf.end())
-          addAfter(result.after, idOf(it->second));
+      waitFor(next.getAfter(), result.after);
       if (bytes >= uploadBytes)
         break;
     }

@@ -55,9 +55,9 @@ public:
     // first run finds its own where it would be without later ones.
     firstOperations = plan.firstOperations();
     for (auto [index, step] : llvm::enumerate(steps))
-      emit(index, step);
+      emit(index, step, /*isLater=*/false);
     for (auto [index, step] : llvm::enumerate(steps))
-      emitLater(index, step);
+      emit(index, step, /*isLater=*/true);
     markLastReaders(program);
     for (auto lane : plan.getBody().getOps<plan::LaneOp>())
       emit(lane);
@@ -239,10 +239,7 @@ private:
   void addDependency(artifact::Operation &operation, Value after) {
     assert(done.contains(after) &&
            "stages stand in the order in which they are done");
-    addDependency(operation, done[after]);
-  }
-  static void addDependency(artifact::Operation &operation, const Done &after) {
-    llvm::append_range(operation.after, after.entries);
+    llvm::append_range(operation.after, done[after].entries);
   }
 
   Done read(const Step &step, plan::ReadOp op) {
@@ -323,8 +320,8 @@ private:
                               const Routine &routine, ValueRange after) {
     Operation *layer = step.layer;
     artifact::Operation result;
-    result.liveArena = liveBytes[step.number];
     result.layer = layerName(layer->getLoc());
+    result.liveArena = liveBytes[step.number];
     result.kernel = kernel;
     result.tiles = kernels[kernel].info.tiles;
     for (Value token : after)
@@ -374,9 +371,13 @@ private:
       note(step.layer, form, token);
   }
 
-  void emit(uint32_t number, const Step &step) {
+  /// The layer's operations of the first run, or its switch and those that only
+  /// that waits for.
+  void emit(uint32_t number, const Step &step, bool isLater) {
     Operation *layer = step.layer;
-    for (Operation *stage : step.stages)
+    for (Operation *stage : step.stages) {
+      if (firstOperations.contains(stage) == isLater)
+        continue;
       llvm::TypeSwitch<Operation *>(stage)
           .Case([&](plan::ReadOp op) {
             done[op.getDone()] = read(step, op);
@@ -389,36 +390,18 @@ private:
                        op.getDone());
           })
           .Case([&](plan::TransformOp op) {
-            if (firstOperations.contains(op))
-              emitTransform(layer, op);
+            done[op.getDone()] = transform(layer, op);
+            note(layer,
+                 op.getForm() == "packed"
+                     ? plan::StoredForm()
+                     : plan::transformed(op.getForm().str()),
+                 op.getDone());
           })
           .Case([&](plan::ExecuteOp op) {
             program.operations.push_back(
                 execute(step, step.kernel, *step.routine, op.getAfter()));
             done[op.getDone()].entries = {
                 {artifact::LaneKind::Execute, number}};
-          });
-    for (Operation *stage : step.stages)
-      if (firstOperations.contains(stage))
-        expect(stage, done[stage->getResult(0)].entries);
-  }
-
-  void emitTransform(Operation *layer, plan::TransformOp op) {
-    done[op.getDone()] = transform(layer, op);
-    note(layer,
-         op.getForm() == "packed" ? plan::StoredForm()
-                                  : plan::transformed(op.getForm().str()),
-         op.getDone());
-  }
-
-  /// The layer's switch, and the operations that only that waits for.
-  void emitLater(uint32_t number, const Step &step) {
-    Operation *layer = step.layer;
-    for (Operation *stage : step.stages)
-      llvm::TypeSwitch<Operation *>(stage)
-          .Case([&](plan::TransformOp op) {
-            if (!firstOperations.contains(op))
-              emitTransform(layer, op);
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
@@ -426,23 +409,26 @@ private:
                                  *hostRoutines().named(op.getRoutine()),
                                  op.getAfter())});
           });
+      if (!isLater)
+        expect(stage, done[stage->getResult(0)].entries);
+    }
   }
 
   /// Notes when the plan expects a stage to run.
   void expect(Operation *stage, ArrayRef<artifact::OperationId> entries) {
-    auto start = stage->getAttrOfType<IntegerAttr>("start");
-    auto end = stage->getAttrOfType<IntegerAttr>("end");
-    if (!start || !end)
+    auto times = plan::timesOf(stage);
+    if (!times)
       return;
-    int64_t length = end.getInt() - start.getInt(), count = entries.size();
+    auto [start, end] = *times;
+    int64_t length = end - start, count = entries.size();
     for (auto [i, entry] : llvm::enumerate(entries)) {
       artifact::Operation &operation =
           (entry.kind == artifact::LaneKind::Execute
                ? program.operations
                : program.preparations)[entry.index];
       int64_t part = i;
-      operation.predictedStart = start.getInt() + length * part / count;
-      operation.predictedEnd = start.getInt() + length * (part + 1) / count;
+      operation.predictedStart = start + length * part / count;
+      operation.predictedEnd = start + length * (part + 1) / count;
     }
   }
 

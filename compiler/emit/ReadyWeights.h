@@ -3,8 +3,7 @@
 #define NNV12_COMPILER_EMIT_READYWEIGHTS_H
 
 #include "artifact/Bundle.h"
-#include "dialects/nn/NNDialect.h"
-#include "dialects/plan/StoredForm.h"
+#include "compiler/weights/WeightsKey.h"
 
 #include <cassert>
 #include <map>
@@ -33,15 +32,11 @@ public:
   }
 
 private:
-  using Key = std::tuple<const void *, const void *, plan::StoredForm>;
-  static Key keyOf(mlir::Value constant, const plan::StoredForm &form) {
+  static WeightsKey keyOf(mlir::Value constant, const plan::StoredForm &form) {
     assert(form.isReady() && "kernels read it");
-    return {constant.getDefiningOp<nn::ConstantOp>()
-                .getValue()
-                .getAsOpaquePointer(),
-            constant.getType().getAsOpaquePointer(), form};
+    return WeightsKey::of(constant, form);
   }
-  std::map<Key, Place> places;
+  std::map<WeightsKey, Place> places;
 };
 
 } // namespace nnv12

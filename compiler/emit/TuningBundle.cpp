@@ -19,9 +19,9 @@ TuningMemory::Place TuningMemory::take(Region region, uint64_t &offset,
   return place;
 }
 
-TuningMemory::Place TuningMemory::read(Type type, bool isConstant,
+TuningMemory::Place TuningMemory::read(Type element, bool isConstant,
                                        uint64_t size) {
-  if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+  if (!isa<FloatType>(element))
     return take(Integers, integers, size);
   if (!isConstant)
     return take(Fresh, activations, size);
@@ -84,22 +84,8 @@ LogicalResult TuningWriter::add(
   return success();
 }
 
-static artifact::Tensor
-tuningTensor(const char *name, artifact::ElementType type, uint64_t bytes) {
+artifact::Tensor nnv12::tuningTensor(const char *name,
+                                     artifact::ElementType type,
+                                     uint64_t bytes) {
   return {name, type, {int64_t(llvm::divideCeil(bytes, elementSize(type)))}};
-}
-
-void TuningWriter::input(const char *name, artifact::ElementType type,
-                         uint64_t bytes) {
-  builder.bundle.inputs.push_back(tuningTensor(name, type, bytes));
-}
-
-void TuningWriter::output(const char *name, uint64_t bytes) {
-  builder.bundle.outputs.push_back(
-      tuningTensor(name, artifact::ElementType::F32, bytes));
-}
-
-LogicalResult TuningWriter::write(const std::string &path,
-                                  const std::string &signingKey) {
-  return builder.write(context, path, signingKey);
 }

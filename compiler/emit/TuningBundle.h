@@ -47,7 +47,7 @@ public:
 
   /// The operands of the next kernel are placed.
   void begin() { activations = integers = 0; }
-  Place read(mlir::Type type, bool isConstant, uint64_t size);
+  Place read(mlir::Type element, bool isConstant, uint64_t size);
   /// Results do not lie where those of the kernel before do: in a model no
   /// layer writes to memory that has just been written, and where much is
   /// written it is not in a cache close by.
@@ -73,6 +73,10 @@ artifact::Operation copyOperation(KernelTable &table, std::string layer,
                                   uint32_t output, uint32_t input,
                                   uint64_t bytes);
 
+/// An input or output of a tuning bundle.
+artifact::Tensor tuningTensor(const char *name, artifact::ElementType type,
+                              uint64_t bytes);
+
 class TuningWriter {
 public:
   /// `programs`: how many are added.
@@ -84,12 +88,8 @@ public:
   mlir::LogicalResult
   add(const codegen::Target &target, const std::string &revision,
       llvm::function_ref<void(KernelTable &, artifact::Program &)> fill);
-  void input(const char *name, artifact::ElementType type, uint64_t bytes);
-  void output(const char *name, uint64_t bytes);
-  /// On failure a diagnostic has been emitted and nothing was written.
-  mlir::LogicalResult write(const std::string &path,
-                            const std::string &signingKey);
 
+  /// Holds the bundle, and writes it.
   BundleBuilder builder;
 
 private:

@@ -23,10 +23,6 @@ static constexpr uint64_t leastTuningWeights = 64u << 20;
 // Which kernels
 //===----------------------------------------------------------------------===//
 
-static int64_t bytes(Type type) {
-  return nn::storageSize(cast<RankedTensorType>(type));
-}
-
 std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
                                                const codegen::Target &target) {
   std::vector<TuningKernel> kernels;
@@ -40,11 +36,13 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
-      add({TuningKernel::Stage::Execute, kernelFacts(op, *routine, target.name),
-           layer, op, routine});
+      add({kernelFacts(op, *routine, target.name), layer, op,
+           [=](KernelTable &table) { return table.execute(op, *routine); }});
       if (routine->weightForm(op))
-        add({TuningKernel::Stage::Transform,
-             transformFacts(op, *routine, target.name), layer, op, routine});
+        add({transformFacts(op, *routine, target.name), layer, nullptr,
+             [=](KernelTable &table) {
+               return table.transform(op, *routine);
+             }});
     }
     // Which constant is stored raw or narrow the plan decides.
     for (Value v : op->getOperands()) {
@@ -52,12 +50,11 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
         continue;
       auto type = cast<RankedTensorType>(v.getType());
       if (auto narrow = worthNarrowing(v))
-        add({TuningKernel::Stage::Widen,
-             codegen::widenFacts(type, *narrow, target.name), layer, nullptr,
-             nullptr, type, narrow});
+        add({codegen::widenFacts(type, *narrow, target.name), layer, nullptr,
+             [=](KernelTable &table) { return table.widen(type, *narrow); }});
       if (!nn::layoutTag(type).empty())
-        add({TuningKernel::Stage::Pack, packFacts(type, routines, target.name),
-             layer, nullptr, nullptr, type});
+        add({packFacts(type, routines, target.name), layer, nullptr,
+             [=](KernelTable &table) { return table.pack(type); }});
     }
   }
   return kernels;
@@ -96,57 +93,25 @@ static artifact::Operand operandAt(const TuningMemory::Place &place) {
   }
 }
 
-unsigned nnv12::emitKernel(const TuningKernel &kernel, KernelTable &table) {
-  switch (kernel.stage) {
-  case TuningKernel::Stage::Execute:
-    return table.execute(kernel.op, *kernel.routine);
-  case TuningKernel::Stage::Transform:
-    return table.transform(kernel.op, *kernel.routine);
-  case TuningKernel::Stage::Pack:
-    return table.pack(kernel.packed);
-  case TuningKernel::Stage::Widen:
-    return table.widen(kernel.packed, *kernel.narrow);
-  }
-  llvm_unreachable("all stages are there");
-}
-
-/// The operands of a kernel: results first.
+/// The operands of a kernel as it was emitted: results first.
 static std::vector<artifact::Operand> place(const TuningKernel &kernel,
+                                            const KernelTable::Kernel &emitted,
                                             TuningMemory &memory) {
   memory.begin();
   SmallVector<int64_t> written;
   std::vector<TuningMemory::Place> read;
-  auto reads = [&](Type type, bool isConstant, uint64_t size) {
-    read.push_back(memory.read(type, isConstant, size));
-  };
-  std::optional<WeightForm> form;
-  if (kernel.routine)
-    form = kernel.routine->weightForm(kernel.op);
-  switch (kernel.stage) {
-  case TuningKernel::Stage::Execute:
-    for (Value v : kernel.op->getResults())
-      written.push_back(bytes(v.getType()));
-    for (auto [i, v] : llvm::enumerate(kernel.op->getOperands()))
-      reads(v.getType(), bool(v.getDefiningOp<nn::ConstantOp>()),
-            form && form->operand == i ? form->bytes : bytes(v.getType()));
-    break;
-  case TuningKernel::Stage::Transform: {
-    Type packed = kernel.op->getOperand(form->operand).getType();
-    written = {form->bytes};
-    reads(packed, true, bytes(packed));
-    break;
-  }
-  case TuningKernel::Stage::Pack: {
-    Type raw = nn::withLayout(kernel.packed, "");
-    written = {bytes(kernel.packed)};
-    reads(raw, true, bytes(raw));
-    break;
-  }
-  case TuningKernel::Stage::Widen:
-    written = {bytes(kernel.packed)};
-    reads(kernel.packed, true, narrowBytes(kernel.packed, *kernel.narrow));
-    break;
-  }
+  for (auto [i, operand] : llvm::enumerate(emitted.memories))
+    if (i < emitted.outputs)
+      written.push_back(operand.bytes);
+    else if (!kernel.op)
+      // Narrow weights, too, are of the type that is made of them.
+      read.push_back(memory.read(emitted.memories.front().element,
+                                 /*isConstant=*/true, operand.bytes));
+    else
+      read.push_back(memory.read(operand.element,
+                                 bool(kernel.op->getOperand(i - emitted.outputs)
+                                          .getDefiningOp<nn::ConstantOp>()),
+                                 operand.bytes));
   std::vector<TuningMemory::Place> places = memory.results(written);
   places.insert(places.end(), read.begin(), read.end());
   std::vector<artifact::Operand> operands;
@@ -165,12 +130,13 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     auto fill = [&](KernelTable &table, artifact::Program &program) {
       for (const TuningKernel &kernel : tuned.kernels) {
         artifact::Operation operation;
-        operation.kernel = emitKernel(kernel, table);
-        operation.tiles = table[operation.kernel].info.tiles;
+        operation.kernel = kernel.emit(table);
+        const KernelTable::Kernel &emitted = table[operation.kernel];
+        operation.tiles = emitted.info.tiles;
         operation.layer = kernel.layer;
-        assert(table[operation.kernel].facts.key == kernel.facts.key &&
+        assert(emitted.facts.key == kernel.facts.key &&
                "the bundle's kernels have the keys that were asked for");
-        operation.operands = place(kernel, memory);
+        operation.operands = place(kernel, emitted, memory);
         // The work of the layer before, on the threads that it would have run
         // on.
         if (uint64_t bytes = memory.freshBytes())
@@ -186,10 +152,13 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
   using artifact::ElementType;
   uint64_t activations =
       llvm::alignTo(memory[TuningMemory::Fresh], KernelTable::copyTile);
-  writer.input("weights", ElementType::F32, memory[TuningMemory::Weights]);
-  writer.input("activations", ElementType::F32, activations);
-  writer.input("integers", ElementType::I64, memory[TuningMemory::Integers]);
-  writer.output("sink", memory[TuningMemory::Sink]);
-  writer.output("fresh", activations);
-  return writer.write(path, signingKey);
+  writer.builder.bundle.inputs = {
+      tuningTensor("weights", ElementType::F32, memory[TuningMemory::Weights]),
+      tuningTensor("activations", ElementType::F32, activations),
+      tuningTensor("integers", ElementType::I64,
+                   memory[TuningMemory::Integers])};
+  writer.builder.bundle.outputs = {
+      tuningTensor("sink", ElementType::F32, memory[TuningMemory::Sink]),
+      tuningTensor("fresh", ElementType::F32, activations)};
+  return writer.builder.write(*main.getContext(), path, signingKey);
 }

@@ -8,9 +8,9 @@
 
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/emit/KernelTable.h"
-#include "compiler/routines/Routine.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,19 +18,12 @@ namespace nnv12 {
 
 /// A kernel whose time a plan may depend on.
 struct TuningKernel {
-  enum class Stage {
-    Execute,   ///< computes `layer`
-    Transform, ///< makes the weight form of `layer`'s routine of packed weights
-    Pack,      ///< makes packed weights of raw ones
-    Widen      ///< makes packed weights of narrow ones
-  };
-  Stage stage;
   KernelFacts facts;
-  std::string layer;                  ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr;      ///< Pack, Widen: null
-  const Routine *routine = nullptr;   ///< Pack, Widen: null
-  mlir::RankedTensorType packed = {}; ///< Pack and Widen alone: the result
-  std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
+  std::string layer; ///< a layer that wants it, for people
+  /// The layer of an execute; null for kernels that make weights of weights.
+  mlir::Operation *op;
+  /// Emits its code; returns its number in the table.
+  std::function<unsigned(KernelTable &)> emit;
 };
 
 /// Every kernel that a plan for `main` can consist of, each key once,
@@ -39,9 +32,6 @@ struct TuningKernel {
 /// weights and of those that can be narrow.
 std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
                                         const codegen::Target &target);
-
-/// Emits its code; returns its number in the table.
-unsigned emitKernel(const TuningKernel &kernel, KernelTable &table);
 
 /// The kernels that are measured on one target.
 struct TuningProgram {

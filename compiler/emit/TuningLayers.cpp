@@ -238,24 +238,36 @@ constexpr Rows rows[] = {
     {384, 384},   {49, 1024}, {784, 128},  {3136, 96},  {512, 512},  {8, 1000},
     {196, 768},   {64, 2048}, {6144, 128}, {32, 1000},  {1, 4096},   {577, 577},
 };
-constexpr const char *rowLayers[] = {
-    "nn.softmax $x axis 1 : $t -> $t",
-    "nn.normalize $x axis 1 epsilon 1.0e-5 : $t -> $t",
-    "nn.reduce mean $x axes [1] keep_dims true : $t -> $r",
-    "nn.reduce mean $x axes [0] keep_dims true : $t -> $c",
-    "nn.softmax $x axis 0 : $t -> $t",
-    "nn.arg_reduce max $x axis 1 keep_dims true select_last false : $t -> $i",
-    "nn.arg_reduce max $x axis 0 keep_dims true select_last false : $t -> $j",
+
+/// A layer of one or two inputs of one type.
+struct ElementLayer {
+  /// {0} and {1} are its inputs, {2} is their type, {3} the result's.
+  const char *text;
+  int reducedAxis = -1; ///< along which the result has one element; -1: none
+  const char *element = "f32"; ///< of the result
+};
+constexpr ElementLayer rowLayers[] = {
+    {"nn.softmax {0} axis 1 : {2} -> {3}"},
+    {"nn.normalize {0} axis 1 epsilon 1.0e-5 : {2} -> {3}"},
+    {"nn.reduce mean {0} axes [1] keep_dims true : {2} -> {3}", 1},
+    {"nn.reduce mean {0} axes [0] keep_dims true : {2} -> {3}", 0},
+    {"nn.softmax {0} axis 0 : {2} -> {3}"},
+    {"nn.arg_reduce max {0} axis 1 keep_dims true select_last false : {2} -> "
+     "{3}",
+     1, "i64"},
+    {"nn.arg_reduce max {0} axis 0 keep_dims true select_last false : {2} -> "
+     "{3}",
+     0, "i64"},
 };
 
 constexpr int64_t counts[] = {1024,   4096,    8192,    25088,
                               50176,  100352,  200704,  401408,
                               802816, 1605632, 3211264, 6422528};
-constexpr const char *mapLayers[] = {
-    "nn.unary $x <sigmoid> : $t -> $t",
-    "nn.unary $x <relu> : $t -> $t",
-    "nn.binary add $x, $y : $t, $t -> $t",
-    "nn.unary $x <tanh> : $t -> $t",
+constexpr ElementLayer mapLayers[] = {
+    {"nn.unary {0} <sigmoid> : {2} -> {3}"},
+    {"nn.unary {0} <relu> : {2} -> {3}"},
+    {"nn.binary add {0}, {1} : {2}, {2} -> {3}"},
+    {"nn.unary {0} <tanh> : {2} -> {3}"},
 };
 
 struct Transpose {
@@ -319,14 +331,6 @@ static std::string tensor(ArrayRef<int64_t> shape, StringRef element = "f32") {
   return text + element.str() + ">";
 }
 
-static std::string replace(std::string text, StringRef what,
-                           const std::string &by) {
-  for (size_t at = 0; (at = text.find(what.str(), at)) != std::string::npos;
-       at += by.size())
-    text.replace(at, what.size(), by);
-  return text;
-}
-
 static int64_t outputSize(int64_t size, int64_t kernel, int64_t stride,
                           int64_t pad) {
   return (size + 2 * pad - kernel) / stride + 1;
@@ -383,25 +387,18 @@ static void add(const MatMul &matmul, Text &text) {
               y);
 }
 
-/// A layer of which $x and $y are inputs and $t is their type. The result's
-/// type stands last: $t, $r and $c where axis 1 or 0 is reduced, or $i
-/// and $j, numbers of elements along these.
-static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
-  std::string type = tensor(shape), result = type;
-  std::string line = layer.str();
-  for (const char *input : {"$x", "$y"})
-    if (layer.contains(input))
-      line = replace(line, input, text.argument(type));
-  if (layer.ends_with("$r"))
-    result = tensor({shape[0], 1});
-  else if (layer.ends_with("$c"))
-    result = tensor({1, shape[1]});
-  else if (layer.ends_with("$i"))
-    result = tensor({shape[0], 1}, "i64");
-  else if (layer.ends_with("$j"))
-    result = tensor({1, shape[1]}, "i64");
-  line = replace(line, layer.take_back(2), result);
-  text.result(text.value(replace(line, "$t", type)), result);
+static void add(const ElementLayer &layer, ArrayRef<int64_t> shape,
+                Text &text) {
+  SmallVector<int64_t> result(shape);
+  if (layer.reducedAxis >= 0)
+    result[layer.reducedAxis] = 1;
+  std::string x = tensor(shape), y = tensor(result, layer.element);
+  std::string first = text.argument(x), second;
+  if (StringRef(layer.text).contains("{1}"))
+    second = text.argument(x);
+  text.result(
+      text.value(formatv(/*Validate=*/false, layer.text, first, second, x, y)),
+      y);
 }
 
 static void add(const Transpose &transpose, Text &text) {
@@ -436,10 +433,10 @@ OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
     add(pool, text);
   for (const MatMul &matmul : matmuls)
     add(matmul, text);
-  for (const char *layer : rowLayers)
+  for (const ElementLayer &layer : rowLayers)
     for (const Rows &of : rows)
       add(layer, {of.rows, of.length}, text);
-  for (const char *layer : mapLayers)
+  for (const ElementLayer &layer : mapLayers)
     for (int64_t count : counts)
       add(layer, {count}, text);
   for (const Concat &concat : concats)

@@ -31,18 +31,16 @@ static StoredBytes bytesOf(Value constant, const StoredForm &form,
 
 WeightTable::Place WeightTable::add(Value constant, StoredForm form,
                                     FormMaker maker) {
-  auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
-  RankedTensorType type = nn::typeOf(constant), layout = type;
   if (form.storage == Storage::transformed)
     form.name = maker.routine->weightForm(maker.layer)->name;
+  WeightsKey key = WeightsKey::of(constant, form);
+  RankedTensorType type = nn::typeOf(constant);
   // Raw ones are packed in a dense layout, whichever layer reads them.
-  StoredForm named = form;
   if (form.storage == Storage::raw) {
-    layout = nn::withLayout(type, "");
-    named.storage = Storage::packed;
+    key.type = nn::withLayout(type, "");
+    key.form.storage = Storage::packed;
   }
-  auto [it, isNew] = places.try_emplace(
-      {value.getAsOpaquePointer(), layout.getAsOpaquePointer(), named});
+  auto [it, isNew] = places.try_emplace(std::move(key));
   Place &place = it->second;
   if (!isNew)
     return place;
@@ -84,17 +82,6 @@ WeightTable::Place WeightTable::add(StringRef table) {
   llvm::copy(table, memory.get());
   append(memory, memory.get(), table.size());
   return place;
-}
-
-std::vector<WeightTable::Entry> WeightTable::entries() const {
-  std::vector<Entry> result;
-  for (const auto &[key, place] : places) {
-    const auto &[elements, type, form] = key;
-    result.push_back({Attribute::getFromOpaquePointer(elements),
-                      cast<RankedTensorType>(Type::getFromOpaquePointer(type)),
-                      form, place});
-  }
-  return result;
 }
 
 void WeightTable::append(std::shared_ptr<const void> owner, const void *data,

@@ -4,7 +4,7 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/routines/Routine.h"
-#include "dialects/plan/StoredForm.h"
+#include "compiler/weights/WeightsKey.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -47,14 +47,9 @@ public:
   /// Adds bytes that a kernel reads, if they are not there yet.
   Place add(llvm::StringRef table);
 
-  /// An added constant, and where it is.
-  struct Entry {
-    mlir::Attribute elements;
-    mlir::RankedTensorType type; ///< how they lie, before any transform
-    plan::StoredForm form;       ///< raw ones are packed in a dense type
-    const Place &place;
-  };
-  std::vector<Entry> entries() const;
+  /// The added constants, and where they are. Raw ones are packed in a dense
+  /// type.
+  const std::map<WeightsKey, Place> &entries() const { return places; }
 
   uint32_t segment() const { return segment_; }
   uint64_t size() const { return size_; }
@@ -86,8 +81,7 @@ private:
               uint64_t size);
 
   uint32_t segment_;
-  using Key = std::tuple<const void *, const void *, plan::StoredForm>;
-  std::map<Key, Place> places;
+  std::map<WeightsKey, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;
   std::vector<std::shared_ptr<const void>> owned;
   std::map<std::string, Place> tables;

@@ -89,14 +89,12 @@ Estimate CostTable::estimate(Value constant,
                              std::optional<plan::Narrowing> narrow) {
   auto op = constant.getDefiningOp<nn::ConstantOp>();
   RankedTensorType type = nn::typeOf(constant);
-  auto [it, isNew] = estimates.try_emplace({op.getValue().getAsOpaquePointer(),
-                                            type.getAsOpaquePointer(),
-                                            narrow ? int(*narrow) : -1});
+  StoredForm form = {Storage::packed, narrow};
+  auto [it, isNew] = estimates.try_emplace(WeightsKey::of(constant, form));
   if (isNew && narrow) {
-    StoredForm form = {Storage::packed, narrow};
     StoredBytes bytes = storedBytes(constant, form);
-    it->second = nnv12::estimate(static_cast<const char *>(bytes.data.get()),
-                                 bytes.size, storedElementSize(type, form));
+    it->second = nnv12::estimate(bytes.data.get(), bytes.size,
+                                 storedElementSize(type, form));
     return it->second;
   }
   auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
@@ -113,18 +111,6 @@ Estimate CostTable::estimate(Value constant,
   return it->second;
 }
 
-KernelFacts CostTable::executeKernel(Operation *layer, const Routine &routine) {
-  kernels_.push_back(kernelFacts(layer, routine, target.name));
-  kernels_.back().tiles = threads; // grids are made for several threads
-  return kernels_.back();
-}
-
-double CostTable::execute(Operation *layer, const Routine &routine) {
-  return hostOf(routine)
-      .cost(profile, executeKernel(layer, routine), threads)
-      .milliseconds;
-}
-
 CostTable::Time CostTable::oneCore(KernelFacts kernel) {
   device::Cost big = device::cost(profile, kernel, 1);
   device::Cost little = device::littleCost(profile, kernel);
@@ -132,24 +118,10 @@ CostTable::Time CostTable::oneCore(KernelFacts kernel) {
   return {{big.milliseconds, little.milliseconds}, big.measured};
 }
 
-CostTable::Time CostTable::transformTime(Operation *layer,
-                                         const Routine &routine) {
-  return oneCore(transformFacts(layer, routine, target.name));
-}
-
 double CostTable::transform(Operation *layer, const Routine &routine) {
-  Time time = transformTime(layer, routine);
+  Time time = oneCore(transformFacts(layer, routine, target.name));
   return time.core.on(profile.little.count ? search::Core::Little
                                            : search::Core::Big);
-}
-
-CostTable::Time CostTable::pack(RankedTensorType packed) {
-  return oneCore(packFacts(packed, hostRoutines(), target.name));
-}
-
-CostTable::Time CostTable::widen(RankedTensorType packed,
-                                 plan::Narrowing narrowing) {
-  return oneCore(codegen::widenFacts(packed, narrowing, target.name));
 }
 
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,
@@ -161,8 +133,10 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   costs.storage = candidate.storage;
   costs.form = formName(layer.op, routine);
   costs.bytes = layer.otherBytes;
-  device::Cost execute =
-      hostOf(routine).cost(profile, executeKernel(layer.op, routine), threads);
+  KernelFacts &kernel =
+      kernels_.emplace_back(kernelFacts(layer.op, routine, target.name));
+  kernel.tiles = threads; // grids are made for several threads
+  device::Cost execute = hostOf(routine).cost(profile, kernel, threads);
   costs.execute = execute.milliseconds;
   result.measured = execute.measured;
   if (!layer.mainOperand)
@@ -190,7 +164,9 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     costs.bytes += bytes;
   }
   if (stored.storage == Storage::raw || stored.narrow) {
-    Time time = stored.narrow ? widen(packed, *stored.narrow) : pack(packed);
+    Time time = oneCore(
+        stored.narrow ? codegen::widenFacts(packed, *stored.narrow, target.name)
+                      : packFacts(packed, hostRoutines(), target.name));
     costs.transform = time.core + firstTouch(packedBytes);
     costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: those made of narrow
@@ -200,7 +176,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     result.measured &= time.measured;
   }
   if (form && !isTransformed) {
-    Time time = transformTime(layer.op, routine);
+    Time time = oneCore(transformFacts(layer.op, routine, target.name));
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
     costs.prepared += form->bytes;
@@ -326,7 +302,7 @@ void CostTable::add(search::Problem &problem, const ExecutedLayer &layer,
 }
 
 search::Device CostTable::device(const PlanOptions &options) const {
-  if (searchOptions(options).pipeline)
-    return device::searchDevice(profile, threads, options.lanes);
-  return device::searchDevice(profile, threads, 0);
+  return device::searchDevice(
+      profile, threads,
+      searchOptions(options).pipeline ? options.lanes : std::optional(0u));
 }

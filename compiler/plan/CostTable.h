@@ -11,6 +11,7 @@
 #include "compiler/emit/Codec.h"
 #include "compiler/plan/PlanOptions.h"
 #include "compiler/plan/PlannedLayer.h"
+#include "compiler/weights/WeightsKey.h"
 
 #include <map>
 
@@ -32,9 +33,8 @@ public:
                                           bool mappedWeights = false);
   /// The costs of one of them.
   CostedCandidate cost(const ExecutedLayer &layer, const Candidate &candidate);
-  /// Milliseconds that a routine's execute takes, and its transform on the core
-  /// of a preparation lane.
-  double execute(mlir::Operation *layer, const Routine &routine);
+  /// Milliseconds that a routine's transform takes on the core of a preparation
+  /// lane.
   double transform(mlir::Operation *layer, const Routine &routine);
 
   /// See device::searchDevice(). Without a pipeline there are no preparation
@@ -54,11 +54,7 @@ private:
     search::CoreTime core;
     bool measured;
   };
-  KernelFacts executeKernel(mlir::Operation *layer, const Routine &routine);
   Time oneCore(KernelFacts kernel);
-  Time pack(mlir::RankedTensorType packed);
-  Time widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
-  Time transformTime(mlir::Operation *layer, const Routine &routine);
   /// The cost of decode and transform beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
   /// The first use of memory, in pages as large as the runtime asks for, and in
@@ -74,7 +70,7 @@ private:
   unsigned threads;
   /// How much longer a little core takes for work that is bound by memory.
   double littleMemory = 1;
-  std::map<std::tuple<const void *, const void *, int>, Estimate> estimates;
+  std::map<WeightsKey, Estimate> estimates;
   std::vector<KernelFacts> kernels_;
 };
 

@@ -7,7 +7,7 @@
 #include "compiler/search/Later.h"
 #include "compiler/search/Search.h"
 #include "dialects/nn/NNDialect.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -25,38 +25,6 @@ static constexpr double codeBytes = 4096;
 bool nnv12::gainsLater(const CostedCandidate &first,
                        const CostedCandidate &later) {
   return later.costs.execute < first.costs.execute * leastGain;
-}
-
-namespace {
-/// The weights and code that routines need, each once.
-class LaterNeeds {
-public:
-  /// The number of the weights or code of this name.
-  uint32_t add(const std::string &name, double size) {
-    auto [it, isNew] = numbers.try_emplace(name, bytes.size());
-    if (isNew)
-      bytes.push_back(size);
-    return it->second;
-  }
-  /// The weights or code of this name are there anyway.
-  void have(const std::string &name) { bytes[add(name, 0)] = 0; }
-
-  std::vector<double> bytes;
-
-private:
-  llvm::StringMap<uint32_t> numbers;
-};
-} // namespace
-
-static std::string executeCode(const PlannedLayer &layer,
-                               const Routine &routine,
-                               const codegen::Target &target) {
-  return "execute " + kernelKey(layer.layer.op, routine, target.name);
-}
-static std::string transformCode(const PlannedLayer &layer,
-                                 const Routine &routine,
-                                 const codegen::Target &target) {
-  return "transform " + transformKey(layer.layer.op, routine, target.name);
 }
 
 /// The name of the layer's main weights in a form.
@@ -89,15 +57,26 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
                                 unsigned threads,
                                 const device::DeviceProfile &profile,
                                 const codegen::Target &target, Memory memory) {
-  LaterNeeds needs;
+  /// Bytes of the weights and code that routines need, each once, by name.
+  llvm::MapVector<std::string, double, std::map<std::string, unsigned>> needs;
+  auto add = [&](const std::string &name, double bytes) {
+    return uint32_t(needs.try_emplace(name, bytes).first - needs.begin());
+  };
+  auto executeCode = [&](const PlannedLayer &layer, const Routine &routine) {
+    return "execute " + kernelKey(layer.layer.op, routine, target.name);
+  };
+  auto transformCode = [&](const PlannedLayer &layer, const Routine &routine) {
+    return "transform " + transformKey(layer.layer.op, routine, target.name);
+  };
+  // The first inference has these anyway.
   for (const PlannedLayer &layer : layers) {
     const CostedCandidate &chosen = layer.first();
-    needs.have(executeCode(layer, *chosen.routine, target));
+    add(executeCode(layer, *chosen.routine), 0);
     if (chosen.costs.form.empty())
       continue;
     if (chosen.storage.storage != plan::Storage::transformed)
-      needs.have(transformCode(layer, *chosen.routine, target));
-    needs.have(weightsName(layer, chosen.costs.form));
+      add(transformCode(layer, *chosen.routine), 0);
+    add(weightsName(layer, chosen.costs.form), 0);
   }
 
   search::LaterProblem problem;
@@ -116,20 +95,20 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
       last = later.routine;
       search::LaterRoutine routine;
       routine.gain = threads * (chosen.costs.execute - later.costs.execute);
-      routine.needs = {
-          needs.add(executeCode(layer, *later.routine, target), codeBytes)};
+      routine.needs = {add(executeCode(layer, *later.routine), codeBytes)};
       if (auto form = later.routine->weightForm(layer.layer.op)) {
         routine.needs.push_back(
-            needs.add(weightsName(layer, form->name), double(form->bytes)));
+            add(weightsName(layer, form->name), double(form->bytes)));
         if (form->name != chosen.costs.form)
-          routine.needs.push_back(needs.add(
-              transformCode(layer, *later.routine, target), codeBytes));
+          routine.needs.push_back(
+              add(transformCode(layer, *later.routine), codeBytes));
       }
       routines.push_back(std::move(routine));
       of.push_back(i);
     }
   }
-  problem.bytes = std::move(needs.bytes);
+  for (auto &[name, bytes] : needs)
+    problem.bytes.push_back(bytes);
   if (memory == Memory::Default) {
     problem.price = profile.laterMsPerMB * 1e-6;
     problem.most = laterPart * memoryOf(layers);

@@ -22,8 +22,9 @@ static void addStretches(const std::vector<search::Stretch> &ranges,
         range, {choice.begin() + range.first, choice.begin() + range.end()},
         {},    {},
         cold,  warm};
-    auto same = llvm::find_if(
-        stretches, [&](const PlacedStretch &s) { return s.isLike(added); });
+    auto same = llvm::find_if(stretches, [&](const PlacedStretch &s) {
+      return s.range == added.range && s.choice == added.choice;
+    });
     if (same == stretches.end()) {
       stretches.push_back(std::move(added));
     } else {
@@ -33,9 +34,8 @@ static void addStretches(const std::vector<search::Stretch> &ranges,
   }
   llvm::stable_sort(stretches,
                     [](const PlacedStretch &a, const PlacedStretch &b) {
-                      if (a.range.first != b.range.first)
-                        return a.range.first < b.range.first;
-                      return a.range.count > b.range.count;
+                      return std::pair(a.range.first, b.range.count) <
+                             std::pair(b.range.first, a.range.count);
                     });
 }
 
@@ -45,7 +45,7 @@ static void addLaterPoints(const search::Problem &problem,
                            std::vector<PlacedStretch> &stretches) {
   std::vector<double> rest(problem.layers.size() + 1, 0);
   for (size_t i = problem.layers.size(); i-- > 0;)
-    rest[i] = rest[i + 1] + problem.layers[i].candidates[cpu.choice[i]].execute;
+    rest[i] = rest[i + 1] + problem.chosen(cpu.choice, i).execute;
   auto suffixes =
       search::planWarmSuffixes(problem, cpu.choice, found.cold.choice);
   double least = rest[found.handOvers.front()] / 2;
@@ -67,20 +67,19 @@ static void addLaterPoints(const search::Problem &problem,
 /// Fills in a stretch's tensors in f16, with `halves`, and its kernels.
 static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
                         const OverlayPlan &plan, StretchHalves *halves) {
-  size_t first = stretch.range.first;
-  std::vector<const codegen::GpuRoutine *> routines;
-  for (uint32_t i = 0; i < stretch.range.count; ++i)
-    routines.push_back(plan.wayOf(stretch, i).routine);
-  stretch.half = halves ? halves->of(first, routines)
-                        : std::vector<codegen::HalfTensors>(routines.size());
-  for (auto [i, routine] : llvm::enumerate(routines)) {
+  for (uint32_t i = 0; i < stretch.range.count; ++i) {
+    const StretchCandidate &way = plan.wayOf(stretch, i);
     if (!halves) {
-      stretch.kernels.push_back(plan.wayOf(stretch, i).kernels);
+      stretch.half.emplace_back();
+      stretch.kernels.push_back(way.kernels);
       continue;
     }
+    uint32_t layer = stretch.range.first + i;
+    stretch.half.push_back(halves->of(layer, *way.routine, stretch.range.first,
+                                      stretch.range.end()));
     SmallVector<codegen::HalfKernel> kernels;
-    stretch.kernels.push_back(stepsInHalf(layers[first + i].layer.op, *routine,
-                                          stretch.half[i], kernels)
+    stretch.kernels.push_back(stepsInHalf(layers[layer].layer.op, *way.routine,
+                                          stretch.half.back(), kernels)
                                   .kernels);
   }
 }

@@ -18,10 +18,6 @@ struct PlacedStretch {
   std::vector<codegen::HalfTensors> half = {};
   std::vector<std::vector<std::string>> kernels = {};
   bool cold = false, warm = false;
-
-  bool isLike(const PlacedStretch &other) const {
-    return range == other.range && choice == other.choice;
-  }
 };
 
 struct OverlayPlan {

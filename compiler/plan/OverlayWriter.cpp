@@ -79,13 +79,9 @@ private:
         if (!op)
           continue; // there already, for another routine or kernel
         queues[l].push_back(op->getResult(0));
-        if (j >= events.size())
-          continue;
-        auto time = [&](double milliseconds) {
-          return b.getI64IntegerAttr(planTime(milliseconds + plan.start));
-        };
-        op->setAttr("start", time(events[j]->start));
-        op->setAttr("end", time(events[j]->end));
+        if (j < events.size())
+          plan::setTimes(op, planTime(events[j]->start + plan.start),
+                         planTime(events[j]->end + plan.start));
       }
     }
   }

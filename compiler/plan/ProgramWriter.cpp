@@ -184,12 +184,9 @@ private:
       lanes[event.lane].end = std::max(lanes[event.lane].end, end);
       ArrayRef<Operation *> parts = stages.find(event.operation);
       double step = (end - start) / std::max<size_t>(1, parts.size());
-      for (auto [i, op] : llvm::enumerate(parts)) {
-        Builder b(op->getContext());
-        op->setAttr("start", b.getI64IntegerAttr(planTime(start + i * step)));
-        op->setAttr("end",
-                    b.getI64IntegerAttr(planTime(start + (i + 1) * step)));
-      }
+      for (auto [i, op] : llvm::enumerate(parts))
+        plan::setTimes(op, planTime(start + i * step),
+                       planTime(start + (i + 1) * step));
     }
   }
 

@@ -2,9 +2,10 @@
 
 #include "compiler/plan/Report.h"
 
-#include "compiler/plan/LaterMemory.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -156,40 +157,64 @@ static StringRef family(StringRef routine) {
                                 : routine.take_front(first.size() + 1 + end);
 }
 
-namespace {
 /// Numbers of things by their names.
-class Counts {
-public:
-  void add(const std::string &name) {
-    for (auto &[known, number] : numbers)
-      if (known == name) {
-        ++number;
-        return;
-      }
-    numbers.push_back({name, 1});
-  }
-  bool empty() const { return numbers.empty(); }
-  /// "40 conv.gemm, 16 pool", the most frequent first.
-  std::string text() const {
-    auto sorted = numbers;
-    llvm::stable_sort(sorted,
-                      [](auto &a, auto &b) { return a.second > b.second; });
-    std::string text;
-    for (auto &[name, number] : sorted)
-      text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + name;
-    return text;
-  }
+using Counts =
+    llvm::MapVector<std::string, unsigned, std::map<std::string, unsigned>>;
 
-private:
-  std::vector<std::pair<std::string, unsigned>> numbers;
-};
-} // namespace
+/// "40 conv.gemm, 16 pool", the most frequent first.
+static std::string textOf(const Counts &counts) {
+  auto sorted = llvm::to_vector(counts);
+  llvm::stable_sort(sorted,
+                    [](auto &a, auto &b) { return a.second > b.second; });
+  std::string text;
+  for (auto &[name, number] : sorted)
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + name;
+  return text;
+}
 
 /// "3 reads", "1 read"; nothing for none.
 static void count(std::string &text, unsigned number, StringRef what) {
   if (number)
     text += (text.empty() ? "" : ", ") + std::to_string(number) + " " +
             what.str() + (number == 1 ? "" : "s");
+}
+
+namespace {
+/// Layers whose routine changes after the first inference, and bytes of the
+/// weights that are prepared for that alone.
+struct LaterMemory {
+  unsigned layers = 0;
+  uint64_t bytes = 0;
+};
+} // namespace
+
+/// Counts them in a plan of the layers of `order`, apart for layers that later
+/// inferences leave to the CPUs (`cpu`) and for layers of a stretch that a GPU
+/// takes over in them (`gpu`), for which a session prepares nothing unless it
+/// has no such GPU.
+static void countLater(const ExecutionOrder &order, plan::ProgramOp program,
+                       LaterMemory &cpu, LaterMemory &gpu) {
+  llvm::DenseSet<uint64_t> onGpu;
+  if (plan::GpuOp overlay = program.gpu())
+    for (plan::StretchOp stretch : overlay.stretches())
+      for (uint64_t i = 0; stretch.getWarm() && i < stretch.getCount(); ++i)
+        onGpu.insert(stretch.getFirst() + i);
+  auto of = [&](uint64_t layer) -> LaterMemory & {
+    return onGpu.contains(layer) ? gpu : cpu;
+  };
+  llvm::DenseSet<Operation *> first = program.firstOperations();
+  for (Operation &op : program.getBody().front()) {
+    if (auto change = dyn_cast<plan::SwitchOp>(op))
+      ++of(change.getLayer()).layers;
+    auto transform = dyn_cast<plan::TransformOp>(op);
+    if (!transform || first.contains(&op))
+      continue;
+    const Routine *routine = hostRoutines().named(transform.getRoutine());
+    assert(routine && transform.getLayer() < order.layers().size() &&
+           "the program is of these layers");
+    if (auto form = routine->weightForm(order.layers()[transform.getLayer()]))
+      of(transform.getLayer()).bytes += form->bytes;
+  }
 }
 
 /// Prints the routines that take over after the first inference.
@@ -217,9 +242,9 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
                          llvm::raw_ostream &os) {
   Counts routines, storages;
   for (const PlannedLayer &layer : plan.layers) {
-    routines.add(family(layer.first().routine->name()).str());
+    ++routines[family(layer.first().routine->name()).str()];
     if (layer.layer.mainOperand)
-      storages.add(layer.first().storage.text());
+      ++storages[layer.first().storage.text()];
   }
   double rawBytes = 0;
   llvm::DenseSet<Attribute> seen;
@@ -231,13 +256,13 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
   unsigned threads = program.getThreads();
   os << "plan for " << program.getTarget() << ", " << threads
      << (threads == 1 ? " thread\n" : " threads\n");
-  os << "  layers     " << plan.layers.size() << ": " << routines.text()
+  os << "  layers     " << plan.layers.size() << ": " << textOf(routines)
      << "\n";
   os << llvm::formatv(
       "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
       rawBytes / 1e6, fileBytes / 1e6);
   if (!storages.empty())
-    os << ": " << storages.text();
+    os << ": " << textOf(storages);
   os << "\n";
   SmallVector<plan::LaneOp> lanes = program.lanes();
   if (!lanes.empty()) {

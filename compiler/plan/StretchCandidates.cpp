@@ -22,22 +22,214 @@ public:
       : order(order), layers(layers), profile(profile), gpu(*profile.gpu),
         target(target), problem(problem) {}
 
-  StretchCandidates run(bool half);
+  StretchCandidates run(bool half) {
+    assert(problem.layers.size() == layers.size() && "of these layers");
+    problem.device.coprocessor = device::searchGpu(gpu);
+    addTensors();
+    StretchHalves halves(order, layers);
+    found.layers.resize(layers.size());
+    found.refusals.resize(layers.size());
+    for (auto [i, layer] : llvm::enumerate(layers)) {
+      std::string &refusal = found.refusals[i];
+      refusal = refusalOf(layer);
+      if (refusal.empty())
+        for (const Routine *routine :
+             processor.candidates(layer.layer.op, target.name)) {
+          const GpuRoutine &own = GpuRoutine::of(*routine);
+          if (auto way = candidate(layer,
+                                   half ? halves.of(i, own, 0, layers.size())
+                                        : codegen::HalfTensors(),
+                                   own, refusal))
+            found.layers[i].push_back(std::move(*way));
+        }
+    }
+    // If a network is larger than the cache, each weight has left the cache
+    // when its layer's turn comes again: much else has been touched since.
+    double touched = weights() + activations();
+    bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
+    for (auto [layer, ways, refusal] :
+         llvm::zip(problem.layers, found.layers, found.refusals)) {
+      for (StretchCandidate &way : ways)
+        price(way, fromMemory);
+      // No second copy of weights where that can be helped.
+      auto addsBytes = [](const StretchCandidate &c) {
+        return c.costs.bytes > 0;
+      };
+      if (!llvm::all_of(ways, addsBytes))
+        llvm::erase_if(ways, addsBytes);
+      if (!ways.empty())
+        refusal.clear();
+      else if (refusal.empty())
+        refusal = ("no routine of " + processor.name() + " computes it on " +
+                   target.name)
+                      .str();
+      for (const StretchCandidate &way : ways)
+        layer.inStretch.push_back(way.costs);
+    }
+    return std::move(found);
+  }
 
 private:
-  void addTensors();
-  double weights() const;
-  double activations() const;
-  std::string refusalOf(const PlannedLayer &layer) const;
+  /// Bytes of the constants that layers read, each once.
+  double weights() const {
+    llvm::SmallPtrSet<const void *, 16> seen;
+    double bytes = 0;
+    for (const PlannedLayer &layer : layers)
+      for (Value v : layer.layer.op->getOperands())
+        if (auto constant = order.baseOf(v).getDefiningOp<nn::ConstantOp>())
+          if (seen.insert(constant.getValue().getAsOpaquePointer()).second)
+            bytes += double(nn::storageSize(constant));
+    return bytes;
+  }
+
+  /// Bytes of the memory that activations take, which those that are over leave
+  /// to others; with the most temporaries that a candidate of each layer has.
+  double activations() const {
+    std::vector<double> live(found.layers.size());
+    for (auto [bytes, ways] : llvm::zip_equal(live, found.layers))
+      for (const StretchCandidate &way : ways)
+        bytes = std::max(bytes, way.temporaries);
+    for (const search::Tensor &tensor : problem.tensors) {
+      size_t first =
+                 tensor.producer == search::Tensor::input ? 0 : tensor.producer,
+             last = tensor.output            ? live.size() - 1
+                    : tensor.readers.empty() ? first
+                                             : tensor.readers.back();
+      for (size_t i = first; i <= last; ++i)
+        live[i] += tensor.bytes;
+    }
+    return live.empty() ? 0 : *llvm::max_element(live);
+  }
+
+  /// Why no routine can compute the layer; "" where one may.
+  std::string refusalOf(const PlannedLayer &layer) const {
+    if (layer.layer.isComparedForEquality)
+      return "its result is compared for equality";
+    Operation *op = layer.layer.op;
+    for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults())) {
+      if (nn::storageSize(v) == 0)
+        return "a tensor of it is empty";
+      // Whole tensors are placed as a GPU needs it; parts of one may not be.
+      if (order.placeOf(v).offset % int64_t(artifact::gpuAlignment))
+        return "a tensor of it lies in another one, not at a multiple of " +
+               std::to_string(artifact::gpuAlignment) + " bytes";
+    }
+    return "";
+  }
+
+  uint32_t pipeline(const std::string &kernel) {
+    auto [it, isNew] = numbers.try_emplace(kernel, found.kernels.size());
+    if (isNew) {
+      found.kernels.push_back(kernel);
+      problem.pipelines.push_back(device::searchPipeline(gpu));
+    }
+    return it->second;
+  }
+
   /// A candidate without its time.
   std::optional<StretchCandidate> candidate(const PlannedLayer &layer,
                                             codegen::HalfTensors half,
                                             const GpuRoutine &routine,
-                                            std::string &reason);
+                                            std::string &reason) {
+    Operation *op = layer.layer.op;
+    StretchCandidate result;
+    result.routine = &routine;
+    search::Candidate &costs = result.costs;
+    costs.routine = routine.name().str();
+    // The CPU's form of the weights must be the GPU's.
+    std::optional<WeightForm> form = routine.weightForm(op);
+    if (form && (layer.layer.mainOperand != form->operand ||
+                 formName(op, *layer.first().routine) != form->name)) {
+      reason = ("its weights are not there in form '" + form->name +
+                "', which " + routine.name() + " reads")
+                   .str();
+      return std::nullopt;
+    }
+    llvm::SmallPtrSet<const void *, 4> seen;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value base = order.baseOf(operand.get());
+      auto constant = base.getDefiningOp<nn::ConstantOp>();
+      if (!constant ||
+          !seen.insert(constant.getValue().getAsOpaquePointer()).second)
+        continue;
+      bool isForm = form && form->operand == operand.getOperandNumber();
+      bool isHalf = half.has(
+          codegen::HalfTensors::operand(op, operand.getOperandNumber()));
+      double bytes =
+          isForm ? double(form->bytes) : double(nn::storageSize(base));
+      costs.upload += isHalf ? bytes / 2 : bytes;
+      if (isHalf)
+        continue; // there for the GPU alone, whatever the CPU reads
+      // Packed ones beside those of a form, for the GPU alone.
+      if (!isForm && layer.layer.mainOperand == operand.getOperandNumber() &&
+          layer.first().storage.storage == plan::Storage::transformed)
+        costs.bytes += bytes;
+    }
+    SmallVector<codegen::HalfKernel> kernels;
+    codegen::GpuSteps plain = routine.steps(op),
+                      steps = stepsInHalf(plain, op, routine, half, kernels);
+    result.steps = codegen::stepFacts(op, routine, plain, steps, target);
+    result.kernels = steps.kernels;
+    for (int64_t bytes : steps.temporaries)
+      result.temporaries += double(bytes);
+    for (const std::string &kernel : result.kernels) {
+      uint32_t number = pipeline(kernel);
+      if (!llvm::is_contained(costs.pipelines, number))
+        costs.pipelines.push_back(number);
+    }
+    return result;
+  }
+
   /// `fromMemory`: when a layer's turn comes its weights are no longer in the
   /// GPU's cache.
-  void price(StretchCandidate &way, bool fromMemory) const;
-  uint32_t pipeline(const std::string &kernel);
+  void price(StretchCandidate &way, bool fromMemory) const {
+    way.measured = true;
+    for (KernelFacts &step : way.steps) {
+      step.fromMemory = fromMemory;
+      device::Cost cost = processor.cost(profile, step, /*threads=*/1);
+      way.stepTimes.push_back(cost.milliseconds);
+      way.measured &= cost.measured;
+      way.costs.execute += cost.milliseconds;
+    }
+  }
+
+  void addTensors() {
+    // Values of a memory: of each its place and its tensor.
+    struct Part {
+      int64_t begin, end;
+      uint32_t tensor;
+    };
+    llvm::DenseMap<Value, SmallVector<Part>> partsOf;
+    auto add = [&](Value v, uint32_t producer) {
+      Aliases::Place place = order.placeOf(v);
+      int64_t size = nn::storageSize(v);
+      search::Tensor tensor;
+      tensor.bytes = double(size);
+      tensor.producer = producer;
+      tensor.output = order.outputOf(place.base).has_value();
+      partsOf[place.base].push_back({place.offset, place.offset + size,
+                                     uint32_t(problem.tensors.size())});
+      problem.tensors.push_back(std::move(tensor));
+    };
+    for (auto [i, layer] : llvm::enumerate(layers)) {
+      for (Value v : layer.layer.op->getOperands()) {
+        Aliases::Place place = order.placeOf(v);
+        if (place.base.getDefiningOp<nn::ConstantOp>())
+          continue;
+        if (order.inputOf(place.base) && !partsOf.contains(place.base))
+          add(place.base, search::Tensor::input);
+        int64_t end = place.offset + nn::storageSize(v);
+        for (const Part &part : partsOf[place.base]) {
+          std::vector<uint32_t> &readers = problem.tensors[part.tensor].readers;
+          if (part.begin < end && place.offset < part.end &&
+              (readers.empty() || readers.back() != i))
+            readers.push_back(uint32_t(i));
+        }
+      }
+      for (Value v : layer.layer.op->getResults())
+        add(v, uint32_t(i));
+    }
+  }
 
   const ExecutionOrder &order;
   ArrayRef<PlannedLayer> layers;
@@ -50,209 +242,6 @@ private:
   llvm::StringMap<uint32_t> numbers; ///< of pipelines, by kernel
 };
 } // namespace
-
-StretchCandidates Finder::run(bool half) {
-  assert(problem.layers.size() == layers.size() && "of these layers");
-  problem.device.coprocessor = device::searchGpu(gpu);
-  addTensors();
-  StretchHalves halves(order, layers);
-  found.layers.resize(layers.size());
-  found.refusals.resize(layers.size());
-  for (auto [i, layer] : llvm::enumerate(layers)) {
-    std::string &refusal = found.refusals[i];
-    refusal = refusalOf(layer);
-    if (refusal.empty())
-      for (const Routine *routine :
-           processor.candidates(layer.layer.op, target.name)) {
-        const GpuRoutine &own = GpuRoutine::of(*routine);
-        if (auto way = candidate(
-                layer, half ? halves.of(i, own) : codegen::HalfTensors(), own,
-                refusal))
-          found.layers[i].push_back(std::move(*way));
-      }
-  }
-  // If a network is larger than the cache, each weight has left the cache when
-  // its layer's turn comes again: much else has been touched since.
-  double touched = weights() + activations();
-  bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
-  for (auto [layer, ways, refusal] :
-       llvm::zip(problem.layers, found.layers, found.refusals)) {
-    for (StretchCandidate &way : ways)
-      price(way, fromMemory);
-    // No second copy of weights where that can be helped.
-    auto addsBytes = [](const StretchCandidate &c) {
-      return c.costs.bytes > 0;
-    };
-    if (!llvm::all_of(ways, addsBytes))
-      llvm::erase_if(ways, addsBytes);
-    if (!ways.empty())
-      refusal.clear();
-    else if (refusal.empty())
-      refusal = ("no routine of " + processor.name() + " computes it on " +
-                 target.name)
-                    .str();
-    for (const StretchCandidate &way : ways)
-      layer.inStretch.push_back(way.costs);
-  }
-  return std::move(found);
-}
-
-/// Bytes of the constants that layers read, each once.
-double Finder::weights() const {
-  llvm::SmallPtrSet<const void *, 16> seen;
-  double bytes = 0;
-  for (const PlannedLayer &layer : layers)
-    for (Value v : layer.layer.op->getOperands())
-      if (auto constant = order.baseOf(v).getDefiningOp<nn::ConstantOp>())
-        if (seen.insert(constant.getValue().getAsOpaquePointer()).second)
-          bytes += double(nn::storageSize(constant));
-  return bytes;
-}
-
-/// Bytes of the memory that activations take, which those that are over leave
-/// to others; with the most temporaries that a candidate of each layer has.
-double Finder::activations() const {
-  std::vector<double> live(found.layers.size());
-  for (auto [bytes, ways] : llvm::zip_equal(live, found.layers))
-    for (const StretchCandidate &way : ways)
-      bytes = std::max(bytes, way.temporaries);
-  for (const search::Tensor &tensor : problem.tensors) {
-    size_t first =
-               tensor.producer == search::Tensor::input ? 0 : tensor.producer,
-           last = tensor.output            ? live.size() - 1
-                  : tensor.readers.empty() ? first
-                                           : tensor.readers.back();
-    for (size_t i = first; i <= last; ++i)
-      live[i] += tensor.bytes;
-  }
-  return live.empty() ? 0 : *llvm::max_element(live);
-}
-
-/// Why no routine can compute the layer; "" where one may.
-std::string Finder::refusalOf(const PlannedLayer &layer) const {
-  if (layer.layer.isComparedForEquality)
-    return "its result is compared for equality";
-  Operation *op = layer.layer.op;
-  for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults())) {
-    if (nn::storageSize(v) == 0)
-      return "a tensor of it is empty";
-    // Whole tensors are placed as a GPU needs it; parts of one may not be.
-    if (order.placeOf(v).offset % int64_t(artifact::gpuAlignment))
-      return "a tensor of it lies in another one, not at a multiple of " +
-             std::to_string(artifact::gpuAlignment) + " bytes";
-  }
-  return "";
-}
-
-uint32_t Finder::pipeline(const std::string &kernel) {
-  auto [it, isNew] = numbers.try_emplace(kernel, found.kernels.size());
-  if (isNew) {
-    found.kernels.push_back(kernel);
-    problem.pipelines.push_back(device::searchPipeline(gpu));
-  }
-  return it->second;
-}
-
-std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
-                                                  codegen::HalfTensors half,
-                                                  const GpuRoutine &routine,
-                                                  std::string &reason) {
-  Operation *op = layer.layer.op;
-  StretchCandidate result;
-  result.routine = &routine;
-  search::Candidate &costs = result.costs;
-  costs.routine = routine.name().str();
-  // The CPU's form of the weights must be the GPU's.
-  std::optional<WeightForm> form = routine.weightForm(op);
-  if (form && (layer.layer.mainOperand != form->operand ||
-               formName(op, *layer.first().routine) != form->name)) {
-    reason = ("its weights are not there in form '" + form->name + "', which " +
-              routine.name() + " reads")
-                 .str();
-    return std::nullopt;
-  }
-  llvm::SmallPtrSet<const void *, 4> seen;
-  for (OpOperand &operand : op->getOpOperands()) {
-    Value base = order.baseOf(operand.get());
-    auto constant = base.getDefiningOp<nn::ConstantOp>();
-    if (!constant ||
-        !seen.insert(constant.getValue().getAsOpaquePointer()).second)
-      continue;
-    bool isForm = form && form->operand == operand.getOperandNumber();
-    bool isHalf =
-        half.has(codegen::HalfTensors::operand(op, operand.getOperandNumber()));
-    double bytes = isForm ? double(form->bytes) : double(nn::storageSize(base));
-    costs.upload += isHalf ? bytes / 2 : bytes;
-    if (isHalf)
-      continue; // there for the GPU alone, whatever the CPU reads
-    // Packed ones beside those of a form, for the GPU alone.
-    if (!isForm && layer.layer.mainOperand == operand.getOperandNumber() &&
-        layer.first().storage.storage == plan::Storage::transformed)
-      costs.bytes += bytes;
-  }
-  SmallVector<codegen::HalfKernel> kernels;
-  codegen::GpuSteps plain = routine.steps(op),
-                    steps = stepsInHalf(plain, op, routine, half, kernels);
-  result.steps = codegen::stepFacts(op, routine, plain, steps, target);
-  result.kernels = steps.kernels;
-  for (int64_t bytes : steps.temporaries)
-    result.temporaries += double(bytes);
-  for (const std::string &kernel : result.kernels) {
-    uint32_t number = pipeline(kernel);
-    if (!llvm::is_contained(costs.pipelines, number))
-      costs.pipelines.push_back(number);
-  }
-  return result;
-}
-
-void Finder::price(StretchCandidate &way, bool fromMemory) const {
-  way.measured = true;
-  for (KernelFacts &step : way.steps) {
-    step.fromMemory = fromMemory;
-    device::Cost cost = processor.cost(profile, step, /*threads=*/1);
-    way.stepTimes.push_back(cost.milliseconds);
-    way.measured &= cost.measured;
-    way.costs.execute += cost.milliseconds;
-  }
-}
-
-void Finder::addTensors() {
-  // Values of a memory: of each its place and its tensor.
-  struct Part {
-    int64_t begin, end;
-    uint32_t tensor;
-  };
-  llvm::DenseMap<Value, SmallVector<Part>> partsOf;
-  auto add = [&](Value v, uint32_t producer) {
-    Aliases::Place place = order.placeOf(v);
-    int64_t size = nn::storageSize(v);
-    search::Tensor tensor;
-    tensor.bytes = double(size);
-    tensor.producer = producer;
-    tensor.output = order.outputOf(place.base).has_value();
-    partsOf[place.base].push_back(
-        {place.offset, place.offset + size, uint32_t(problem.tensors.size())});
-    problem.tensors.push_back(std::move(tensor));
-  };
-  for (auto [i, layer] : llvm::enumerate(layers)) {
-    for (Value v : layer.layer.op->getOperands()) {
-      Aliases::Place place = order.placeOf(v);
-      if (place.base.getDefiningOp<nn::ConstantOp>())
-        continue;
-      if (order.inputOf(place.base) && !partsOf.contains(place.base))
-        add(place.base, search::Tensor::input);
-      int64_t end = place.offset + nn::storageSize(v);
-      for (const Part &part : partsOf[place.base]) {
-        std::vector<uint32_t> &readers = problem.tensors[part.tensor].readers;
-        if (part.begin < end && place.offset < part.end &&
-            (readers.empty() || readers.back() != i))
-          readers.push_back(uint32_t(i));
-      }
-    }
-    for (Value v : layer.layer.op->getResults())
-      add(v, uint32_t(i));
-  }
-}
 
 StretchCandidates nnv12::stretchCandidates(const ExecutionOrder &order,
                                            ArrayRef<PlannedLayer> layers,

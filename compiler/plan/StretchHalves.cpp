@@ -81,15 +81,3 @@ HalfTensors StretchHalves::of(size_t layer, const GpuRoutine &routine,
   }
   return result;
 }
-
-std::vector<HalfTensors>
-StretchHalves::of(size_t first, ArrayRef<const GpuRoutine *> routines) {
-  std::vector<HalfTensors> result;
-  for (auto [i, routine] : llvm::enumerate(routines))
-    result.push_back(of(first + i, *routine, first, first + routines.size()));
-  return result;
-}
-
-HalfTensors StretchHalves::of(size_t layer, const GpuRoutine &routine) {
-  return of(layer, routine, 0, layers.size());
-}

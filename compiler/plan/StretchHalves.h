@@ -16,18 +16,14 @@ public:
   StretchHalves(const ExecutionOrder &order,
                 llvm::ArrayRef<PlannedLayer> layers);
 
-  /// For a stretch of layers from `first` on, computed by these routines.
-  std::vector<codegen::HalfTensors>
-  of(size_t first, llvm::ArrayRef<const codegen::GpuRoutine *> routines);
-  /// For a layer where all are on the GPU: the most that there can be.
-  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine);
+  /// For a layer in a stretch of the layers from `first` to before `end`. Where
+  /// that is all of them there are the most.
+  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine,
+                          size_t first, size_t end);
 
 private:
   codegen::HalfTensors weights(size_t layer,
                                const codegen::GpuRoutine &routine);
-  /// In a stretch of the layers from `first` to before `end`.
-  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine,
-                          size_t first, size_t end);
   /// Whether a tensor can lie in the GPU's memory in f16.
   bool canBeHalf(mlir::Value tensor) const;
 

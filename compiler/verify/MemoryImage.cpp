@@ -19,15 +19,21 @@ void nnv12::append(Runs &runs, const Run &run) {
     runs.push_back(run);
 }
 
+/// Appends the part of `run` inside of [begin, end), counted from `begin`.
+static void appendPart(Runs &runs, const Run &run, uint64_t begin,
+                       uint64_t end) {
+  uint64_t from = std::max(begin, run.begin), to = std::min(end, run.end);
+  if (from < to)
+    append(runs, {from - begin, to - begin, run.contentAt(from)});
+}
+
 Runs nnv12::cut(const Runs &runs, uint64_t begin, uint64_t end) {
   Runs result;
   auto it = std::partition_point(runs.begin(), runs.end(), [&](const Run &run) {
     return run.end <= begin;
   });
-  for (; it != runs.end() && it->begin < end; ++it) {
-    uint64_t from = std::max(begin, it->begin), to = std::min(end, it->end);
-    append(result, {from - begin, to - begin, it->contentAt(from)});
-  }
+  for (; it != runs.end() && it->begin < end; ++it)
+    appendPart(result, *it, begin, end);
   return result;
 }
 
@@ -64,13 +70,11 @@ void MemoryImage::split(uint64_t at) {
   auto it = runs.upper_bound(at);
   if (it == runs.begin())
     return;
-  --it;
-  if (it->first == at || it->second.end <= at)
+  Run &run = std::prev(it)->second;
+  if (run.begin == at || run.end <= at)
     return;
-  Rest rest = it->second;
-  rest.content.offset += at - it->first;
-  it->second.end = at;
-  runs.emplace_hint(std::next(it), at, rest);
+  runs.emplace_hint(it, at, Run{at, run.end, run.contentAt(at)});
+  run.end = at;
 }
 
 void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
@@ -79,7 +83,7 @@ void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
   split(begin);
   split(end);
   runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
-  runs[begin] = {end, content};
+  runs[begin] = {begin, end, content};
 }
 
 Runs MemoryImage::read(uint64_t begin, uint64_t end) const {
@@ -87,12 +91,7 @@ Runs MemoryImage::read(uint64_t begin, uint64_t end) const {
   auto it = runs.upper_bound(begin);
   if (it != runs.begin())
     --it;
-  for (; it != runs.end() && it->first < end; ++it) {
-    Run run = {it->first, it->second.end, it->second.content};
-    if (run.end <= begin)
-      continue;
-    uint64_t from = std::max(begin, run.begin), to = std::min(end, run.end);
-    append(result, {from - begin, to - begin, run.contentAt(from)});
-  }
+  for (; it != runs.end() && it->first < end; ++it)
+    appendPart(result, it->second, begin, end);
   return result;
 }

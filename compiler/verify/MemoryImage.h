@@ -66,13 +66,9 @@ public:
   Runs read(uint64_t begin, uint64_t end) const;
 
 private:
-  struct Rest {
-    uint64_t end;
-    Content content;
-  };
   /// Makes a run begin at `at`, if one goes across it.
   void split(uint64_t at);
-  std::map<uint64_t, Rest> runs; ///< by begin; they do not overlap
+  std::map<uint64_t, Run> runs; ///< by begin; they do not overlap
 };
 
 } // namespace nnv12

@@ -154,16 +154,15 @@ private:
       file.write(offset, offset + size, content);
       return success();
     };
-    for (const WeightTable::Entry &entry : claim.weights.entries()) {
-      WeightsKey key = {entry.elements, entry.type, entry.form};
+    for (const auto &[stored, entry] : claim.weights.entries()) {
+      WeightsKey key = stored;
       key.form.codec = plan::Codec::stored;
-      if (entry.form.codec == plan::Codec::stored &&
-          failed(
-              place(entry.place.offset, entry.place.size, values.weights(key))))
+      if (stored.form.codec == plan::Codec::stored &&
+          failed(place(entry.offset, entry.size, values.weights(key))))
         return failure();
-      for (auto [i, frame] : llvm::enumerate(entry.place.frames)) {
+      for (auto [i, frame] : llvm::enumerate(entry.frames)) {
         Content content = values.frame(key, i);
-        frames[content.id] = &entry.place;
+        frames[content.id] = &entry;
         if (failed(place(frame.offset, frame.size, content)))
           return failure();
       }
@@ -355,13 +354,6 @@ private:
     return writePrepared(subject, result);
   }
 
-  /// A constant that a layer reads.
-  struct Use {
-    Operation *layer;
-    unsigned operand;
-    Type type; ///< of the constant
-  };
-
   void collectConstants() {
     if (llvm::none_of(program.preparations, [](auto &operation) {
           return operation.kind == OperationKind::Transform;
@@ -370,8 +362,7 @@ private:
     for (Operation *layer : claim.layers)
       for (OpOperand &operand : layer->getOpOperands())
         if (const WeightsKey *key = wholeWeights(operand.get()))
-          uses[key->elements].push_back(
-              {layer, operand.getOperandNumber(), key->type});
+          uses[key->elements].push_back(&operand);
   }
 
   /// The constant that a value is, perhaps through a reshape.
@@ -394,17 +385,15 @@ private:
       return fault(subject, 1)
              << "expected weights to transform, found "
              << values.describe(*content, operation.operands[1].size);
-    std::optional<plan::Narrowing> narrow = from->form.narrow;
     uint64_t size = storedSize(cast<RankedTensorType>(from->type), from->form);
     if (operation.operands[1].size != size)
       return fault(subject, 1) << "found " << operation.operands[1].size
                                << " bytes of weights, expected " << size;
-    auto result = narrow ? widened(*from, *narrow, operation.kernel)
-                         : transformed(*from, operation.kernel);
+    const KernelTable::Kernel &kernel = claim.kernels[operation.kernel];
+    auto result = transformed(*from, kernel);
     if (!result)
       return fault(subject)
-             << "kernel '" << claim.kernels[operation.kernel].name
-             << "': found weights " << from->type
+             << "kernel '" << kernel.name << "': found weights " << from->type
              << ", which it makes nothing of that a layer reads";
     if (operation.operands[0].size != result->second)
       return fault(subject, 0) << "expected " << result->second << " bytes";
@@ -413,34 +402,32 @@ private:
 
   /// The form that a kernel makes of weights, and its number of bytes.
   std::optional<std::pair<WeightsKey, uint64_t>>
-  transformed(const WeightsKey &from, unsigned kernel) {
-    for (const Use &use : uses[from.elements]) {
-      auto type = cast<RankedTensorType>(use.type);
+  transformed(const WeightsKey &from, const KernelTable::Kernel &kernel) {
+    if (from.form.narrow) {
+      auto type = cast<RankedTensorType>(from.type);
+      if (kernel.id != KernelTable::widenId(type, *from.form.narrow))
+        return std::nullopt;
+      return std::pair(WeightsKey{from.elements, type, {}},
+                       uint64_t(nn::storageSize(type)));
+    }
+    for (OpOperand *use : uses[from.elements]) {
+      Operation *layer = use->getOwner();
+      auto type = cast<RankedTensorType>(wholeWeights(use->get())->type);
       if (from.type == nn::withLayout(type, "") &&
-          claim.kernels.findPack(type) == kernel)
+          kernel.id == KernelTable::packId(type))
         return std::pair(WeightsKey{from.elements, type, {}},
                          uint64_t(nn::storageSize(type)));
       if (from.type != type)
         continue;
-      for (const Routine *routine : hostRoutines().agreeing(use.layer))
-        if (auto form = routine->weightForm(use.layer);
-            form && form->operand == use.operand &&
-            claim.kernels.findTransform(use.layer, *routine) == kernel)
+      for (const Routine *routine : hostRoutines().agreeing(layer))
+        if (auto form = routine->weightForm(layer);
+            form && form->operand == use->getOperandNumber() &&
+            kernel.id == claim.kernels.transformId(layer, *routine))
           return std::pair(
               WeightsKey{from.elements, type, plan::transformed(form->name)},
               uint64_t(form->bytes));
     }
     return std::nullopt;
-  }
-
-  /// The form that a kernel makes of narrow weights.
-  std::optional<std::pair<WeightsKey, uint64_t>>
-  widened(const WeightsKey &from, plan::Narrowing narrowing, unsigned kernel) {
-    auto type = cast<RankedTensorType>(from.type);
-    if (claim.kernels.findWiden(type, narrowing) != kernel)
-      return std::nullopt;
-    return std::pair(WeightsKey{from.elements, type, {}},
-                     uint64_t(nn::storageSize(type)));
   }
 
   LogicalResult checkKernel(const Subject &subject) {
@@ -507,8 +494,7 @@ private:
       return failure();
     const KernelTable::Kernel &kernel = claim.kernels[subject.operation.kernel];
     const Routine *routine = hostRoutines().named(kernel.name);
-    if (!routine ||
-        claim.kernels.findExecute(layer, *routine) != subject.operation.kernel)
+    if (!routine || kernel.id != claim.kernels.executeId(layer, *routine))
       return fault(subject) << "kernel '" << kernel.name
                             << "': expected one that computes this layer";
     unsigned results = layer->getNumResults();
@@ -623,7 +609,8 @@ private:
   MemoryImage writers;
   /// Where the weights of a frame are, by content.
   llvm::DenseMap<uint32_t, const WeightTable::Place *> frames;
-  llvm::DenseMap<Attribute, SmallVector<Use>> uses;
+  /// By elements: operands of layers that are these constants.
+  llvm::DenseMap<Attribute, SmallVector<OpOperand *>> uses;
   std::vector<size_t> order; ///< of preparations
   /// By preparation: those that have finished when it starts.
   std::vector<llvm::BitVector> before;

@@ -2,6 +2,7 @@
 
 #include "compiler/verify/Values.h"
 
+#include "compiler/layers/LayerName.h"
 #include "compiler/verify/Moves.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -23,7 +24,7 @@ Values::Values(func::FuncOp main, const llvm::DenseSet<Operation *> &computed) {
   for (Operation &op : main.getBody().front()) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
       whole(constant.getOutput(),
-            weights({constant.getValue(), constant.getType(), {}}));
+            weights(WeightsKey::of(constant.getOutput())));
       continue;
     }
     auto moves = computed.contains(&op) ? std::nullopt : movesOf(&op);
@@ -42,68 +43,47 @@ Values::Values(func::FuncOp main, const llvm::DenseSet<Operation *> &computed) {
   }
 }
 
-uint32_t Values::add(Thing thing) {
-  things.push_back(std::move(thing));
-  return things.size() - 1;
-}
-
-Content Values::computed(Value value) {
-  auto [it, isNew] = numberOfValue.try_emplace(value);
+Content Values::add(Thing thing) {
+  auto [it, isNew] = numbers.try_emplace(std::move(thing), things.size());
   if (isNew)
-    it->second = add({value, {}, std::nullopt});
+    things.push_back(&it->first);
   return {it->second, 0};
 }
+
+Content Values::computed(Value value) { return add({value, {}, std::nullopt}); }
 
 Content Values::weights(const WeightsKey &key) {
-  auto [it, isNew] = numberOfWeights.try_emplace(key);
-  if (isNew)
-    it->second = add({Value(), key, std::nullopt});
-  return {it->second, 0};
+  return add({Value(), key, std::nullopt});
 }
 
 Content Values::frame(const WeightsKey &key, size_t number) {
-  auto [it, isNew] = numberOfFrame.try_emplace({key, number});
-  if (isNew)
-    it->second = add({Value(), key, number});
-  return {it->second, 0};
+  return add({Value(), key, number});
 }
 
 const WeightsKey *Values::weightsOf(Content content) const {
-  const Thing &thing = things[content.id];
+  const Thing &thing = *things[content.id];
   return content.offset || thing.value || thing.frame ? nullptr
                                                       : &thing.weights;
 }
 
 std::optional<std::pair<WeightsKey, size_t>>
 Values::frameOf(Content content) const {
-  const Thing &thing = things[content.id];
+  const Thing &thing = *things[content.id];
   if (content.offset || !thing.frame)
     return std::nullopt;
   return std::pair(thing.weights, *thing.frame);
 }
 
-/// The first name that a location has.
-static std::string nameOf(Location location) {
-  std::string name;
-  location->walk([&](Location part) {
-    auto named = dyn_cast<NameLoc>(part);
-    if (named)
-      name = named.getName().str();
-    return named ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return name;
-}
-
 std::string Values::describe(Content content, uint64_t size) const {
   assert(content.id < things.size() && "contents have numbers");
-  const Thing &thing = things[content.id];
+  const Thing &thing = *things[content.id];
   std::string what;
   llvm::raw_string_ostream os(what);
   os << llvm::formatv("bytes {0} to {1} of ", content.offset,
                       content.offset + size);
   if (auto result = dyn_cast_if_present<OpResult>(thing.value))
     os << "result " << result.getResultNumber() << " of '"
-       << nameOf(result.getOwner()->getLoc()) << "' ("
+       << firstName(result.getOwner()->getLoc()) << "' ("
        << result.getOwner()->getName() << ")";
   else if (auto argument = dyn_cast_if_present<BlockArgument>(thing.value))
     os << "input " << argument.getArgNumber();

@@ -3,7 +3,7 @@
 #define NNV12_COMPILER_VERIFY_VALUES_H
 
 #include "compiler/verify/MemoryImage.h"
-#include "dialects/plan/StoredForm.h"
+#include "compiler/weights/WeightsKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -13,21 +13,6 @@
 #include <tuple>
 
 namespace nnv12 {
-
-/// Weights in a form: elements, the type that says how packed ones lie, and the
-/// form, without a codec.
-struct WeightsKey {
-  mlir::Attribute elements;
-  mlir::Type type;
-  plan::StoredForm form;
-
-  bool operator<(const WeightsKey &other) const {
-    return std::tuple(elements.getAsOpaquePointer(), type.getAsOpaquePointer(),
-                      form) < std::tuple(other.elements.getAsOpaquePointer(),
-                                         other.type.getAsOpaquePointer(),
-                                         other.form);
-  }
-};
 
 /// Numbers all that memory can hold while a program runs, and says of each
 /// value of a model which bytes of which contents it is.
@@ -43,7 +28,8 @@ public:
   /// The content that the operation of `value` writes, or an input of the
   /// model.
   Content computed(mlir::Value value);
-  /// Weights in a form, and the compressed bytes of frame `number` of it.
+  /// Weights in a form, without a codec, and the compressed bytes of frame
+  /// `number` of it.
   Content weights(const WeightsKey &key);
   Content frame(const WeightsKey &key, size_t number);
 
@@ -60,13 +46,17 @@ private:
     mlir::Value value; ///< or null
     WeightsKey weights;
     std::optional<size_t> frame;
-  };
-  uint32_t add(Thing thing);
 
-  std::vector<Thing> things; ///< by number
-  llvm::DenseMap<mlir::Value, uint32_t> numberOfValue;
-  std::map<WeightsKey, uint32_t> numberOfWeights;
-  std::map<std::pair<WeightsKey, size_t>, uint32_t> numberOfFrame;
+    bool operator<(const Thing &other) const {
+      return std::tuple(value.getAsOpaquePointer(), weights, frame) <
+             std::tuple(other.value.getAsOpaquePointer(), other.weights,
+                        other.frame);
+    }
+  };
+  Content add(Thing thing);
+
+  std::map<Thing, uint32_t> numbers;
+  std::vector<const Thing *> things; ///< by number
   llvm::DenseMap<mlir::Value, Runs> runs;
 };
 

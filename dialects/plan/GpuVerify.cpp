@@ -26,10 +26,10 @@ std::vector<Operation *> GpuOp::preparationsInOrder() {
       return before->getParentOp() != *this || done.contains(before);
     });
   };
-  // An operation that only later inferences need has no times.
+  // One without times is done last.
   auto start = [](Operation *op) {
-    auto time = op->getAttrOfType<IntegerAttr>("start");
-    return time ? time.getInt() : INT64_MAX;
+    auto times = timesOf(op);
+    return times ? times->first : INT64_MAX;
   };
   std::vector<Operation *> order;
   while (true) {

@@ -52,6 +52,20 @@ void StoredFormAttr::print(AsmPrinter &printer) const {
   printer << '<' << getForm().text() << '>';
 }
 
+std::optional<std::pair<int64_t, int64_t>> nnv12::plan::timesOf(Operation *op) {
+  auto start = op->getAttrOfType<IntegerAttr>("start");
+  auto end = op->getAttrOfType<IntegerAttr>("end");
+  if (!start || !end)
+    return std::nullopt;
+  return std::pair(start.getInt(), end.getInt());
+}
+
+void nnv12::plan::setTimes(Operation *op, int64_t start, int64_t end) {
+  Builder b(op->getContext());
+  op->setAttr("start", b.getI64IntegerAttr(start));
+  op->setAttr("end", b.getI64IntegerAttr(end));
+}
+
 void PlanDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -19,4 +19,13 @@
 #define GET_OP_CLASSES
 #include "dialects/plan/PlanOps.h.inc"
 
+namespace nnv12::plan {
+
+/// When an operation is planned to begin and to end, in nanoseconds from
+/// opening the bundle. Operations for later inferences alone have no times.
+std::optional<std::pair<int64_t, int64_t>> timesOf(mlir::Operation *op);
+void setTimes(mlir::Operation *op, int64_t start, int64_t end);
+
+} // namespace nnv12::plan
+
 #endif // NNV12_DIALECTS_PLAN_PLANDIALECT_H

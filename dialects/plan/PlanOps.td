@@ -47,6 +47,14 @@ def Plan_GpuStart : Plan_Enum<"GpuStart", [I32EnumAttrCase<"at_open", 0>,
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
 
+/// One that others may wait for.
+class Plan_Step<string mnemonic, list<Trait> traits = []>
+    : Plan_Op<mnemonic, traits> {
+  let results = (outs Plan_DoneType:$done);
+}
+/// One that prepares the GPU.
+class Plan_GpuStep<string mnemonic> : Plan_Step<mnemonic, [HasParent<"GpuOp">]>;
+
 def Plan_ProgramOp
     : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArguments,
                           IsolatedFromAbove]> {
@@ -86,7 +94,7 @@ def Plan_ProgramOp
   let hasRegionVerifier = 1;
 }
 
-def Plan_ReadOp : Plan_Op<"read"> {
+def Plan_ReadOp : Plan_Step<"read"> {
   let summary = "bring a layer's weights from storage into memory";
   let description = [{
     All constants of the layer that no earlier layer has read; they lie together
@@ -95,7 +103,6 @@ def Plan_ReadOp : Plan_Op<"read"> {
   }];
   let arguments = (ins I64Attr:$layer, I64Attr:$operand,
       Plan_StoredForm:$stored);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `operand` `(` $operand `)` `storage` `(` "
                        "custom<Form>($stored) `)` attr-dict";
   let extraClassDeclaration = [{
@@ -104,14 +111,13 @@ def Plan_ReadOp : Plan_Op<"read"> {
   let hasVerifier = 1;
 }
 
-def Plan_DecodeOp : Plan_Op<"decode"> {
+def Plan_DecodeOp : Plan_Step<"decode"> {
   let summary = "decompress a layer's main weights";
   let arguments = (ins Plan_DoneType:$after, I64Attr:$layer);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `after` `(` $after `)` attr-dict";
 }
 
-def Plan_TransformOp : Plan_Op<"transform"> {
+def Plan_TransformOp : Plan_Step<"transform"> {
   let summary = "compute the next form of a layer's main weights";
   let description = [{
     `form` is "packed" (from raw: the layout of the operand; from narrow: its
@@ -119,18 +125,16 @@ def Plan_TransformOp : Plan_Op<"transform"> {
   }];
   let arguments = (ins Plan_DoneType:$after, I64Attr:$layer, StrAttr:$form,
       StrAttr:$routine);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `form` `(` $form `)` `routine` `(` $routine `)` "
                        "`after` `(` $after `)` attr-dict";
 }
 
-def Plan_ExecuteOp : Plan_Op<"execute"> {
+def Plan_ExecuteOp : Plan_Step<"execute"> {
   let summary = "compute a layer";
   let description =
       [{Also waits for the execute before it in the execute lane.}];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer,
       StrAttr:$routine);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat =
       "$layer `routine` `(` $routine `)` (`after` `(` $after^ `)`)? attr-dict";
 }
@@ -193,34 +197,30 @@ def Plan_GpuOp : Plan_Op<"gpu", [SingleBlock, NoTerminator, NoRegionArguments,
   let hasRegionVerifier = 1;
 }
 
-def Plan_DeviceOp : Plan_Op<"device", [HasParent<"GpuOp">]> {
+def Plan_DeviceOp : Plan_GpuStep<"device"> {
   let summary = "find the GPU and open it";
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "attr-dict";
 }
 
-def Plan_PipelineOp : Plan_Op<"pipeline", [HasParent<"GpuOp">]> {
+def Plan_PipelineOp : Plan_GpuStep<"pipeline"> {
   let summary = "make pipelines of kernels, by one call of the driver";
   let arguments = (ins Variadic<Plan_DoneType>:$after, StrArrayAttr:$kernels);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$kernels `after` `(` $after `)` attr-dict";
 }
 
-def Plan_UploadOp : Plan_Op<"upload", [HasParent<"GpuOp">]> {
+def Plan_UploadOp : Plan_GpuStep<"upload"> {
   let summary = "bring a layer's constants to where the GPU reads them";
   let description = [{
     Those that no earlier upload has brought. Waits for the program's
     preparations that make them, too.
   }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `after` `(` $after `)` attr-dict";
 }
 
-def Plan_RecordOp : Plan_Op<"record", [HasParent<"GpuOp">]> {
+def Plan_RecordOp : Plan_GpuStep<"record"> {
   let summary = "record the commands of a stretch";
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$stretch);
-  let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$stretch `after` `(` $after `)` attr-dict";
 }
 

@@ -53,7 +53,7 @@ public:
       LogicalResult result =
           llvm::TypeSwitch<Operation *, LogicalResult>(&op)
               .Case<ReadOp, DecodeOp, TransformOp, ExecuteOp, SwitchOp>(
-                  [&](auto stage) { return enter(stage); })
+                  [&](auto stage) { return enterStage(stage); })
               .Case([&](LaneOp lane) {
                 lanes.push_back(lane);
                 return success();
@@ -85,14 +85,14 @@ private:
   }
 
   /// Common to all stages.
-  template <typename Stage> FailureOr<Layer *> layerOf(Stage stage) {
+  template <typename Stage> LogicalResult enterStage(Stage stage) {
     if (!lanes.empty())
       return stage.emitOpError("comes after a lane, expected lanes last");
     if (static_cast<int64_t>(stage.getLayer()) < 0)
       return stage.emitOpError("found layer ")
              << static_cast<int64_t>(stage.getLayer())
              << ", expected 0 or more";
-    return &layers[stage.getLayer()];
+    return enter(stage, layers[stage.getLayer()]);
   }
 
   template <typename Stage> LogicalResult once(Stage &slot, Stage stage) {
@@ -103,9 +103,8 @@ private:
     return success();
   }
 
-  LogicalResult enter(ReadOp op) {
-    FailureOr<Layer *> layer = layerOf(op);
-    if (failed(layer) || failed(once((*layer)->read, op)))
+  LogicalResult enter(ReadOp op, Layer &layer) {
+    if (failed(once(layer.read, op)))
       return failure();
     if (static_cast<int64_t>(op.getOperand()) < 0)
       return op.emitOpError("found operand ")
@@ -114,9 +113,8 @@ private:
     return success();
   }
 
-  LogicalResult enter(DecodeOp op) {
-    FailureOr<Layer *> layer = layerOf(op);
-    if (failed(layer) || failed(once((*layer)->decode, op)))
+  LogicalResult enter(DecodeOp op, Layer &layer) {
+    if (failed(once(layer.decode, op)))
       return failure();
     auto read = op.getAfter().getDefiningOp<ReadOp>();
     if (!read || read.getLayer() != op.getLayer())
@@ -130,9 +128,8 @@ private:
     return success();
   }
 
-  LogicalResult enter(TransformOp op) {
-    FailureOr<Layer *> layer = layerOf(op);
-    if (failed(layer) || failed(ready(op, op.getAfter())))
+  LogicalResult enter(TransformOp op, Layer &layer) {
+    if (failed(ready(op, op.getAfter())))
       return failure();
     if (layerNumber(op.getAfter()) != op.getLayer())
       return op.emitOpError("expected to be after a preparation of layer ")
@@ -149,7 +146,7 @@ private:
              << from.text() << " weights, expected "
              << (isPacking ? "raw or narrow" : "packed")
              << " ones to make form '" << op.getForm() << "' of";
-    if (!(*layer)->forms.insert(op.getForm()).second)
+    if (!layer.forms.insert(op.getForm()).second)
       return op.emitOpError("layer ")
              << op.getLayer() << " has form '" << op.getForm() << "' already";
     forms[op.getDone()] =
@@ -157,29 +154,27 @@ private:
     return success();
   }
 
-  LogicalResult enter(ExecuteOp op) {
-    FailureOr<Layer *> layer = layerOf(op);
-    if (failed(layer) || failed(once((*layer)->execute, op)))
+  LogicalResult enter(ExecuteOp op, Layer &layer) {
+    if (failed(once(layer.execute, op)))
       return failure();
     if (!executes.empty() && executes.back().getLayer() > op.getLayer())
       return op.emitOpError("layer ")
              << op.getLayer() << " comes after layer "
              << executes.back().getLayer() << ", expected the order of layers";
     executes.push_back(op);
-    return waits(op, **layer);
+    return waits(op, layer);
   }
 
-  LogicalResult enter(SwitchOp op) {
-    FailureOr<Layer *> layer = layerOf(op);
-    if (failed(layer) || failed(once((*layer)->change, op)))
+  LogicalResult enter(SwitchOp op, Layer &layer) {
+    if (failed(once(layer.change, op)))
       return failure();
-    if (!(*layer)->execute)
+    if (!layer.execute)
       return op.emitOpError("layer ")
              << op.getLayer() << " is not executed before";
-    if ((*layer)->execute.getRoutine() == op.getRoutine())
+    if (layer.execute.getRoutine() == op.getRoutine())
       return op.emitOpError("found routine '")
              << op.getRoutine() << "', which executes the layer already";
-    return waits(op, **layer);
+    return waits(op, layer);
   }
 
   LogicalResult enter(GpuOp op) {
@@ -263,24 +258,21 @@ private:
     for (Operation &op : program.getBody().front()) {
       if (op.getNumResults() && !laneOf.contains(&op))
         return op.emitOpError("is in no lane");
-      if (isa<SwitchOp, LaneOp, GpuOp>(op) || background.contains(&op))
+      if (isa<SwitchOp, LaneOp>(op) || background.contains(&op))
         continue;
-      for (Value token : op.getOperands())
-        if (background.contains(token.getDefiningOp()))
-          return op.emitOpError("waits for an operation in the background");
+      // The preparations of a background may never be done.
+      WalkResult result = op.walk([&](Operation *inner) {
+        for (Value token : inner->getOperands())
+          if (background.contains(token.getDefiningOp())) {
+            inner->emitOpError("waits for an operation in the background");
+            return WalkResult::interrupt();
+          }
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return failure();
     }
-    if (!overlay)
-      return success();
-    // The preparations of a background may never be done.
-    WalkResult result = overlay.walk([&](Operation *op) {
-      for (Value token : op->getOperands())
-        if (background.contains(token.getDefiningOp())) {
-          op->emitOpError("waits for an operation in the background");
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    return success(!result.wasInterrupted());
+    return success();
   }
 
   LogicalResult take(LaneOp lane, Value token) {

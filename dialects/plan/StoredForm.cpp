@@ -23,10 +23,6 @@ static std::optional<Enum> find(const std::array<const char *, 3> &names,
 
 const char *text(Narrowing narrowing) { return narrowings[size_t(narrowing)]; }
 
-std::optional<Narrowing> parseNarrowing(std::string_view text) {
-  return find<Narrowing>(narrowings, text);
-}
-
 std::string StoredForm::text() const {
   std::string result = storages[size_t(storage)];
   if (narrow)
@@ -45,7 +41,7 @@ std::optional<StoredForm> StoredForm::parse(std::string_view text) {
   }
   size_t plus = text.find('+');
   if (plus != std::string_view::npos) {
-    form.narrow = parseNarrowing(text.substr(plus + 1));
+    form.narrow = find<Narrowing>(narrowings, text.substr(plus + 1));
     if (!form.narrow)
       return std::nullopt;
   }

@@ -35,7 +35,6 @@ enum class Codec : uint8_t { stored, zstd };
 
 /// "q8", "f16", "rounded".
 const char *text(Narrowing narrowing);
-std::optional<Narrowing> parseNarrowing(std::string_view text);
 /// Whether no bit of a number is lost.
 inline bool isExact(Narrowing narrowing) {
   return narrowing != Narrowing::rounded;

@@ -23,7 +23,7 @@ FailureOr<size_t> nnv12::dropStaleTimes(func::FuncOp main,
   std::vector<unsigned> numbers;
   for (const TuningKernel &kernel : tuningKernels(main, target))
     if (profile.kernels.count(kernel.facts.key))
-      numbers.push_back(emitKernel(kernel, table));
+      numbers.push_back(kernel.emit(table));
   auto fingerprints = codegen::fingerprintModule(*module, target);
   if (failed(fingerprints))
     return failure();

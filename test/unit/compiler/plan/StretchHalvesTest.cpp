@@ -125,15 +125,11 @@ protected:
   /// or each by the one that it prefers.
   Names halves(size_t first = 0, size_t count = 0, StringRef routine = "") {
     count = count ? count : layers.size();
-    std::vector<const GpuRoutine *> routines;
-    for (size_t i = first; i < first + count; ++i)
-      routines.push_back(routineOf(i, routine));
-    std::vector<HalfTensors> found =
-        StretchHalves(*order, layers).of(first, routines);
-    EXPECT_EQ(found.size(), count);
+    StretchHalves half(*order, layers);
     Names result;
-    for (size_t i = 0; i < found.size(); ++i)
-      result.push_back(text(first + i, found[i]));
+    for (size_t i = first; i < first + count; ++i)
+      result.push_back(
+          text(i, half.of(i, *routineOf(i, routine), first, first + count)));
     return result;
   }
   /// The most halves of each layer amid others.
@@ -141,7 +137,8 @@ protected:
     StretchHalves half(*order, layers);
     Names result;
     for (size_t i = 0; i < layers.size(); ++i)
-      result.push_back(text(i, half.of(i, *routineOf(i, ""))));
+      result.push_back(
+          text(i, half.of(i, *routineOf(i, ""), 0, layers.size())));
     return result;
   }
   /// Whether weights of this value, or these values, are halves.
