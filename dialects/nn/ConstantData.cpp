@@ -2,7 +2,6 @@
 
 #include "dialects/nn/ConstantData.h"
 
-#include "dialects/nn/ElementCodec.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/SmallTypes.h"
@@ -19,13 +18,6 @@ using namespace nnv12::nn;
 
 /// Constants above this many bytes are resources.
 static constexpr int64_t largeBytes = 1024;
-
-static int64_t elementCount(RankedTensorType type) {
-  int64_t n = 1;
-  for (int64_t d : type.getShape())
-    n *= d;
-  return n;
-}
 
 static ElementsAttr makeSmall(RankedTensorType type, ArrayRef<char> bytes) {
   if (bytes.empty())
@@ -51,7 +43,7 @@ nn::makeConstant(RankedTensorType type,
                  llvm::function_ref<void(MutableArrayRef<char>)> fill) {
   type = withLayout(type, "");
   int64_t bytes =
-      elementCount(type) * storageElementSize(type.getElementType());
+      type.getNumElements() * storageElementSize(type.getElementType());
   // Bools stay dense (as bits); everything else that is large is a blob.
   if (bytes <= largeBytes || type.getElementType().isInteger(1)) {
     SmallVector<char> small(bytes);
@@ -63,40 +55,33 @@ nn::makeConstant(RankedTensorType type,
   return DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
 
-/// The 64 bits of an integer. A value outside of the type's range is clamped:
-/// to convert it would be undefined.
-static uint64_t integerBits(Type element, double value) {
-  bool isAbove = value >= 0x1p63;
-  double number = value;
-  int64_t bits;
-  if (isAbove && element.isUnsignedInteger(64))
-    number -= 0x1p63; // exact: the difference has no more digits
-  ElementCodec::get(IntegerType::get(element.getContext(), 64))
-      ->storeDouble(&number, 1, reinterpret_cast<char *>(&bits));
-  if (isAbove && element.isUnsignedInteger(64))
-    return static_cast<uint64_t>(bits) | uint64_t(1) << 63;
-  return static_cast<uint64_t>(bits);
+ElementsAttr nn::makeSplatOf(RankedTensorType type, const char *element) {
+  type = withLayout(type, "");
+  if (type.getElementType().isInteger(1))
+    return DenseElementsAttr::get(type, *element != 0);
+  return DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef<char>(element, storageElementSize(type.getElementType())));
 }
 
 ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
   type = withLayout(type, "");
-  Type element = type.getElementType();
   if (type.getNumElements() == 0)
-    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
-  if (isSmall(element)) {
-    char code;
-    ElementCodec::get(element)->storeDouble(&value, 1, &code);
-    return DenseElementsAttr::getFromRawBuffer(type, code);
-  }
-  Attribute attr;
-  if (auto f = dyn_cast<FloatType>(element))
-    attr = FloatAttr::get(f, value);
-  else
-    attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
-                                           integerBits(element, value),
-                                           /*isSigned=*/false,
-                                           /*implicitTrunc=*/true));
-  return DenseElementsAttr::get(type, attr);
+    return makeSmall(type, {});
+  char element[8];
+  storeNumber(type.getElementType(), value, element);
+  return makeSplatOf(type, element);
+}
+
+void nn::storeNumber(Type element, double number, char *target) {
+  const ElementCodec *codec = ElementCodec::get(element);
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer || integer.getWidth() == 1 ||
+      (integer.isUnsignedInteger(64) && number >= 0x1p63))
+    return codec->storeDouble(&number, 1, target);
+  int64_t wide;
+  ElementCodec::get(IntegerType::get(element.getContext(), 64))
+      ->storeDouble(&number, 1, reinterpret_cast<char *>(&wide));
+  codec->storeInt(&wide, 1, target);
 }
 
 std::optional<ConstantData> ConstantData::get(Attribute attr) {
@@ -104,54 +89,39 @@ std::optional<ConstantData> ConstantData::get(Attribute attr) {
   if (!elements)
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(elements.getShapedType());
-  if (!type || !type.hasStaticShape() ||
-      !ElementCodec::get(type.getElementType()))
+  if (!type || !type.hasStaticShape())
     return std::nullopt;
   ConstantData data;
   data.type_ = withLayout(type, "");
-  data.size_ = elementCount(type);
-  size_t elementSize = storageElementSize(type.getElementType());
+  data.codec_ = ElementCodec::get(type.getElementType());
+  if (!data.codec_)
+    return std::nullopt;
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    if (!blob ||
-        blob->getData().size() != static_cast<size_t>(data.size_) * elementSize)
+    if (!blob || blob->getData().size() !=
+                     static_cast<size_t>(data.size()) * data.codec_->size)
       return std::nullopt;
-    data.bytes_ = blob->getData();
+    data.stored_ = blob->getData();
     return data;
   }
   auto dense = dyn_cast<DenseElementsAttr>(attr);
   if (!dense)
     return std::nullopt;
-  data.bytes_ = dense.getRawData();
-  if (type.getElementType().isInteger(1)) {
-    // Bits, eight in a byte, even where all are equal.
-    data.isSplat_ = dense.isSplat() && data.size_ > 1;
-    data.owned = std::make_shared<SmallVector<char, 0>>();
-    if (data.isSplat_) {
-      data.owned->push_back(dense.getSplatValue<bool>());
-    } else {
-      data.owned->reserve(data.size_);
-      for (bool bit : dense.getValues<bool>())
-        data.owned->push_back(bit);
-    }
-    data.bytes_ = *data.owned;
+  data.isSplat_ = dense.isSplat() && data.size() > 0;
+  data.stored_ = dense.getRawData();
+  if (!type.getElementType().isInteger(1))
+    return data;
+  // Bits, eight in a byte, even where all are equal.
+  static const char bits[2] = {0, 1};
+  if (data.isSplat_) {
+    data.stored_ = ArrayRef<char>(bits[dense.getSplatValue<bool>()]);
   } else {
-    data.isSplat_ = dense.isSplat() && data.size_ > 1;
+    auto values = dense.getValues<bool>();
+    data.owned =
+        std::make_shared<SmallVector<char, 0>>(values.begin(), values.end());
+    data.stored_ = *data.owned;
   }
   return data;
-}
-
-ArrayRef<char> ConstantData::bytes() const {
-  if (!isSplat_)
-    return bytes_;
-  if (!expanded) {
-    expanded = std::make_shared<SmallVector<char, 0>>();
-    expanded->resize_for_overwrite(size_ * bytes_.size());
-    for (int64_t i = 0; i < size_; ++i)
-      std::memcpy(expanded->data() + i * bytes_.size(), bytes_.data(),
-                  bytes_.size());
-  }
-  return *expanded;
 }
 
 std::optional<ConstantData> ConstantData::get(Value value) {
@@ -159,44 +129,50 @@ std::optional<ConstantData> ConstantData::get(Value value) {
   return constant ? get(constant.getValue()) : std::nullopt;
 }
 
+ArrayRef<char> ConstantData::bytes() const {
+  if (!isSplat_ || size() == 1)
+    return stored_;
+  if (!expanded) {
+    expanded = std::make_shared<SmallVector<char, 0>>();
+    expanded->resize_for_overwrite(size() * stored_.size());
+    for (int64_t i = 0; i < size(); ++i)
+      std::memcpy(expanded->data() + i * stored_.size(), stored_.data(),
+                  stored_.size());
+  }
+  return *expanded;
+}
+
 double ConstantData::asDouble(int64_t i) const {
-  assert((isSplat_ || (i >= 0 && i < size_)) && "an element of the constant");
-  const ElementCodec *codec = ElementCodec::get(type_.getElementType());
+  assert((isSplat_ || (i >= 0 && i < size())) && "an element of the constant");
   double value;
-  codec->loadDouble(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1,
-                    &value);
+  codec_->loadDouble(stored_.data() + (isSplat_ ? 0 : i * codec_->size), 0, 1,
+                     &value);
   return value;
 }
 
 int64_t ConstantData::asInt(int64_t i) const {
-  const ElementCodec *codec = ElementCodec::get(type_.getElementType());
   int64_t value;
-  codec->loadInt(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1,
-                 &value);
+  codec_->loadInt(stored_.data() + (isSplat_ ? 0 : i * codec_->size), 0, 1,
+                  &value);
   return value;
 }
 
 SmallVector<int64_t> ConstantData::asInts() const {
-  SmallVector<int64_t> values(size_);
-  ElementCodec::get(type_.getElementType())
-      ->loadInt(bytes_.data(), isSplat_ ? 0 : 1, size_, values.data());
+  SmallVector<int64_t> values(size());
+  codec_->loadInt(stored_.data(), isSplat_ ? 0 : 1, size(), values.data());
   return values;
 }
 
 SmallVector<double> ConstantData::asDoubles() const {
-  SmallVector<double> values(size_);
-  ElementCodec::get(type_.getElementType())
-      ->loadDouble(bytes_.data(), isSplat_ ? 0 : 1, size_, values.data());
+  SmallVector<double> values(size());
+  codec_->loadDouble(stored_.data(), isSplat_ ? 0 : 1, size(), values.data());
   return values;
 }
 
 std::optional<double> ConstantData::splat() const {
-  if (size_ == 0)
+  // Every element is the one before it.
+  if (size() == 0 ||
+      stored_.drop_front(codec_->size) != stored_.drop_back(codec_->size))
     return std::nullopt;
-  size_t elementSize = storageElementSize(type_.getElementType());
-  for (int64_t i = 1; i < size_ && !isSplat_; ++i)
-    if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize,
-                    elementSize) != 0)
-      return std::nullopt;
   return asDouble(0);
 }

@@ -3,7 +3,6 @@
 #include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/StridedLoop.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <algorithm>
@@ -17,67 +16,11 @@ using namespace nnv12::nn;
 /// masks and small tables.
 static constexpr int64_t freeBytes = 256 << 10;
 
-std::optional<ConstantOperand> ConstantOperand::get(Attribute attr) {
-  auto elements = dyn_cast_or_null<ElementsAttr>(attr);
-  auto type = elements ? dyn_cast<RankedTensorType>(elements.getShapedType())
-                       : RankedTensorType();
-  if (!type || !type.hasStaticShape())
-    return std::nullopt;
-  ConstantOperand operand;
-  operand.type_ = withLayout(type, "");
-  operand.codec_ = ElementCodec::get(type.getElementType());
-  if (!operand.codec_)
-    return std::nullopt;
-  auto dense = dyn_cast<DenseElementsAttr>(attr);
-  if (dense && dense.isSplat() && type.getNumElements() > 0) {
-    operand.splat = true;
-    if (type.getElementType().isInteger(1)) {
-      static const char bits[2] = {0, 1};
-      operand.bytes_ = &bits[dense.getSplatValue<bool>()];
-    } else {
-      operand.bytes_ = dense.getRawData().data();
-    }
-    return operand;
-  }
-  operand.data = ConstantData::get(attr);
-  if (!operand.data)
-    return std::nullopt;
-  operand.bytes_ = operand.data->bytes().data();
-  return operand;
-}
-
-int64_t ConstantOperand::intAt(int64_t i) const {
-  int64_t value;
-  codec_->loadInt(bytes_ + (splat ? 0 : i * codec_->size), 0, 1, &value);
-  return value;
-}
-
-double ConstantOperand::doubleAt(int64_t i) const {
-  double value;
-  codec_->loadDouble(bytes_ + (splat ? 0 : i * codec_->size), 0, 1, &value);
-  return value;
-}
-
-bool ConstantOperand::allEqual() const {
-  if (splat)
-    return true;
-  int64_t bytes = storedBytes(), size = codec_->size;
-  return bytes > 0 && std::memcmp(bytes_, bytes_ + size, bytes - size) == 0;
-}
-
-ElementsAttr nn::makeSplatOf(RankedTensorType type, const char *element) {
-  type = withLayout(type, "");
-  if (type.getElementType().isInteger(1))
-    return DenseElementsAttr::get(type, *element != 0);
-  return DenseElementsAttr::getFromRawBuffer(
-      type, ArrayRef<char>(element, storageElementSize(type.getElementType())));
-}
-
 bool nn::reserveResult(RankedTensorType type,
-                       ArrayRef<const ConstantOperand *> operands) {
+                       ArrayRef<const ConstantData *> operands) {
   int64_t stored = 0, size = storageSize(withLayout(type, ""));
-  for (const ConstantOperand *operand : operands)
-    stored += operand->storedBytes();
+  for (const ConstantData *operand : operands)
+    stored += operand->stored().size();
   return size <= std::max(freeBytes, 2 * stored) &&
          ConstantBudget::of(type.getContext()).take(size);
 }
@@ -98,22 +41,22 @@ ElementsAttr nn::evalReshape(Attribute value, RankedTensorType type) {
 
 /// A constant made by copying `shape` elements of the input from `offset` with
 /// `strides` (both in elements) to the whole result.
-static ElementsAttr copyFrom(const ConstantOperand &input, int64_t offset,
+static ElementsAttr copyFrom(const ConstantData &input, int64_t offset,
                              ArrayRef<int64_t> strides, RankedTensorType type) {
   type = withLayout(type, "");
   if (input.isSplat() && type.getNumElements() > 0)
-    return makeSplatOf(type, input.bytes());
+    return makeSplatOf(type, input.stored().data());
   if (!reserveResult(type, {&input}))
     return {};
   unsigned size = input.codec().size;
   return makeConstant(type, [&](MutableArrayRef<char> result) {
-    copyStrided(type.getShape(), size, input.bytes() + offset * size, strides,
-                result.data(), denseStrides(type.getShape()));
+    copyStrided(type.getShape(), size, input.stored().data() + offset * size,
+                strides, result.data(), denseStrides(type.getShape()));
   });
 }
 
 ElementsAttr nn::evalTranspose(ArrayRef<int64_t> perm,
-                               const ConstantOperand &input,
+                               const ConstantData &input,
                                RankedTensorType type) {
   SmallVector<int64_t> from = denseStrides(input.shape()), strides;
   for (int64_t dim : perm)
@@ -121,15 +64,14 @@ ElementsAttr nn::evalTranspose(ArrayRef<int64_t> perm,
   return copyFrom(input, 0, strides, type);
 }
 
-ElementsAttr nn::evalBroadcast(const ConstantOperand &input,
+ElementsAttr nn::evalBroadcast(const ConstantData &input,
                                RankedTensorType type) {
   return copyFrom(input, 0, broadcastStrides(input.shape(), type.getShape()),
                   type);
 }
 
 ElementsAttr nn::evalSlice(ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
-                           const ConstantOperand &input,
-                           RankedTensorType type) {
+                           const ConstantData &input, RankedTensorType type) {
   SmallVector<int64_t> strides = denseStrides(input.shape());
   int64_t offset = 0;
   if (type.getNumElements() == 0)
@@ -141,45 +83,46 @@ ElementsAttr nn::evalSlice(ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
   return copyFrom(input, offset, strides, type);
 }
 
-ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantOperand> inputs,
+ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantData> inputs,
                             RankedTensorType type) {
   type = withLayout(type, "");
   unsigned size = inputs.front().codec().size;
-  SmallVector<const ConstantOperand *> pointers;
+  SmallVector<const ConstantData *> pointers;
   bool equal = type.getNumElements() > 0;
-  for (const ConstantOperand &input : inputs) {
+  for (const ConstantData &input : inputs) {
     pointers.push_back(&input);
     // Not even looked at behind one that is no splat: it may be empty, with no
     // bytes at all.
     equal = equal && input.isSplat() &&
-            std::memcmp(input.bytes(), inputs.front().bytes(), size) == 0;
+            std::memcmp(input.stored().data(), inputs.front().stored().data(),
+                        size) == 0;
   }
   if (equal)
-    return makeSplatOf(type, inputs.front().bytes());
+    return makeSplatOf(type, inputs.front().stored().data());
   if (!reserveResult(type, pointers))
     return {};
   return makeConstant(type, [&](MutableArrayRef<char> result) {
     SmallVector<int64_t> to = denseStrides(type.getShape());
     char *target = result.data();
-    for (const ConstantOperand &input : inputs) {
+    for (const ConstantData &input : inputs) {
       SmallVector<int64_t> from(to.size(), 0);
       if (!input.isSplat())
         from = denseStrides(input.shape());
-      copyStrided(input.shape(), size, input.bytes(), from, target, to);
+      copyStrided(input.shape(), size, input.stored().data(), from, target, to);
       target += input.shape()[axis] * to[axis] * size;
     }
   });
 }
 
-ElementsAttr nn::evalPad(ArrayRef<int64_t> low, const ConstantOperand &input,
-                         const ConstantOperand *value, RankedTensorType type) {
+ElementsAttr nn::evalPad(ArrayRef<int64_t> low, const ConstantData &input,
+                         const ConstantData *value, RankedTensorType type) {
   type = withLayout(type, "");
   unsigned size = input.codec().size;
   if (value && value->type().getElementType() != type.getElementType())
     return {};
   static const char zero[8] = {};
-  const char *padding = value ? value->bytes() : zero;
-  if (input.isSplat() && std::memcmp(input.bytes(), padding, size) == 0)
+  const char *padding = value ? value->stored().data() : zero;
+  if (input.isSplat() && std::memcmp(input.stored().data(), padding, size) == 0)
     return makeSplatOf(type, padding);
   if (!reserveResult(type, {&input}))
     return {};
@@ -193,17 +136,17 @@ ElementsAttr nn::evalPad(ArrayRef<int64_t> low, const ConstantOperand &input,
     int64_t offset = 0;
     for (size_t i = 0; i < to.size(); ++i)
       offset += low[i] * to[i];
-    copyStrided(input.shape(), size, input.bytes(), from,
+    copyStrided(input.shape(), size, input.stored().data(), from,
                 result.data() + offset * size, to);
   });
 }
 
-ElementsAttr nn::evalGather(int64_t axis, const ConstantOperand &input,
-                            const ConstantOperand &indices,
+ElementsAttr nn::evalGather(int64_t axis, const ConstantData &input,
+                            const ConstantData &indices,
                             RankedTensorType type) {
   type = withLayout(type, "");
   if (type.getNumElements() > 0 && input.isSplat())
-    return makeSplatOf(type, input.bytes());
+    return makeSplatOf(type, input.stored().data());
   int64_t extent = input.shape()[axis], inner = 1, outer = 1;
   if (extent == 0 && type.getNumElements() > 0)
     return {};
@@ -219,19 +162,20 @@ ElementsAttr nn::evalGather(int64_t axis, const ConstantOperand &input,
     if (result.empty())
       return;
     for (int64_t i = 0; i < count; ++i) {
-      int64_t index = indices.intAt(i);
+      int64_t index = indices.asInt(i);
       index = std::clamp<int64_t>(index < 0 ? index + extent : index, 0,
                                   extent - 1);
       for (int64_t o = 0; o < outer; ++o)
         std::memcpy(result.data() + (o * count + i) * rowBytes,
-                    input.bytes() + (o * extent + index) * rowBytes, rowBytes);
+                    input.stored().data() + (o * extent + index) * rowBytes,
+                    rowBytes);
     }
   });
 }
 
-ElementsAttr nn::evalScatterND(const ConstantOperand &input,
-                               const ConstantOperand &indices,
-                               const ConstantOperand &updates,
+ElementsAttr nn::evalScatterND(const ConstantData &input,
+                               const ConstantData &indices,
+                               const ConstantData &updates,
                                RankedTensorType type) {
   type = withLayout(type, "");
   if (!reserveResult(type, {&input, &updates}))
@@ -245,23 +189,23 @@ ElementsAttr nn::evalScatterND(const ConstantOperand &input,
   int64_t tuples = updates.type().getNumElements() / inner;
   unsigned size = input.codec().size;
   SmallVector<int64_t> strides = denseStrides(shape);
-  auto rowStrides = [&](const ConstantOperand &operand) {
+  auto rowStrides = [&](const ConstantData &operand) {
     return SmallVector<int64_t>(1, operand.isSplat() ? 0 : 1);
   };
   return makeConstant(type, [&](MutableArrayRef<char> result) {
-    copyStrided({type.getNumElements()}, size, input.bytes(), rowStrides(input),
-                result.data(), {1});
+    copyStrided({type.getNumElements()}, size, input.stored().data(),
+                rowStrides(input), result.data(), {1});
     for (int64_t t = 0; t < tuples; ++t) {
       int64_t offset = 0;
       for (int64_t d = 0; d < depth; ++d) {
-        int64_t index = indices.intAt(t * depth + d);
+        int64_t index = indices.asInt(t * depth + d);
         index = std::clamp<int64_t>(index < 0 ? index + shape[d] : index, 0,
                                     shape[d] - 1);
         offset += index * strides[d];
       }
       int64_t from = updates.isSplat() ? 0 : t * inner * size;
-      copyStrided({inner}, size, updates.bytes() + from, rowStrides(updates),
-                  result.data() + offset * size, {1});
+      copyStrided({inner}, size, updates.stored().data() + from,
+                  rowStrides(updates), result.data() + offset * size, {1});
     }
   });
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -29,7 +30,7 @@ union ElementBlock {
 /// integers, calls `compute(blocks, n)`, which leaves the result in the first
 /// block, and stores it.
 template <typename Compute>
-ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
+ElementsAttr evalBlocks(ArrayRef<const ConstantData *> operands,
                         RankedTensorType type, bool asFloat, bool storesFloat,
                         Compute compute) {
   type = withLayout(type, "");
@@ -37,7 +38,7 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
   if (!codec)
     return {};
   bool splat = type.getNumElements() > 0;
-  for (const ConstantOperand *operand : operands)
+  for (const ConstantData *operand : operands)
     splat &= operand->isSplat() || operand->type().getNumElements() == 1;
   if (!splat && !reserveResult(type, operands))
     return {};
@@ -46,7 +47,7 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
   if (!splat)
     shape.assign(type.getShape().begin(), type.getShape().end());
   SmallVector<SmallVector<int64_t>> strides;
-  for (const ConstantOperand *operand : operands)
+  for (const ConstantData *operand : operands)
     strides.push_back(operand->isSplat() || splat
                           ? SmallVector<int64_t>(shape.size(), 0)
                           : broadcastStrides(operand->shape(), shape));
@@ -63,8 +64,8 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
         for (auto [i, operand] : llvm::enumerate(operands)) {
           const ElementCodec &from = operand->codec();
           int64_t stride = loop.rowStride(i);
-          const char *source =
-              operand->bytes() + (offsets[i] + begin * stride) * from.size;
+          const char *source = operand->stored().data() +
+                               (offsets[i] + begin * stride) * from.size;
           if (asFloat)
             from.loadDouble(source, stride, n, blocks[i].floats.data());
           else
@@ -87,7 +88,7 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
 }
 
 template <typename Compute>
-ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
+ElementsAttr evalBlocks(ArrayRef<const ConstantData *> operands,
                         RankedTensorType type, bool asFloat, Compute compute) {
   return evalBlocks(operands, type, asFloat, asFloat, std::move(compute));
 }
@@ -203,35 +204,27 @@ const UnaryEntry unaryTable[] = {
 using IntUnary = int64_t (*)(int64_t);
 struct IntUnaryEntry {
   UnaryKind kind;
-  IntUnary compute;
+  IntUnary ofSigned, ofUnsigned;
 };
 int64_t wrappingNegate(int64_t x) {
   return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
 }
 int64_t sameInt(int64_t x) { return x; }
-const IntUnaryEntry signedTable[] = {
-    {UnaryKind::identity, sameInt},
-    {UnaryKind::floor, sameInt},
-    {UnaryKind::ceil, sameInt},
-    {UnaryKind::round, sameInt},
-    {UnaryKind::abs, [](int64_t x) { return x < 0 ? wrappingNegate(x) : x; }},
-    {UnaryKind::neg, wrappingNegate},
-    {UnaryKind::sign, [](int64_t x) { return int64_t(x > 0) - (x < 0); }},
-    {UnaryKind::relu, [](int64_t x) { return x < 0 ? 0 : x; }},
-    {UnaryKind::bitwise_not, [](int64_t x) { return ~x; }},
-    {UnaryKind::logical_not, [](int64_t x) { return int64_t(x == 0); }},
-};
-const IntUnaryEntry unsignedTable[] = {
-    {UnaryKind::identity, sameInt},
-    {UnaryKind::floor, sameInt},
-    {UnaryKind::ceil, sameInt},
-    {UnaryKind::round, sameInt},
-    {UnaryKind::abs, sameInt},
-    {UnaryKind::neg, wrappingNegate},
-    {UnaryKind::sign, [](int64_t x) { return int64_t(x != 0); }},
-    {UnaryKind::relu, sameInt},
-    {UnaryKind::bitwise_not, [](int64_t x) { return ~x; }},
-    {UnaryKind::logical_not, [](int64_t x) { return int64_t(x == 0); }},
+int64_t invertedInt(int64_t x) { return ~x; }
+int64_t isZeroInt(int64_t x) { return x == 0; }
+const IntUnaryEntry intUnaryTable[] = {
+    {UnaryKind::identity, sameInt, sameInt},
+    {UnaryKind::floor, sameInt, sameInt},
+    {UnaryKind::ceil, sameInt, sameInt},
+    {UnaryKind::round, sameInt, sameInt},
+    {UnaryKind::abs, [](int64_t x) { return x < 0 ? wrappingNegate(x) : x; },
+     sameInt},
+    {UnaryKind::neg, wrappingNegate, wrappingNegate},
+    {UnaryKind::sign, [](int64_t x) { return int64_t(x > 0) - (x < 0); },
+     [](int64_t x) { return int64_t(x != 0); }},
+    {UnaryKind::relu, [](int64_t x) { return x < 0 ? 0 : x; }, sameInt},
+    {UnaryKind::bitwise_not, invertedInt, invertedInt},
+    {UnaryKind::logical_not, isZeroInt, isZeroInt},
 };
 
 template <typename Table, typename Kind>
@@ -242,20 +235,20 @@ auto *lookup(const Table &table, Kind kind) {
 }
 } // namespace
 
-ElementsAttr nn::evalUnary(FunctionAttr function, const ConstantOperand &input,
+ElementsAttr nn::evalUnary(FunctionAttr function, const ConstantData &input,
                            RankedTensorType type) {
   UnaryKind kind = function.getKind();
   ElementCodec::Domain domain = input.codec().domain;
-  const IntUnaryEntry *ints =
-      domain == ElementCodec::Signed     ? lookup(signedTable, kind)
-      : domain == ElementCodec::Unsigned ? lookup(unsignedTable, kind)
-                                         : nullptr;
-  if (ints)
+  const IntUnaryEntry *ints = lookup(intUnaryTable, kind);
+  if (ints && domain != ElementCodec::Float) {
+    IntUnary compute =
+        domain == ElementCodec::Signed ? ints->ofSigned : ints->ofUnsigned;
     return evalBlocks({&input}, type, /*asFloat=*/false,
                       [&](MutableArrayRef<ElementBlock> blocks, int64_t n) {
                         for (int64_t i = 0; i < n; ++i)
-                          blocks[0].ints[i] = ints->compute(blocks[0].ints[i]);
+                          blocks[0].ints[i] = compute(blocks[0].ints[i]);
                       });
+  }
   const UnaryEntry *floats = lookup(unaryTable, kind);
   Params params = function.getParams();
   if (!floats || params.size() < floats->params)
@@ -279,7 +272,7 @@ static double toOddDouble(uint64_t magnitude) {
                     excess);
 }
 
-ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
+ElementsAttr nn::evalCast(const ConstantData &input, RankedTensorType type,
                           bool saturate, Rounding rounding) {
   const ElementCodec *to = ElementCodec::get(type.getElementType());
   if (!to)
@@ -320,23 +313,23 @@ template <typename T>
 using Wrapping = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
 
 struct Add {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
   }
 };
 struct Sub {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
   }
 };
 struct Mul {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
   }
 };
 /// Integers truncate toward zero; the divisor is not zero.
 struct Div {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     if constexpr (std::is_signed_v<T> && !std::is_floating_point_v<T>)
       if (b == -1)
         return wrappingNegate(a);
@@ -344,7 +337,7 @@ struct Div {
   }
 };
 struct Pow {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::pow(a, b);
     } else {
@@ -361,17 +354,17 @@ struct Pow {
 };
 /// NaN in either operand gives NaN.
 struct Min {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return a != a ? a : b != b ? b : std::min(a, b);
   }
 };
 struct Max {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return a != a ? a : b != b ? b : std::max(a, b);
   }
 };
 struct FMod {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::fmod(a, b);
     } else {
@@ -383,8 +376,8 @@ struct FMod {
   }
 };
 struct Mod {
-  template <typename T> static T apply(T a, T b) {
-    T r = FMod::apply(a, b);
+  template <typename T> T operator()(T a, T b) const {
+    T r = FMod()(a, b);
     if constexpr (std::is_floating_point_v<T>)
       if (r == 0) // zero has the sign of the divisor as well
         return std::copysign(T(0), b);
@@ -392,53 +385,23 @@ struct Mod {
   }
 };
 struct PRelu {
-  template <typename T> static T apply(T x, T slope) {
-    return x >= 0 ? x : Mul::apply(slope, x);
+  template <typename T> T operator()(T x, T slope) const {
+    return x >= 0 ? x : Mul()(slope, x);
   }
 };
-struct Equal {
-  template <typename T> static T apply(T a, T b) { return a == b; }
-};
-struct Less {
-  template <typename T> static T apply(T a, T b) { return a < b; }
-};
-struct LessEqual {
-  template <typename T> static T apply(T a, T b) { return a <= b; }
-};
-struct Greater {
-  template <typename T> static T apply(T a, T b) { return a > b; }
-};
-struct GreaterEqual {
-  template <typename T> static T apply(T a, T b) { return a >= b; }
-};
-struct LogicalAnd {
-  template <typename T> static T apply(T a, T b) { return a != 0 && b != 0; }
-};
-struct LogicalOr {
-  template <typename T> static T apply(T a, T b) { return a != 0 || b != 0; }
-};
 struct LogicalXor {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     return (a != 0) != (b != 0);
   }
 };
-struct BitwiseAnd {
-  template <typename T> static T apply(T a, T b) { return a & b; }
-};
-struct BitwiseOr {
-  template <typename T> static T apply(T a, T b) { return a | b; }
-};
-struct BitwiseXor {
-  template <typename T> static T apply(T a, T b) { return a ^ b; }
-};
 struct ShiftLeft {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     auto by = static_cast<uint64_t>(b);
     return by < 64 ? static_cast<T>(static_cast<uint64_t>(a) << by) : 0;
   }
 };
 struct ShiftRight {
-  template <typename T> static T apply(T a, T b) {
+  template <typename T> T operator()(T a, T b) const {
     auto by = static_cast<uint64_t>(b);
     return a >> (by < 64 ? by : 63) >> (by < 64 ? 0 : 1);
   }
@@ -449,7 +412,7 @@ void map(const void *lhs, const void *rhs, void *result, int64_t n) {
   auto *a = static_cast<const T *>(lhs), *b = static_cast<const T *>(rhs);
   auto *r = static_cast<T *>(result);
   for (int64_t i = 0; i < n; ++i)
-    r[i] = Op::apply(a[i], b[i]);
+    r[i] = Op()(a[i], b[i]);
 }
 
 using BinaryMap = void (*)(const void *, const void *, void *, int64_t);
@@ -476,35 +439,35 @@ const BinaryEntry binaryTable[] = {
     numeric<Mod>(BinaryKind::mod),
     numeric<FMod>(BinaryKind::fmod),
     numeric<PRelu>(BinaryKind::prelu),
-    numeric<Equal>(BinaryKind::equal),
-    numeric<Less>(BinaryKind::less),
-    numeric<LessEqual>(BinaryKind::less_equal),
-    numeric<Greater>(BinaryKind::greater),
-    numeric<GreaterEqual>(BinaryKind::greater_equal),
-    numeric<LogicalAnd>(BinaryKind::logical_and),
-    numeric<LogicalOr>(BinaryKind::logical_or),
+    numeric<std::equal_to<>>(BinaryKind::equal),
+    numeric<std::less<>>(BinaryKind::less),
+    numeric<std::less_equal<>>(BinaryKind::less_equal),
+    numeric<std::greater<>>(BinaryKind::greater),
+    numeric<std::greater_equal<>>(BinaryKind::greater_equal),
+    numeric<std::logical_and<>>(BinaryKind::logical_and),
+    numeric<std::logical_or<>>(BinaryKind::logical_or),
     numeric<LogicalXor>(BinaryKind::logical_xor),
-    integral<BitwiseAnd>(BinaryKind::bitwise_and),
-    integral<BitwiseOr>(BinaryKind::bitwise_or),
-    integral<BitwiseXor>(BinaryKind::bitwise_xor),
+    integral<std::bit_and<>>(BinaryKind::bitwise_and),
+    integral<std::bit_or<>>(BinaryKind::bitwise_or),
+    integral<std::bit_xor<>>(BinaryKind::bitwise_xor),
     integral<ShiftLeft>(BinaryKind::shift_left),
     integral<ShiftRight>(BinaryKind::shift_right),
 };
 
-bool dividesByZero(BinaryKind kind, const ConstantOperand &rhs) {
+bool dividesByZero(BinaryKind kind, const ConstantData &rhs) {
   if (kind != BinaryKind::div && kind != BinaryKind::mod &&
       kind != BinaryKind::fmod)
     return false;
   int64_t n = rhs.isSplat() ? 1 : rhs.type().getNumElements();
   for (int64_t i = 0; i < n; ++i)
-    if (rhs.intAt(i) == 0)
+    if (rhs.asInt(i) == 0)
       return true;
   return false;
 }
 } // namespace
 
-ElementsAttr nn::evalBinary(BinaryKind kind, const ConstantOperand &lhs,
-                            const ConstantOperand &rhs, RankedTensorType type) {
+ElementsAttr nn::evalBinary(BinaryKind kind, const ConstantData &lhs,
+                            const ConstantData &rhs, RankedTensorType type) {
   const BinaryEntry *entry = lookup(binaryTable, kind);
   if (!entry)
     return {};
@@ -522,9 +485,9 @@ ElementsAttr nn::evalBinary(BinaryKind kind, const ConstantOperand &lhs,
                     });
 }
 
-ElementsAttr nn::evalSelect(const ConstantOperand &condition,
-                            const ConstantOperand &lhs,
-                            const ConstantOperand &rhs, RankedTensorType type) {
+ElementsAttr nn::evalSelect(const ConstantData &condition,
+                            const ConstantData &lhs, const ConstantData &rhs,
+                            RankedTensorType type) {
   bool asFloat = lhs.codec().domain == ElementCodec::Float;
   auto choose = [](auto &c, auto &l, auto &r, int64_t n) {
     for (int64_t i = 0; i < n; ++i)
@@ -563,8 +526,7 @@ const ReduceEntry reduceTable[] = {
 static constexpr int64_t mostReduced = int64_t(1) << 28;
 
 ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
-                            const ConstantOperand &input,
-                            RankedTensorType type) {
+                            const ConstantData &input, RankedTensorType type) {
   type = withLayout(type, "");
   const ReduceEntry *entry = lookup(reduceTable, kind);
   int64_t results = type.getNumElements();
@@ -609,8 +571,8 @@ ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
   loop.forEachRow([&](ArrayRef<int64_t> offsets) {
     for (int64_t i = 0; i < loop.rowLength(); ++i) {
       Value element;
-      const char *from =
-          input.bytes() + (offsets[0] + i * loop.rowStride(0)) * codec.size;
+      const char *from = input.stored().data() +
+                         (offsets[0] + i * loop.rowStride(0)) * codec.size;
       if (asFloat)
         codec.loadDouble(from, 0, 1, &element.asDouble);
       else

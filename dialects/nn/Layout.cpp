@@ -3,6 +3,7 @@
 #include "dialects/nn/Layout.h"
 
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/StridedLoop.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,12 +14,16 @@
 using namespace mlir;
 using namespace nnv12::nn;
 
+Layout::Layout(ArrayRef<int64_t> shape, ArrayRef<Axis> axes)
+    : axes_(axes), shape(shape) {
+  for (Axis &axis : llvm::reverse(axes_)) {
+    axis.stride = size_;
+    size_ *= axis.extent;
+  }
+}
+
 std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
-  struct Block {
-    unsigned dim;
-    int64_t size;
-  };
-  SmallVector<Block> outer, inner;
+  SmallVector<unsigned> outer, inner;
   SmallVector<int64_t> blockOf(shape.size(), 1);
   SmallVector<bool> seen(shape.size(), false), blocked(shape.size(), false);
   for (size_t i = 0; i < tag.size();) {
@@ -30,7 +35,7 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
         return std::nullopt;
       seen[dim] = true;
       blocked[dim] = llvm::isUpper(c);
-      outer.push_back({dim, 0});
+      outer.push_back(dim);
       continue;
     }
     int64_t size = 0;
@@ -42,7 +47,7 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
     if (dim >= shape.size() || !blocked[dim] || blockOf[dim] != 1)
       return std::nullopt;
     blockOf[dim] = size;
-    inner.push_back({dim, size});
+    inner.push_back(dim);
   }
   if (llvm::is_contained(seen, false))
     return std::nullopt;
@@ -50,31 +55,20 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
     if (blocked[d] != (blockOf[d] != 1))
       return std::nullopt;
 
-  Layout layout;
-  layout.shape.assign(shape.begin(), shape.end());
-  for (Block &o : outer)
-    layout.axes_.push_back(
-        {o.dim, (int64_t)llvm::divideCeil(shape[o.dim], blockOf[o.dim]), 0,
-         blockOf[o.dim]});
-  for (Block &i : inner)
-    layout.axes_.push_back({i.dim, i.size, 0, 1});
-  for (Axis &axis : llvm::reverse(layout.axes_)) {
-    axis.stride = layout.size_;
-    layout.size_ *= axis.extent;
-  }
-  return layout;
+  SmallVector<Axis> axes;
+  for (unsigned dim : outer)
+    axes.push_back({dim, (int64_t)llvm::divideCeil(shape[dim], blockOf[dim]), 0,
+                    blockOf[dim]});
+  for (unsigned dim : inner)
+    axes.push_back({dim, blockOf[dim], 0, 1});
+  return Layout(shape, axes);
 }
 
 Layout Layout::dense(ArrayRef<int64_t> shape) {
-  Layout layout;
-  layout.shape.assign(shape.begin(), shape.end());
+  SmallVector<Axis> axes;
   for (unsigned d = 0; d < shape.size(); ++d)
-    layout.axes_.push_back({d, shape[d], 0, 1});
-  for (Axis &axis : llvm::reverse(layout.axes_)) {
-    axis.stride = layout.size_;
-    layout.size_ *= axis.extent;
-  }
-  return layout;
+    axes.push_back({d, shape[d], 0, 1});
+  return Layout(shape, axes);
 }
 
 Layout Layout::of(RankedTensorType type) {
@@ -171,11 +165,9 @@ void nnv12::nn::pack(RankedTensorType type, const char *source, char *target) {
     return;
   }
   std::memset(target, 0, layout.size() * elementSize);
-  SmallVector<int64_t> strides(type.getRank(), 1), index(type.getRank(), 0);
-  for (int64_t d = type.getRank() - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * type.getDimSize(d + 1);
-  packAxis(layout.axes(), 0, elementSize, type.getShape(), strides, index,
-           source, target);
+  SmallVector<int64_t> index(type.getRank(), 0);
+  packAxis(layout.axes(), 0, elementSize, type.getShape(),
+           denseStrides(type.getShape()), index, source, target);
 }
 
 LogicalResult

@@ -50,6 +50,9 @@ public:
   int64_t offset(llvm::ArrayRef<int64_t> index) const;
 
 private:
+  /// Strides follow from the axes' extents.
+  Layout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Axis> axes);
+
   llvm::SmallVector<Axis> axes_;
   llvm::SmallVector<int64_t> shape;
   int64_t size_ = 1;

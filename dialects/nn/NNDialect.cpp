@@ -3,8 +3,10 @@
 #include "dialects/nn/NNDialect.h"
 
 #include "dialects/nn/ConstantBudget.h"
+#include "mlir/Dialect/Traits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -63,6 +65,21 @@ Operation *NNDialect::materializeConstant(OpBuilder &b, Attribute value,
   if (!elements || !isa<RankedTensorType>(type))
     return nullptr;
   return ConstantOp::create(b, loc, type, elements);
+}
+
+std::string nnv12::nn::str(ArrayRef<int64_t> values) {
+  return "[" +
+         llvm::join(
+             llvm::map_range(
+                 values, [](int64_t value) { return std::to_string(value); }),
+             ", ") +
+         "]";
+}
+
+bool nnv12::nn::broadcastsTo(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<int64_t> both;
+  return OpTrait::util::getBroadcastedShape(from, to, both) &&
+         to == ArrayRef<int64_t>(both);
 }
 
 bool nnv12::nn::equalIgnoringLayout(TypeRange lhs, TypeRange rhs) {

@@ -21,6 +21,10 @@
 namespace nnv12::nn {
 /// Whether the types are the same but for their layouts.
 bool equalIgnoringLayout(mlir::TypeRange lhs, mlir::TypeRange rhs);
+/// For messages, e.g. "[1, 3, 224]".
+std::string str(llvm::ArrayRef<int64_t> values);
+/// Whether a tensor of shape `from` broadcasts to one of shape `to`.
+bool broadcastsTo(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 } // namespace nnv12::nn
 
 #include "dialects/nn/NNInterfaces.h.inc"

@@ -9,6 +9,7 @@
 #include "dialects/nn/ConstantEval.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include <cmath>
 
@@ -16,15 +17,11 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Whether neither value has a layout of its own. Layers compose only then:
 /// later, a layer between two layouts is there on purpose.
 static bool areDense(ValueRange values) {
-  return llvm::all_of(
-      values, [](Value value) { return !tensorType(value).getEncoding(); });
+  return llvm::all_of(values,
+                      [](Value value) { return !typeOf(value).getEncoding(); });
 }
 
 template <typename OpTy> static OpTy denseProducer(Operation *op) {
@@ -64,7 +61,7 @@ OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
   if (kind == UnaryKind::affine && sameType && params.size() == 2 &&
       params[0] == 1 && params[1] == 0 &&
       (std::signbit(params[1]) ||
-       isa<IntegerType>(tensorType(getInput()).getElementType())))
+       isa<IntegerType>(typeOf(getInput()).getElementType())))
     return getInput();
   if (auto producer = getInput().getDefiningOp<UnaryOp>()) {
     UnaryKind inner = producer.getFunction().getKind();
@@ -81,16 +78,17 @@ OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
     if (isIdempotent && producer.getFunction() == function && sameType)
       return getInput();
   }
-  auto input = ConstantOperand::get(adaptor.getInput());
+  auto input = ConstantData::get(adaptor.getInput());
   return input ? evalUnary(function, *input, getType()) : ElementsAttr();
 }
 
 /// Whether `x KIND constant` (`constant KIND x` if `isLhs`) is x, bit by bit.
-static bool isNeutral(BinaryKind kind, const ConstantOperand &constant,
+static bool isNeutral(BinaryKind kind, const ConstantData &constant,
                       bool isLhs) {
-  if (constant.type().getNumElements() == 0 || !constant.allEqual())
+  auto splat = constant.splat();
+  if (!splat)
     return false;
-  double value = constant.doubleAt(0);
+  double value = *splat;
   bool isFloat = constant.codec().domain == ElementCodec::Float;
   bool isBool = constant.type().getElementType().isInteger(1);
   switch (kind) {
@@ -120,8 +118,8 @@ static bool isNeutral(BinaryKind kind, const ConstantOperand &constant,
 }
 
 OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
-  auto lhs = ConstantOperand::get(adaptor.getLhs());
-  auto rhs = ConstantOperand::get(adaptor.getRhs());
+  auto lhs = ConstantData::get(adaptor.getLhs());
+  auto rhs = ConstantData::get(adaptor.getRhs());
   BinaryKind kind = getKind();
   if (lhs && rhs)
     return evalBinary(kind, *lhs, *rhs, getType());
@@ -140,16 +138,16 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
 OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   if (getLhs() == getRhs() && getLhs().getType() == getType())
     return getLhs();
-  auto condition = ConstantOperand::get(adaptor.getCondition());
+  auto condition = ConstantData::get(adaptor.getCondition());
   if (!condition)
     return {};
-  if (condition->type().getNumElements() > 0 && condition->allEqual()) {
-    Value chosen = condition->intAt(0) ? getLhs() : getRhs();
+  if (condition->splat()) {
+    Value chosen = condition->asInt(0) ? getLhs() : getRhs();
     if (chosen.getType() == getType())
       return chosen;
   }
-  auto lhs = ConstantOperand::get(adaptor.getLhs());
-  auto rhs = ConstantOperand::get(adaptor.getRhs());
+  auto lhs = ConstantData::get(adaptor.getLhs());
+  auto rhs = ConstantData::get(adaptor.getRhs());
   return lhs && rhs ? evalSelect(*condition, *lhs, *rhs, getType())
                     : ElementsAttr();
 }
@@ -157,7 +155,7 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
-  auto input = ConstantOperand::get(adaptor.getInput());
+  auto input = ConstantData::get(adaptor.getInput());
   return input ? evalCast(*input, getType(), getSaturate(), getRounding())
                : ElementsAttr();
 }
@@ -188,24 +186,15 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-static bool isIdentityPermutation(ArrayRef<int64_t> perm) {
-  for (auto [i, p] : llvm::enumerate(perm))
-    if (static_cast<int64_t>(i) != p)
-      return false;
-  return true;
-}
-
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (isIdentityPermutation(getPerm()) && getInput().getType() == getType())
     return getInput();
-  if (auto input = ConstantOperand::get(adaptor.getInput()))
+  if (auto input = ConstantData::get(adaptor.getInput()))
     return evalTranspose(getPerm(), *input, getType());
   auto producer = denseProducer<TransposeOp>(*this);
   if (!producer)
     return {};
-  SmallVector<int64_t> perm;
-  for (int64_t dim : getPerm())
-    perm.push_back(producer.getPerm()[dim]);
+  SmallVector<int64_t> perm = applyPermutation(producer.getPerm(), getPerm());
   if (isIdentityPermutation(perm))
     return producer.getInput();
   getInputMutable().assign(producer.getInput());
@@ -216,7 +205,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
-  if (auto input = ConstantOperand::get(adaptor.getInput()))
+  if (auto input = ConstantData::get(adaptor.getInput()))
     return evalBroadcast(*input, getType());
   if (auto producer = denseProducer<BroadcastOp>(*this)) {
     getInputMutable().assign(producer.getInput());
@@ -231,7 +220,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
                  llvm::all_of(getSteps(), [](int64_t v) { return v == 1; });
   if (isWhole)
     return getInput();
-  if (auto input = ConstantOperand::get(adaptor.getInput()))
+  if (auto input = ConstantData::get(adaptor.getInput()))
     return evalSlice(getStarts(), getSteps(), *input, getType());
   auto producer = denseProducer<SliceOp>(*this);
   if (!producer)
@@ -254,12 +243,12 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   SmallVector<Value> nonEmpty = llvm::filter_to_vector(
-      getInputs(), [](Value v) { return tensorType(v).getNumElements() > 0; });
+      getInputs(), [](Value v) { return typeOf(v).getNumElements() > 0; });
   if (nonEmpty.size() == 1 && nonEmpty.front().getType() == getType())
     return nonEmpty.front();
-  SmallVector<ConstantOperand> constants;
+  SmallVector<ConstantData> constants;
   for (Attribute attr : adaptor.getInputs()) {
-    auto constant = ConstantOperand::get(attr);
+    auto constant = ConstantData::get(attr);
     if (!constant)
       break;
     constants.push_back(*constant);
@@ -274,30 +263,29 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
-  auto isZero = [](int64_t v) { return v == 0; };
-  if (llvm::all_of(getLow(), isZero) && llvm::all_of(getHigh(), isZero) &&
-      getInput().getType() == getType())
+  // A pad that adds nothing.
+  if (getInput().getType() == getType())
     return getInput();
-  auto input = ConstantOperand::get(adaptor.getInput());
+  auto input = ConstantData::get(adaptor.getInput());
   if (!input || getMode() != PadMode::constant)
     return {};
-  auto value = ConstantOperand::get(adaptor.getValue());
+  auto value = ConstantData::get(adaptor.getValue());
   if (getValue() && !value)
     return {};
   return evalPad(getLow(), *input, value ? &*value : nullptr, getType());
 }
 
 OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
-  auto input = ConstantOperand::get(adaptor.getInput());
-  auto indices = ConstantOperand::get(adaptor.getIndices());
+  auto input = ConstantData::get(adaptor.getInput());
+  auto indices = ConstantData::get(adaptor.getIndices());
   return input && indices ? evalGather(getAxis(), *input, *indices, getType())
                           : ElementsAttr();
 }
 
 OpFoldResult ScatterNDOp::fold(FoldAdaptor adaptor) {
-  auto input = ConstantOperand::get(adaptor.getInput());
-  auto indices = ConstantOperand::get(adaptor.getIndices());
-  auto updates = ConstantOperand::get(adaptor.getUpdates());
+  auto input = ConstantData::get(adaptor.getInput());
+  auto indices = ConstantData::get(adaptor.getIndices());
+  auto updates = ConstantData::get(adaptor.getUpdates());
   if (!input || !indices || !updates ||
       getReduction() != ScatterReduction::none)
     return {};
@@ -306,11 +294,11 @@ OpFoldResult ScatterNDOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
   // Axes of size one, kept: any kind of reduction of one element is that.
-  ArrayRef<int64_t> shape = tensorType(getInput()).getShape();
+  ArrayRef<int64_t> shape = typeOf(getInput()).getShape();
   if (getInput().getType() == getType() &&
       llvm::all_of(getAxes(), [&](int64_t axis) { return shape[axis] == 1; }))
     return getInput();
-  auto input = ConstantOperand::get(adaptor.getInput());
+  auto input = ConstantData::get(adaptor.getInput());
   return input ? evalReduce(getKind(), getAxes(), *input, getType())
                : ElementsAttr();
 }

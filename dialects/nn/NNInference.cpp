@@ -8,6 +8,8 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/SmallTypes.h"
+#include "mlir/Dialect/Traits.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,13 +21,6 @@ using OptLoc = std::optional<Location>;
 
 static RankedTensorType ranked(Value v) {
   return dyn_cast_or_null<RankedTensorType>(v ? v.getType() : Type());
-}
-
-static std::string str(ArrayRef<int64_t> shape) {
-  std::string s = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    s += (i ? ", " : "") + std::to_string(shape[i]);
-  return s + "]";
 }
 
 /// Adds a dense result; refuses one that could not be addressed.
@@ -76,13 +71,13 @@ static FailureOr<Shape> broadcast(OptLoc loc, ArrayRef<Value> values) {
   return out;
 }
 
-static LogicalResult checkComputes(OptLoc loc, Value v) {
-  Type element = ranked(v).getElementType();
-  if (!isSmall(element))
-    return success();
-  return emitOptionalError(loc, "found elements of ", element,
-                           ", which are moved and cast alone, expected a type "
-                           "to compute with");
+static LogicalResult checkComputes(OptLoc loc, ArrayRef<Value> values) {
+  for (Value v : values)
+    if (Type element = ranked(v).getElementType(); isSmall(element))
+      return emitOptionalError(loc, "found elements of ", element,
+                               ", which are moved and cast alone, expected a "
+                               "type to compute with");
+  return success();
 }
 
 #define INFER(Op)                                                              \
@@ -105,34 +100,11 @@ INFER(UnaryOp) {
 
 /// Whether the function's result is i1 whatever its operands are.
 static bool givesTruth(BinaryKind kind) {
-  switch (kind) {
-  case BinaryKind::equal:
-  case BinaryKind::less:
-  case BinaryKind::less_equal:
-  case BinaryKind::greater:
-  case BinaryKind::greater_equal:
-  case BinaryKind::logical_and:
-  case BinaryKind::logical_or:
-  case BinaryKind::logical_xor:
-    return true;
-  case BinaryKind::add:
-  case BinaryKind::sub:
-  case BinaryKind::mul:
-  case BinaryKind::div:
-  case BinaryKind::pow:
-  case BinaryKind::min:
-  case BinaryKind::max:
-  case BinaryKind::mod:
-  case BinaryKind::fmod:
-  case BinaryKind::prelu:
-  case BinaryKind::bitwise_and:
-  case BinaryKind::bitwise_or:
-  case BinaryKind::bitwise_xor:
-  case BinaryKind::shift_left:
-  case BinaryKind::shift_right:
-    return false;
-  }
-  llvm_unreachable("all functions are there");
+  using B = BinaryKind;
+  return llvm::is_contained({B::equal, B::less, B::less_equal, B::greater,
+                             B::greater_equal, B::logical_and, B::logical_or,
+                             B::logical_xor},
+                            kind);
 }
 
 INFER(BinaryOp) {
@@ -174,18 +146,12 @@ INFER(SelectOp) {
 INFER(TransposeOp) {
   auto t = ranked(op.getInput());
   ArrayRef<int64_t> perm = op.getPerm();
-  Shape sorted(perm), shape;
-  llvm::sort(sorted);
-  for (int64_t i = 0; i < (int64_t)sorted.size(); ++i)
-    if (sorted[i] != i)
-      sorted.clear();
-  if ((int64_t)sorted.size() != t.getRank() || perm.size() != sorted.size())
+  if ((int64_t)perm.size() != t.getRank() || !isPermutationVector(perm))
     return emitOptionalError(loc, "found perm ", str(perm),
                              ", expected a permutation of ", t.getRank(),
                              " dimensions");
-  for (int64_t p : perm)
-    shape.push_back(t.getDimSize(p));
-  return result(loc, types, shape, t.getElementType());
+  return result(loc, types, applyPermutation(t.getShape(), perm),
+                t.getElementType());
 }
 
 INFER(SliceOp) {
@@ -244,10 +210,9 @@ INFER(PadOp) {
   Shape shape;
   for (int64_t d = 0; d < t.getRank(); ++d) {
     int64_t low = op.getLow()[d], high = op.getHigh()[d], n = t.getDimSize(d);
-    int64_t limit = op.getMode() == PadMode::reflect    ? n - 1
-                    : op.getMode() == PadMode::constant ? INT32_MAX
-                    : n > 0                             ? INT32_MAX
-                                                        : 0;
+    int64_t limit = op.getMode() == PadMode::reflect             ? n - 1
+                    : op.getMode() == PadMode::constant || n > 0 ? INT32_MAX
+                                                                 : 0;
     if (low < 0 || high < 0 || low > limit || high > limit)
       return emitOptionalError(loc, "found pads ", low, " and ", high,
                                " for dimension ", d, " of ", n,
@@ -396,28 +361,32 @@ INFER(ReverseSequenceOp) {
 // Reductions and layers along an axis
 //===----------------------------------------------------------------------===//
 
+/// The shape without `axes`, which stay with size one if `keepDims`.
+static Shape reduced(RankedTensorType t, ArrayRef<int64_t> axes,
+                     bool keepDims) {
+  Shape shape;
+  for (auto [d, size] : llvm::enumerate(t.getShape()))
+    if (!llvm::is_contained(axes, (int64_t)d))
+      shape.push_back(size);
+    else if (keepDims)
+      shape.push_back(1);
+  return shape;
+}
+
 INFER(ReduceOp) {
   auto t = ranked(op.getInput());
   if (failed(checkComputes(loc, op.getInput())))
     return failure();
-  Shape shape(t.getShape());
-  SmallVector<bool> reduced(t.getRank(), false);
-  for (int64_t axis : op.getAxes()) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  for (auto [i, axis] : llvm::enumerate(axes)) {
     if (failed(checkAxis(loc, axis, t.getRank())))
       return failure();
-    if (reduced[axis])
+    if (llvm::is_contained(axes.take_front(i), axis))
       return emitOptionalError(loc, "found axis ", axis,
                                " twice, expected it once");
-    reduced[axis] = true;
-    shape[axis] = 1;
   }
-  if (!op.getKeepDims()) {
-    shape.clear();
-    for (int64_t d = 0; d < t.getRank(); ++d)
-      if (!reduced[d])
-        shape.push_back(t.getDimSize(d));
-  }
-  return result(loc, types, shape, t.getElementType());
+  return result(loc, types, reduced(t, axes, op.getKeepDims()),
+                t.getElementType());
 }
 
 INFER(ArgReduceOp) {
@@ -431,12 +400,9 @@ INFER(ArgReduceOp) {
                              ", expected max or min");
   if (t.getDimSize(op.getAxis()) == 0)
     return emitOptionalError(loc, "found an empty axis ", op.getAxis());
-  Shape shape(t.getShape());
-  if (op.getKeepDims())
-    shape[op.getAxis()] = 1;
-  else
-    shape.erase(shape.begin() + op.getAxis());
-  return result(loc, types, shape, IntegerType::get(context, 64));
+  return result(loc, types,
+                reduced(t, {(int64_t)op.getAxis()}, op.getKeepDims()),
+                IntegerType::get(context, 64));
 }
 
 INFER(CumSumOp) {
@@ -564,8 +530,7 @@ static LogicalResult checkResidual(OptLoc loc, Value residual, Type result) {
 
 INFER(ConvOp) {
   auto t = ranked(op.getInput()), w = ranked(op.getWeights());
-  if (failed(checkComputes(loc, op.getInput())) ||
-      failed(checkComputes(loc, op.getWeights())))
+  if (failed(checkComputes(loc, {op.getInput(), op.getWeights()})))
     return failure();
   int64_t groups = op.getGroups();
   if (t.getRank() < 3 || w.getRank() != t.getRank())
@@ -594,8 +559,7 @@ INFER(ConvOp) {
 
 INFER(ConvTransposeOp) {
   auto t = ranked(op.getInput()), w = ranked(op.getWeights());
-  if (failed(checkComputes(loc, op.getInput())) ||
-      failed(checkComputes(loc, op.getWeights())))
+  if (failed(checkComputes(loc, {op.getInput(), op.getWeights()})))
     return failure();
   int64_t groups = op.getGroups(), spatial = t.getRank() - 2, channels;
   if (spatial < 1 || w.getRank() != t.getRank() || groups < 1 ||
@@ -643,8 +607,7 @@ INFER(ConvTransposeOp) {
 
 INFER(MatMulOp) {
   auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
-  if (failed(checkComputes(loc, op.getLhs())) ||
-      failed(checkComputes(loc, op.getRhs())))
+  if (failed(checkComputes(loc, {op.getLhs(), op.getRhs()})))
     return failure();
   if (l.getRank() < 2 || r.getRank() < 2)
     return emitOptionalError(loc, "found ranks ", l.getRank(), " and ",
@@ -658,35 +621,23 @@ INFER(MatMulOp) {
   if (k != k2)
     return emitOptionalError(loc, "found inner dimensions ", k, " and ", k2,
                              ", expected the same");
-  ArrayRef<int64_t> lb = l.getShape().drop_back(2),
-                    rb = r.getShape().drop_back(2);
-  Shape shape(std::max(lb.size(), rb.size()), 1);
-  for (ArrayRef<int64_t> s : {lb, rb})
-    for (size_t i = 0; i < s.size(); ++i) {
-      int64_t &o = shape[shape.size() - s.size() + i];
-      if (s[i] != 1 && o != 1 && s[i] != o)
-        return emitOptionalError(loc, "found shapes ", str(l.getShape()),
-                                 " and ", str(r.getShape()),
-                                 ", expected batch dimensions that broadcast");
-      if (s[i] != 1)
-        o = s[i];
-    }
+  Shape shape;
+  if (!OpTrait::util::getBroadcastedShape(l.getShape().drop_back(2),
+                                          r.getShape().drop_back(2), shape))
+    return emitOptionalError(loc, "found shapes ", str(l.getShape()), " and ",
+                             str(r.getShape()),
+                             ", expected batch dimensions that broadcast");
   shape.push_back(m);
   shape.push_back(n);
   FailureOr<Type> element = productType(loc, op.getLhs(), op.getRhs());
   if (failed(element) || failed(result(loc, types, shape, *element)) ||
       failed(checkBiasType(loc, op.getBias(), *element)))
     return failure();
-  if (Value bias = op.getBias()) {
-    ArrayRef<int64_t> b = ranked(bias).getShape();
-    bool fits = b.size() <= shape.size();
-    for (size_t i = 0; fits && i < b.size(); ++i)
-      fits = b[i] == 1 || b[i] == shape[shape.size() - b.size() + i];
-    if (!fits)
+  if (Value bias = op.getBias())
+    if (ArrayRef<int64_t> b = ranked(bias).getShape(); !broadcastsTo(b, shape))
       return emitOptionalError(loc, "found a bias of shape ", str(b),
                                ", expected one that broadcasts to ",
                                str(shape));
-  }
   return checkResidual(loc, op.getResidual(), types.back());
 }
 
@@ -729,8 +680,7 @@ INFER(MaxPoolIndicesOp) {
 
 INFER(GridSampleOp) {
   auto t = ranked(op.getInput()), g = ranked(op.getGrid());
-  if (failed(checkComputes(loc, op.getInput())) ||
-      failed(checkComputes(loc, op.getGrid())))
+  if (failed(checkComputes(loc, {op.getInput(), op.getGrid()})))
     return failure();
   int64_t rank = t.getRank();
   if (rank < 4 || rank > 5 || g.getRank() != rank ||
@@ -747,8 +697,7 @@ INFER(GridSampleOp) {
 INFER(RoiAlignOp) {
   auto t = ranked(op.getInput()), r = ranked(op.getRois()),
        b = ranked(op.getBatchIndices());
-  if (failed(checkComputes(loc, op.getInput())) ||
-      failed(checkComputes(loc, op.getRois())))
+  if (failed(checkComputes(loc, {op.getInput(), op.getRois()})))
     return failure();
   if (t.getRank() != 4 || r.getRank() != 2 || r.getDimSize(1) != 4 ||
       b.getRank() != 1 || b.getDimSize(0) != r.getDimSize(0) ||

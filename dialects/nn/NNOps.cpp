@@ -78,12 +78,8 @@ LogicalResult ReshapeOp::verify() {
 
 LogicalResult BroadcastOp::verify() {
   auto in = getInput().getType(), out = getType();
-  int64_t front = out.getRank() - in.getRank();
-  bool fits = front >= 0 && in.getElementType() == out.getElementType();
-  for (int64_t d = 0; fits && d < in.getRank(); ++d)
-    fits =
-        in.getDimSize(d) == 1 || in.getDimSize(d) == out.getDimSize(front + d);
-  if (fits)
+  if (in.getElementType() == out.getElementType() &&
+      broadcastsTo(in.getShape(), out.getShape()))
     return success();
   return emitOpError() << "found " << in << " to " << out
                        << ", expected dimensions of size one to grow";

@@ -12,7 +12,18 @@ def NN_Tensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
                                "tensor of static shape">;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
-    : Op<NN_Dialect, mnemonic, !listconcat(traits, [Pure])>;
+    : Op<NN_Dialect, mnemonic, !listconcat(traits, [Pure])> {
+  let results = (outs NN_Tensor:$output);
+}
+
+// A layer of one operand whose result has the type that is asked for.
+class NN_Retyped<string mnemonic, list<Trait> traits>
+    : NN_Op<mnemonic, traits> {
+  let arguments = (ins NN_Tensor:$input);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
 
 // A layer whose result type follows from operands and attributes (its layout
 // does not: inference gives dense results, and any layout is compatible).
@@ -46,19 +57,13 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
     bundle is written.
   }];
   let arguments = (ins ElementsAttr:$value);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "attr-dict custom<TypedValue>($value, type($output))";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def NN_AdaptOp : NN_Op<"adapt", [NN_Elementwise, NN_Fusable, NN_View]> {
+def NN_AdaptOp : NN_Retyped<"adapt", [NN_Elementwise, NN_Fusable, NN_View]> {
   let summary = "the same tensor in another layout";
-  let arguments = (ins NN_Tensor:$input);
-  let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
-  let hasVerifier = 1;
-  let hasFolder = 1;
 }
 
 def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
@@ -69,7 +74,6 @@ def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
     per element of the yielded tensor and nothing between them is stored.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$inputs);
-  let results = (outs NN_Tensor:$output);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -78,6 +82,7 @@ def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
 def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
   let summary = "yields the results of a fuse";
   let arguments = (ins Variadic<NN_Tensor>:$values);
+  let results = (outs);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{ /* yields nothing yet */ }]>];
 }
@@ -91,7 +96,6 @@ def NN_UnaryOp
   let summary =
       "element-wise function of one operand (result i1 for is_nan, is_inf)";
   let arguments = (ins NN_Tensor:$input, NN_FunctionAttr:$function);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$input $function attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
@@ -102,7 +106,6 @@ def NN_BinaryOp
   let summary = "element-wise function of two operands, with multidirectional "
                 "broadcasting";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, NN_BinaryKindAttr:$kind);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` "
                        "type($rhs) `->` type($output)";
   let hasFolder = 1;
@@ -113,14 +116,14 @@ def NN_SelectOp
   let summary =
       "condition ? lhs : rhs, with multidirectional broadcasting (Where)";
   let arguments = (ins NN_Tensor:$condition, NN_Tensor:$lhs, NN_Tensor:$rhs);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` "
       "type($lhs) `,` type($rhs) `->` type($output)";
   let hasFolder = 1;
 }
 
-def NN_CastOp : NN_Op<"cast", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
+def NN_CastOp
+    : NN_Retyped<"cast", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary = "converts elements to another type; float to integer "
                 "truncates, clamped to the integer's range";
   let description = [{
@@ -132,54 +135,34 @@ def NN_CastOp : NN_Op<"cast", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
       DefaultValuedAttr<BoolAttr, "true">:$saturate,
       DefaultValuedAttr<NN_RoundingAttr,
                         "::nnv12::nn::Rounding::nearest">:$rounding);
-  let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
-  let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def NN_BitCastOp
-    : NN_Op<"bitcast", [NN_Elementwise,
-                        DeclareOpInterfaceMethods<NN_View, ["keepsBytes"]>]> {
+    : NN_Retyped<"bitcast", [NN_Elementwise, DeclareOpInterfaceMethods<
+                                                 NN_View, ["keepsBytes"]>]> {
   let summary = "the same bits as elements of another type of that width";
-  let arguments = (ins NN_Tensor:$input);
-  let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
-  let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Data movement
 //===----------------------------------------------------------------------===//
 
-def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View, NN_Parts]> {
+def NN_ReshapeOp : NN_Retyped<"reshape", [NN_Fusable, NN_View, NN_Parts]> {
   let summary = "the same elements in row-major order under another shape";
-  let arguments = (ins NN_Tensor:$input);
-  let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
-  let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def NN_TransposeOp : NN_Inferred<"transpose", [NN_Fusable, NN_Parts]> {
   let summary =
       "permutes dimensions: result dimension i is input dimension perm[i]";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$perm);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$input $perm attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
 }
 
-def NN_BroadcastOp : NN_Op<"broadcast", [NN_Elementwise, NN_Fusable]> {
+def NN_BroadcastOp : NN_Retyped<"broadcast", [NN_Elementwise, NN_Fusable]> {
   let summary =
       "repeats along dimensions of size one or missing in front (Expand)";
-  let arguments = (ins NN_Tensor:$input);
-  let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
-  let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def NN_SliceOp
@@ -188,7 +171,6 @@ def NN_SliceOp
                 "sizes count elements";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts,
       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `starts` $starts `sizes` $sizes `steps` $steps "
                        "attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
@@ -197,7 +179,6 @@ def NN_SliceOp
 def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
   let summary = "joins tensors along an axis (0 <= axis < rank)";
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($output)";
   let hasFolder = 1;
@@ -209,7 +190,6 @@ def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
                     "type for mode constant; absent means zero.";
   let arguments = (ins NN_Tensor:$input, Optional<NN_Tensor>:$value,
       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, NN_PadModeAttr:$mode);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$mode $input (`value` $value^)? `low` $low `high` $high attr-dict `:` "
       "type($input) (`,` type($value)^)? `->` type($output)";
@@ -220,7 +200,6 @@ def NN_GatherOp : NN_Inferred<"gather", [NN_TakenParts]> {
   let summary = "input slices along `axis` at `indices` (negative ones count "
                 "from the end; clamped)";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` "
                        "type($input) `,` type($indices) `->` type($output)";
   let hasFolder = 1;
@@ -229,7 +208,6 @@ def NN_GatherOp : NN_Inferred<"gather", [NN_TakenParts]> {
 def NN_GatherElementsOp : NN_Inferred<"gather_elements", [NN_TakenParts]> {
   let summary = "output[i][j] = input[indices[i][j]][j] for axis 0";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` "
                        "type($input) `,` type($indices) `->` type($output)";
 }
@@ -239,7 +217,6 @@ def NN_GatherNDOp : NN_Inferred<"gather_nd", [NN_TakenParts]> {
       "slices of input at index tuples in the last dimension of `indices`";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices,
       DefaultValuedAttr<I64Attr, "0">:$batch_dims);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` "
                        "type($indices) `->` type($output)";
 }
@@ -248,7 +225,6 @@ def NN_ScatterElementsOp : NN_Inferred<"scatter_elements", [NN_Parts]> {
   let summary = "copy of input with updates at indices along axis";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       I64Attr:$axis, NN_ScatterReductionAttr:$reduction);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$reduction $input `,` $indices `,` $updates `axis` $axis attr-dict `:` "
       "type($input) `,` type($indices) `,` type($updates) `->` type($output)";
@@ -258,7 +234,6 @@ def NN_ScatterNDOp : NN_Inferred<"scatter_nd", [NN_Parts]> {
   let summary = "copy of input with slices of updates at index tuples";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       NN_ScatterReductionAttr:$reduction);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$reduction $input `,` $indices `,` $updates attr-dict `:` type($input) "
       "`,` type($indices) `,` type($updates) `->` type($output)";
@@ -270,7 +245,6 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence", [NN_Parts]> {
       "reverses the first lengths[b] elements along time_axis of each batch";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$lengths,
       I64Attr:$batch_axis, I64Attr:$time_axis);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$input `,` $lengths `batch` $batch_axis `time` $time_axis attr-dict `:` "
       "type($input) `,` type($lengths) `->` type($output)";
@@ -284,7 +258,6 @@ def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks, NN_Parts]> {
   let summary = "reduces `axes`, which stay with size one if keep_dims";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
       DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$kind $input `axes` $axes `keep_dims` $keep_dims "
                        "attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
@@ -295,7 +268,6 @@ def NN_ArgReduceOp : NN_Inferred<"arg_reduce", [NN_Parts]> {
                 "along axis";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, I64Attr:$axis,
       BoolAttr:$keep_dims, BoolAttr:$select_last);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$kind $input `axis` $axis `keep_dims` $keep_dims `select_last` "
       "$select_last attr-dict `:` type($input) `->` type($output)";
@@ -305,7 +277,6 @@ def NN_CumSumOp : NN_Inferred<"cumsum", [NN_Parts]> {
   let summary = "running sum (or product) along axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive,
       BoolAttr:$reverse, DefaultValuedAttr<BoolAttr, "false">:$product);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `axis` $axis `exclusive` $exclusive `reverse` "
                        "$reverse attr-dict `:` type($input) `->` type($output)";
 }
@@ -325,7 +296,6 @@ def NN_SoftmaxOp : NN_Inferred<"softmax", [NN_Parts]> {
   let summary = "softmax (or its logarithm) along one axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis,
       DefaultValuedAttr<BoolAttr, "false">:$log);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$input `axis` $axis attr-dict `:` type($input) `->` type($output)";
 }
@@ -336,7 +306,6 @@ def NN_NormalizeOp : NN_Inferred<"normalize", [NN_Parts]> {
   let description = "Layer, instance and group normalisation are this between "
                     "reshapes, then a multiply and an add.";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis, F64Attr:$epsilon);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `axis` $axis `epsilon` $epsilon attr-dict `:` "
                        "type($input) `->` type($output)";
 }
@@ -349,7 +318,6 @@ class NN_LinearOp<string mnemonic, list<Trait> traits = []>
     : NN_Inferred<mnemonic,
                   !listconcat(traits, [AttrSizedOperandSegments, NN_Linear,
                                        NN_Weighted, NN_Parts])> {
-  let results = (outs NN_Tensor:$output);
   code isFactor = [{
     bool isFactor(unsigned operand) { return operand < 2; }
   }];
@@ -447,7 +415,6 @@ def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed, NN_Parts]> {
       DenseI64ArrayAttr:$pads_high,
       DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
       OptionalAttr<DenseI64ArrayAttr>:$counted_pads_high);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = [{
     $kind $input `kernel` $kernel `strides` $strides `dilations` $dilations
     `pads` $pads_low `,` $pads_high
@@ -462,7 +429,6 @@ def NN_MaxPoolIndicesOp
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
       DefaultValuedAttr<BoolAttr, "false">:$column_major);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = [{
     $input `kernel` $kernel `strides` $strides `dilations` $dilations
     `pads` $pads_low `,` $pads_high
@@ -483,7 +449,6 @@ def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks, NN_Parts]> {
       DefaultValuedAttr<BoolAttr, "false">:$antialias,
       DefaultValuedAttr<F64Attr, "0.0">:$extrapolation,
       OptionalAttr<DenseF64ArrayAttr>:$roi);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$mode $input `scales` $scales `coordinates` $coordinates `nearest` "
       "$nearest attr-dict `:` type($input) `->` type($output)";
@@ -496,7 +461,6 @@ def NN_GridSampleOp : NN_Inferred<"grid_sample", [NN_Parts]> {
   let description = "`padding` is zeros, border or reflection.";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$grid,
       NN_ResizeModeAttr:$mode, StrAttr:$padding, BoolAttr:$align_corners);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$mode $input `,` $grid `padding` $padding "
                        "`align_corners` $align_corners attr-dict `:` "
                        "type($input) `,` type($grid) `->` type($output)";
@@ -508,7 +472,6 @@ def NN_RoiAlignOp : NN_Inferred<"roi_align", [NN_Parts]> {
       NN_Tensor:$batch_indices, NN_PoolKindAttr:$kind, I64Attr:$output_height,
       I64Attr:$output_width, I64Attr:$sampling_ratio, F64Attr:$spatial_scale,
       BoolAttr:$half_pixel);
-  let results = (outs NN_Tensor:$output);
   let assemblyFormat =
       "$kind $input `,` $rois `,` $batch_indices attr-dict `:` type($input) "
       "`,` type($rois) `,` type($batch_indices) `->` type($output)";

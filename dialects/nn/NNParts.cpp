@@ -84,6 +84,9 @@ static Box wholeAlong(Box part, ArrayRef<int64_t> shape, int64_t from,
   }
   return part;
 }
+static Box wholeAlong(const Box &part, ArrayRef<int64_t> shape, int64_t axis) {
+  return wholeAlong(part, shape, axis, axis + 1);
+}
 
 /// Adds dimensions `from` to `to` of `part` at the end.
 static void append(Box &box, const Box &part, int64_t from, int64_t to) {
@@ -261,7 +264,7 @@ Box GatherOp::neededPart(unsigned operand, const Box &part, unsigned) {
 Box GatherElementsOp::neededPart(unsigned operand, const Box &part, unsigned) {
   if (operand == 1)
     return part;
-  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+  return wholeAlong(part, shapeOf(getInput()), getAxis());
 }
 
 Box GatherNDOp::neededPart(unsigned operand, const Box &part, unsigned) {
@@ -283,8 +286,7 @@ Box GatherNDOp::neededPart(unsigned operand, const Box &part, unsigned) {
 
 Box ScatterElementsOp::neededPart(unsigned operand, const Box &part, unsigned) {
   return operand == 0 ? part
-                      : wholeAlong(part, shapeOf(getIndices()), getAxis(),
-                                   getAxis() + 1);
+                      : wholeAlong(part, shapeOf(getIndices()), getAxis());
 }
 
 Box ScatterNDOp::neededPart(unsigned operand, const Box &part, unsigned) {
@@ -299,8 +301,7 @@ Box ReverseSequenceOp::neededPart(unsigned operand, const Box &part, unsigned) {
     append(needed, part, getBatchAxis(), getBatchAxis() + 1);
     return needed;
   }
-  return wholeAlong(part, getType().getShape(), getTimeAxis(),
-                    getTimeAxis() + 1);
+  return wholeAlong(part, getType().getShape(), getTimeAxis());
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,11 +348,11 @@ Box CumSumOp::neededPart(unsigned, const Box &part, unsigned) {
 }
 
 Box TopKOp::neededPart(unsigned, const Box &part, unsigned) {
-  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+  return wholeAlong(part, shapeOf(getInput()), getAxis());
 }
 
 Box SoftmaxOp::neededPart(unsigned, const Box &part, unsigned) {
-  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+  return wholeAlong(part, shapeOf(getInput()), getAxis());
 }
 
 Box NormalizeOp::neededPart(unsigned, const Box &part, unsigned) {
@@ -385,19 +386,16 @@ Box RecurrentOp::neededPart(unsigned operand, const Box &part,
 // Convolution, matrix multiplication, pooling, resampling
 //===----------------------------------------------------------------------===//
 
-/// Adds the range that the part's windows cover in spatial dimension `d`.
-static void appendWindows(Box &box, Windowed layer, const Box &part, size_t d) {
-  int64_t stride = layer.getStrides()[d], low = layer.getPadsLow()[d];
-  int64_t reach = (layer.getKernel()[d] - 1) * layer.getDilations()[d];
-  append(box, part.lo[d + 2] * stride - low,
-         (part.hi[d + 2] - 1) * stride - low + reach + 1);
-}
-
-static Box windowPart(Windowed layer, const Box &part) {
+/// The elements that the windows of the part cover.
+template <typename OpTy> static Box windowPart(OpTy layer, const Box &part) {
   Box needed;
   append(needed, part, 0, 2);
-  for (size_t d = 0; d < layer.getKernel().size(); ++d)
-    appendWindows(needed, layer, part, d);
+  for (size_t d = 0; d < layer.getKernel().size(); ++d) {
+    int64_t stride = layer.getStrides()[d], low = layer.getPadsLow()[d];
+    int64_t reach = (layer.getKernel()[d] - 1) * layer.getDilations()[d];
+    append(needed, part.lo[d + 2] * stride - low,
+           (part.hi[d + 2] - 1) * stride - low + reach + 1);
+  }
   return needed;
 }
 
@@ -430,7 +428,7 @@ Box ConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
     needed.hi[0] = part.hi[1];
     return needed;
   }
-  needed = windowPart(cast<Windowed>(getOperation()), part);
+  needed = windowPart(*this, part);
   auto [from, to] = groupsOf(part, weights[0], getGroups());
   needed.lo[1] = from * weights[1];
   needed.hi[1] = to * weights[1];
@@ -484,11 +482,11 @@ Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
 }
 
 Box PoolOp::neededPart(unsigned, const Box &part, unsigned) {
-  return windowPart(cast<Windowed>(getOperation()), part);
+  return windowPart(*this, part);
 }
 
 Box MaxPoolIndicesOp::neededPart(unsigned, const Box &part, unsigned) {
-  return windowPart(cast<Windowed>(getOperation()), part);
+  return windowPart(*this, part);
 }
 
 Box ResizeOp::neededPart(unsigned, const Box &part, unsigned) {

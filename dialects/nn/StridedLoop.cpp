@@ -1,6 +1,9 @@
 //===- StridedLoop.cpp - Walks several arrays over one index space --------===//
 #include "dialects/nn/StridedLoop.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
 #include <cassert>
 #include <cstring>
 
@@ -41,10 +44,8 @@ StridedLoop::StridedLoop(ArrayRef<int64_t> fullShape,
     auto continuesPrevious = [&](size_t array) {
       return strides[array].back() == fullStrides[array][i] * fullShape[i];
     };
-    bool merge = !shape.empty();
-    for (size_t array = 0; merge && array < strides.size(); ++array)
-      merge = continuesPrevious(array);
-    if (merge) {
+    if (!shape.empty() &&
+        llvm::all_of(llvm::seq(strides.size()), continuesPrevious)) {
       shape.back() *= fullShape[i];
       for (size_t array = 0; array < strides.size(); ++array)
         strides[array].back() = fullStrides[array][i];
@@ -63,9 +64,8 @@ StridedLoop::StridedLoop(ArrayRef<int64_t> fullShape,
 
 void StridedLoop::forEachRow(
     llvm::function_ref<void(ArrayRef<int64_t>)> row) const {
-  for (int64_t size : shape)
-    if (size == 0)
-      return;
+  if (llvm::is_contained(shape, 0))
+    return;
   size_t outer = shape.size() - 1;
   SmallVector<int64_t> index(outer, 0), offsets(strides.size(), 0);
   while (true) {

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/StridedLoop.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -15,9 +16,7 @@ static bool isRowMajor(RankedTensorType type) {
   nn::Layout layout = nn::Layout::of(type);
   if (layout.isPadded())
     return false;
-  SmallVector<int64_t> strides(type.getRank(), 1);
-  for (int64_t d = type.getRank() - 1; d > 0; --d)
-    strides[d - 1] = strides[d] * type.getDimSize(d);
+  SmallVector<int64_t> strides = nn::denseStrides(type.getShape());
   return llvm::all_of(layout.axes(), [&](const nn::Layout::Axis &axis) {
     return axis.extent == 1 || axis.stride == strides[axis.dim] * axis.step;
   });

@@ -93,8 +93,7 @@ private:
   }
 
   static bool isSplat(Value v) {
-    auto data =
-        v.getDefiningOp<ConstantOp>() ? ConstantData::get(v) : std::nullopt;
+    auto data = ConstantData::get(v);
     return data && data->splat().has_value();
   }
   static bool hasSplat(Operation *op) {

@@ -3,9 +3,9 @@
 #include "mlir/IR/Builders.h"
 #include "passes/Passes.h"
 #include "passes/simplify/Match.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 
-#include <cstring>
 #include <unordered_map>
 
 namespace nnv12 {
@@ -29,13 +29,10 @@ struct DedupeConstants : nnv12::impl::DedupeConstantsBase<DedupeConstants> {
         constant.erase();
         continue;
       }
-      auto values = constantOf(constant);
+      auto values = ConstantData::get(constant);
       if (!values)
         continue;
-      ArrayRef<uint8_t> bytes(
-          reinterpret_cast<const uint8_t *>(values->bytes()),
-          values->storedBytes());
-      uint64_t hash = llvm::xxh3_64bits(bytes);
+      uint64_t hash = llvm::xxh3_64bits(llvm::toStringRef(values->stored()));
       auto [begin, end] = byContent.equal_range(hash);
       auto same = std::find_if(begin, end, [&](auto &entry) {
         return isSame(entry.second, constant, *values);
@@ -52,14 +49,13 @@ struct DedupeConstants : nnv12::impl::DedupeConstantsBase<DedupeConstants> {
   }
 
   static bool isSame(ConstantOp first, ConstantOp second,
-                     const ConstantOperand &values) {
+                     const ConstantData &values) {
     if (first.getType() != second.getType())
       return false;
-    auto other = constantOf(first);
+    auto other = ConstantData::get(first);
     return other && other->isSplat() == values.isSplat() &&
-           (other->bytes() == values.bytes() ||
-            std::memcmp(other->bytes(), values.bytes(), values.storedBytes()) ==
-                0);
+           (other->stored().data() == values.stored().data() ||
+            other->stored() == values.stored());
   }
 };
 } // namespace

@@ -52,20 +52,20 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
   }
 
   void flush(ConstantOp constant) {
-    auto values = constantOf(constant);
+    auto values = ConstantData::get(constant);
     if (!values)
       return;
     assert(values->type().getElementType().isF32() &&
            "no other constants were noted");
-    const char *bytes = values->bytes();
-    int64_t n = values->storedBytes() / static_cast<int64_t>(sizeof(float));
-    auto at = [&](int64_t i) {
+    const char *bytes = values->stored().data();
+    size_t n = values->stored().size() / sizeof(float);
+    auto at = [&](size_t i) {
       float value;
       std::memcpy(&value, bytes + i * sizeof(float), sizeof(float));
       return value;
     };
     int64_t found = 0;
-    for (int64_t i = 0; i < n; ++i)
+    for (size_t i = 0; i < n; ++i)
       found += isTiny(at(i));
     if (found == 0)
       return;
@@ -75,7 +75,7 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
       result = makeSplat(values->type(), 0);
     else
       result = makeConstant(values->type(), [&](MutableArrayRef<char> target) {
-        for (int64_t i = 0; i < n; ++i) {
+        for (size_t i = 0; i < n; ++i) {
           float value = isTiny(at(i)) ? 0.0f : at(i);
           std::memcpy(target.data() + i * sizeof(float), &value, sizeof(float));
         }

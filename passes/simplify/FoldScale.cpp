@@ -19,7 +19,7 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 /// Weights of at most this many bytes are copied even if others use them.
-static constexpr int64_t smallWeights = 64 << 10;
+static constexpr size_t smallWeights = 64 << 10;
 
 namespace {
 using Numbers = SmallVector<double>;
@@ -112,13 +112,14 @@ static ElementsAttr makeNumbers(ArrayRef<double> numbers,
 }
 
 /// The largest absolute value.
-static double largestOf(const ConstantOperand &constant) {
+static double largestOf(const ConstantData &constant) {
   const ElementCodec &codec = constant.codec();
-  int64_t n = constant.isSplat() ? 1 : constant.type().getNumElements();
+  int64_t n = constant.isSplat() ? 1 : constant.size();
   double largest = 0, block[512];
   for (int64_t begin = 0; begin < n; begin += std::size(block)) {
     int64_t count = std::min<int64_t>(std::size(block), n - begin);
-    codec.loadDouble(constant.bytes() + begin * codec.size, 1, count, block);
+    codec.loadDouble(constant.stored().data() + begin * codec.size, 1, count,
+                     block);
     for (int64_t i = 0; i < count; ++i)
       largest = std::max(largest, std::fabs(block[i]));
   }
@@ -131,10 +132,10 @@ static ElementsAttr scaledWeights(const LinearLayer &layer,
                                   const LinearLayer::WeightsView &view,
                                   ArrayRef<double> scale) {
   auto constant = layer.weights().getDefiningOp<ConstantOp>();
-  auto weights = constantOf(layer.weights());
+  auto weights = ConstantData::get(layer.weights());
   if (!weights || !isFloatTensor(layer.weights()))
     return {};
-  if (!layer.weights().hasOneUse() && weights->storedBytes() > smallWeights)
+  if (!layer.weights().hasOneUse() && weights->stored().size() > smallWeights)
     return {};
   Type element = weights->type().getElementType();
   double largest = largestOf(*weights);
@@ -146,7 +147,7 @@ static ElementsAttr scaledWeights(const LinearLayer &layer,
   ElementsAttr viewed = evalReshape(constant.getValue(), viewType);
   ElementsAttr factors = makeNumbers(scale, view.channelShape,
                                      Float64Type::get(element.getContext()));
-  auto lhs = ConstantOperand::get(viewed), rhs = ConstantOperand::get(factors);
+  auto lhs = ConstantData::get(viewed), rhs = ConstantData::get(factors);
   if (!lhs || !rhs)
     return {};
   ElementsAttr product = evalBinary(BinaryKind::mul, *lhs, *rhs, viewType);
@@ -286,7 +287,7 @@ struct FoldBefore : RewritePattern {
     auto bias = biasOf(layer);
     if (hasShift && (!bias || !isUniform(layer)))
       return failure();
-    if (hasShift && !constantOf(layer.weights()))
+    if (hasShift && !ConstantData::get(layer.weights()))
       return failure();
     if (llvm::any_of(s.shift,
                      [](double v) { return std::fabs(v) > largestShift; }))
@@ -313,8 +314,8 @@ struct FoldBefore : RewritePattern {
   static void addProduct(const LinearLayer &layer, ArrayRef<double> shift,
                          Numbers &bias) {
     assert(isUniform(layer) && "else outputs sum different weights");
-    auto weights = *constantOf(layer.weights());
-    auto at = [&](int64_t i) { return weights.doubleAt(i); };
+    auto weights = *ConstantData::get(layer.weights());
+    auto at = [&](int64_t i) { return weights.asDouble(i); };
     int64_t outputs = layer.outputs(), inputs = layer.inputs();
     assert(static_cast<int64_t>(shift.size()) == inputs &&
            static_cast<int64_t>(bias.size()) == outputs &&

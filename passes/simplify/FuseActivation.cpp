@@ -45,9 +45,7 @@ struct FuseUnary : OpRewritePattern<UnaryOp> {
 struct FuseActivation : nnv12::impl::FuseActivationBase<FuseActivation> {
   using FuseActivationBase::FuseActivationBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FuseUnary>(&getContext(), second, fused);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<FuseUnary>(getOperation(), second, fused);
   }
 };
 } // namespace

@@ -37,10 +37,8 @@ static SmallVector<int64_t> sum(ArrayRef<int64_t> pads,
 }
 
 namespace {
-struct PadIntoConv : OpRewritePattern<ConvOp> {
-  PadIntoConv(MLIRContext *context, Pass::Statistic &fused)
-      : OpRewritePattern(context), fused(fused) {}
-
+struct PadIntoConv : CountedPattern<ConvOp> {
+  using CountedPattern::CountedPattern;
   LogicalResult matchAndRewrite(ConvOp op,
                                 PatternRewriter &rewriter) const override {
     auto pad = op.getInput().getDefiningOp<PadOp>();
@@ -52,17 +50,13 @@ struct PadIntoConv : OpRewritePattern<ConvOp> {
       op.setPadsLow(sum(op.getPadsLow(), pad.getLow()));
       op.setPadsHigh(sum(op.getPadsHigh(), pad.getHigh()));
     });
-    ++fused;
+    ++count;
     return success();
   }
-
-  Pass::Statistic &fused;
 };
 
-struct PadIntoPool : OpRewritePattern<PoolOp> {
-  PadIntoPool(MLIRContext *context, Pass::Statistic &fused)
-      : OpRewritePattern(context), fused(fused) {}
-
+struct PadIntoPool : CountedPattern<PoolOp> {
+  using CountedPattern::CountedPattern;
   LogicalResult matchAndRewrite(PoolOp op,
                                 PatternRewriter &rewriter) const override {
     auto pad = op.getInput().getDefiningOp<PadOp>();
@@ -91,7 +85,7 @@ struct PadIntoPool : OpRewritePattern<PoolOp> {
       op.setPadsLow(low);
       op.setPadsHigh(high);
     });
-    ++fused;
+    ++count;
     return success();
   }
 
@@ -115,16 +109,12 @@ struct PadIntoPool : OpRewritePattern<PoolOp> {
                       llvm::all_of(op.getPadsHigh(), isZero);
     return value == 0 && (isUnpadded || op.getCountIncludePad());
   }
-
-  Pass::Statistic &fused;
 };
 
 struct FusePad : nnv12::impl::FusePadBase<FusePad> {
   using FusePadBase::FusePadBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<PadIntoConv, PadIntoPool>(&getContext(), fused);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<PadIntoConv, PadIntoPool>(getOperation(), fused);
   }
 };
 } // namespace

@@ -23,10 +23,8 @@ static std::optional<LinearLayer> adderOf(Value summand) {
 }
 
 namespace {
-struct FuseAdd : OpRewritePattern<BinaryOp> {
-  FuseAdd(MLIRContext *context, Pass::Statistic &fused)
-      : OpRewritePattern(context), fused(fused) {}
-
+struct FuseAdd : CountedPattern<BinaryOp> {
+  using CountedPattern::CountedPattern;
   LogicalResult matchAndRewrite(BinaryOp op,
                                 PatternRewriter &rewriter) const override {
     Value lhs = op.getLhs(), rhs = op.getRhs();
@@ -49,19 +47,15 @@ struct FuseAdd : OpRewritePattern<BinaryOp> {
     if (definition && layer.operation()->isBeforeInBlock(definition))
       rewriter.moveOpAfter(layer.operation(), definition);
     rewriter.replaceOp(op, layer.result());
-    ++fused;
+    ++count;
     return success();
   }
-
-  Pass::Statistic &fused;
 };
 
 struct FuseResidual : nnv12::impl::FuseResidualBase<FuseResidual> {
   using FuseResidualBase::FuseResidualBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FuseAdd>(&getContext(), fused);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<FuseAdd>(getOperation(), fused);
   }
 };
 } // namespace

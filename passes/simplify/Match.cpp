@@ -10,22 +10,14 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-std::optional<ConstantOperand> nnv12::constantOf(Value value) {
-  auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
-  return constant ? ConstantOperand::get(constant.getValue()) : std::nullopt;
-}
-
 std::optional<double> nnv12::splatOf(Value value) {
-  auto constant = constantOf(value);
-  if (!constant || constant->type().getNumElements() == 0 ||
-      !constant->allEqual())
-    return std::nullopt;
-  return constant->doubleAt(0);
+  auto constant = ConstantData::get(value);
+  return constant ? constant->splat() : std::nullopt;
 }
 
 std::optional<SmallVector<double>>
 nnv12::perIndexOf(Value value, ArrayRef<int64_t> shape, int64_t axis) {
-  auto constant = constantOf(value);
+  auto constant = ConstantData::get(value);
   if (!constant || constant->type().getNumElements() == 0 ||
       constant->type().getRank() > static_cast<int64_t>(shape.size()))
     return std::nullopt;
@@ -33,7 +25,7 @@ nnv12::perIndexOf(Value value, ArrayRef<int64_t> shape, int64_t axis) {
          "an axis of the shape");
   int64_t extent = shape[axis];
   if (constant->isSplat())
-    return SmallVector<double>(extent, constant->doubleAt(0));
+    return SmallVector<double>(extent, constant->asDouble(0));
   // The axis, counted in the constant's own dimensions: shapes align at the
   // end.
   int64_t own =
@@ -46,7 +38,7 @@ nnv12::perIndexOf(Value value, ArrayRef<int64_t> shape, int64_t axis) {
          "the constant broadcasts to the shape");
   SmallVector<double> values;
   for (int64_t i = 0; i < extent; ++i)
-    values.push_back(constant->doubleAt(varies ? i : 0));
+    values.push_back(constant->asDouble(varies ? i : 0));
   return values;
 }
 
@@ -219,11 +211,6 @@ bool nnv12::isNonNegative(Value value) {
   default:
     return false;
   }
-}
-
-int64_t nnv12::layerCount(func::FuncOp function) {
-  return llvm::count_if(function.getOps(),
-                        [](Operation &op) { return !isa<ConstantOp>(op); });
 }
 
 bool nnv12::isClose(double a, double b) {

@@ -5,7 +5,6 @@
 #include "dialects/nn/ConstantEval.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace nnv12 {
 
@@ -14,9 +13,6 @@ using nn::typeOf;
 inline bool isFloatTensor(mlir::Value value) {
   return llvm::isa<mlir::FloatType>(typeOf(value).getElementType());
 }
-
-/// The constant that defines a value.
-std::optional<nn::ConstantOperand> constantOf(mlir::Value value);
 
 /// The number that every element of a constant equals.
 std::optional<double> splatOf(mlir::Value value);
@@ -74,9 +70,6 @@ bool isRepresentable(double number, mlir::Type element);
 
 /// Whether every element is known to be zero, of either sign, or more.
 bool isNonNegative(mlir::Value value);
-
-/// Layers of a function, constants aside.
-int64_t layerCount(mlir::func::FuncOp function);
 
 /// Whether numbers agree but for the rounding of their spelling in f32.
 bool isClose(double a, double b);

@@ -81,9 +81,7 @@ struct RaiseToTwo : RewritePattern {
 struct RaiseRank : nnv12::impl::RaiseRankBase<RaiseRank> {
   using RaiseRankBase::RaiseRankBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<RaiseToTwo>(&getContext(), raised);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<RaiseToTwo>(getOperation(), raised);
   }
 };
 } // namespace

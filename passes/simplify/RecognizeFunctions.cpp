@@ -24,6 +24,15 @@ static FunctionAttr function(MLIRContext *context, UnaryKind kind,
   return FunctionAttr::get(context, kind, params);
 }
 
+/// `op` as the function of `x` with these parameters.
+static LogicalResult nameAs(PatternRewriter &rewriter, Operation *op, Value x,
+                            UnaryKind kind, ArrayRef<double> params = {}) {
+  rewriter.replaceOpWithNewOp<UnaryOp>(
+      op, op->getResult(0).getType(), x,
+      function(op->getContext(), kind, params));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Layers with a number: x + 1, max(x, 0), 1 / x, x ** 2
 //===----------------------------------------------------------------------===//
@@ -34,6 +43,14 @@ namespace {
 struct Clip {
   Value input;
   double low, high;
+
+  bool isRelu() const { return low == 0 && high == infinity; }
+  UnaryKind kind() const {
+    return isRelu() ? UnaryKind::relu : UnaryKind::clip;
+  }
+  SmallVector<double> params() const {
+    return isRelu() ? SmallVector<double>() : SmallVector<double>{low, high};
+  }
 };
 } // namespace
 
@@ -64,13 +81,6 @@ static std::optional<Clip> clipOf(Operation *op) {
   return Clip{input, bound, infinity};
 }
 
-static FunctionAttr clipFunction(MLIRContext *context, double low,
-                                 double high) {
-  if (low == 0 && high == infinity)
-    return function(context, UnaryKind::relu);
-  return function(context, UnaryKind::clip, {low, high});
-}
-
 /// clip(a * x + b, 0, m) / m as the a * x + b of a hard sigmoid.
 static std::optional<Affine> hardSigmoidOf(Operation *op) {
   auto outer = affineOf(op, Exactness::any);
@@ -89,26 +99,14 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
                                 PatternRewriter &rewriter) const override {
     if (!isFloatTensor(op.getResult()))
       return failure();
-    if (auto affine = affineOf(op.getOperation())) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), affine->input,
-          function(getContext(), UnaryKind::affine,
-                   {affine->scale, affine->shift}));
-      return success();
-    }
-    if (auto clip = clipOf(op)) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), clip->input,
-          clipFunction(getContext(), clip->low, clip->high));
-      return success();
-    }
-    if (auto sigmoid = hardSigmoidOf(op)) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), sigmoid->input,
-          function(getContext(), UnaryKind::hard_sigmoid,
-                   {sigmoid->scale, sigmoid->shift}));
-      return success();
-    }
+    if (auto affine = affineOf(op.getOperation()))
+      return nameAs(rewriter, op, affine->input, UnaryKind::affine,
+                    {affine->scale, affine->shift});
+    if (auto clip = clipOf(op))
+      return nameAs(rewriter, op, clip->input, clip->kind(), clip->params());
+    if (auto sigmoid = hardSigmoidOf(op))
+      return nameAs(rewriter, op, sigmoid->input, UnaryKind::hard_sigmoid,
+                    {sigmoid->scale, sigmoid->shift});
     auto lhs = splatOf(op.getLhs()), rhs = splatOf(op.getRhs());
     if (lhs && op.getRhs().getType() == op.getType())
       return numberFirst(op, *lhs, rewriter);
@@ -121,21 +119,14 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
                             PatternRewriter &rewriter) const {
     if (op.getKind() != BinaryKind::div || number != 1)
       return failure();
-    rewriter.replaceOpWithNewOp<UnaryOp>(
-        op, op.getType(), op.getRhs(),
-        function(getContext(), UnaryKind::reciprocal));
-    return success();
+    return nameAs(rewriter, op, op.getRhs(), UnaryKind::reciprocal);
   }
 
   LogicalResult numberLast(BinaryOp op, double number,
                            PatternRewriter &rewriter) const {
     Value x = op.getLhs();
-    if (op.getKind() == BinaryKind::prelu) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), x,
-          function(getContext(), UnaryKind::leaky_relu, {number}));
-      return success();
-    }
+    if (op.getKind() == BinaryKind::prelu)
+      return nameAs(rewriter, op, x, UnaryKind::leaky_relu, {number});
     if (op.getKind() != BinaryKind::pow)
       return failure();
     if (number == 2) {
@@ -143,14 +134,11 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
                                             BinaryKind::mul);
       return success();
     }
+    if (number == -1)
+      return nameAs(rewriter, op, x, UnaryKind::reciprocal);
     // The root of -inf is NaN, its power inf.
-    if ((number == 0.5 && isNonNegative(x)) || number == -1) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), x,
-          function(getContext(),
-                   number == -1 ? UnaryKind::reciprocal : UnaryKind::sqrt));
-      return success();
-    }
+    if (number == 0.5 && isNonNegative(x))
+      return nameAs(rewriter, op, x, UnaryKind::sqrt);
     return failure();
   }
 };
@@ -171,15 +159,10 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
         inner.getInput().getType() != op.getType())
       return failure();
     UnaryKind kind = op.getFunction().getKind();
-    auto replace = [&](Value input, UnaryKind with, ArrayRef<double> params) {
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), input, function(getContext(), with, params));
-      return success();
-    };
     if (kind == UnaryKind::affine || kind == UnaryKind::neg)
-      return composeAffine(op, replace);
+      return composeAffine(op, rewriter);
     if (kind == UnaryKind::clip || kind == UnaryKind::relu)
-      return composeClip(op, replace);
+      return composeClip(op, rewriter);
     Affine argument = affineOf(op.getInput());
     if (!argument.input.getDefiningOp())
       return failure();
@@ -188,7 +171,7 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
     if (!addsOne || !exponential || !argument.input.hasOneUse())
       return failure();
     if (kind == UnaryKind::log)
-      return replace(exponential.getInput(), UnaryKind::softplus, {});
+      return nameAs(rewriter, op, exponential.getInput(), UnaryKind::softplus);
     auto negated = definingUnary(exponential.getInput(),
                                  {UnaryKind::neg, UnaryKind::affine});
     if (kind != UnaryKind::reciprocal || !negated)
@@ -196,46 +179,43 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
     Affine negation = affineOf(exponential.getInput());
     if (negation.scale != -1 || negation.shift != 0)
       return failure();
-    return replace(negation.input, UnaryKind::sigmoid, {});
+    return nameAs(rewriter, op, negation.input, UnaryKind::sigmoid);
   }
 
-  template <typename Replace>
-  static LogicalResult composeAffine(UnaryOp op, Replace replace) {
+  static LogicalResult composeAffine(UnaryOp op, PatternRewriter &rewriter) {
     auto outer = affineOf(op.getOperation());
     auto inner = affineOf(op.getInput().getDefiningOp());
     if (outer && inner) {
       auto both = compose(*outer, *inner, Exactness::asSpelled);
       if (!both)
         return failure();
-      return replace(both->input, UnaryKind::affine,
-                     {both->scale, both->shift});
+      return nameAs(rewriter, op, both->input, UnaryKind::affine,
+                    {both->scale, both->shift});
     }
     auto sigmoid = hardSigmoidOf(op.getOperation());
     if (!sigmoid)
       return failure();
-    return replace(sigmoid->input, UnaryKind::hard_sigmoid,
-                   {sigmoid->scale, sigmoid->shift});
+    return nameAs(rewriter, op, sigmoid->input, UnaryKind::hard_sigmoid,
+                  {sigmoid->scale, sigmoid->shift});
   }
 
-  template <typename Replace>
-  static LogicalResult composeClip(UnaryOp op, Replace replace) {
+  static LogicalResult composeClip(UnaryOp op, PatternRewriter &rewriter) {
     auto outer = clipOf(op), inner = clipOf(op.getInput().getDefiningOp());
     if (outer && inner && inner->low <= inner->high &&
         outer->low <= outer->high) {
       auto limit = [&](double v) {
         return std::min(std::max(v, outer->low), outer->high);
       };
-      double low = limit(inner->low), high = limit(inner->high);
-      FunctionAttr composed = clipFunction(op.getContext(), low, high);
-      return replace(inner->input, composed.getKind(), composed.getParams());
+      Clip both{inner->input, limit(inner->low), limit(inner->high)};
+      return nameAs(rewriter, op, both.input, both.kind(), both.params());
     }
     // clip(a * x + b, 0, 1)
     Affine affine = affineChainOf(op.getInput());
     if (!outer || outer->low != 0 || outer->high != 1 ||
         affine.input == op.getInput())
       return failure();
-    return replace(affine.input, UnaryKind::hard_sigmoid,
-                   {affine.scale, affine.shift});
+    return nameAs(rewriter, op, affine.input, UnaryKind::hard_sigmoid,
+                  {affine.scale, affine.shift});
   }
 };
 
@@ -374,11 +354,8 @@ struct NameProduct : RewritePattern {
       FunctionAttr name = x.getType() == op->getResult(0).getType()
                               ? nameOf(x, f, product.scale)
                               : FunctionAttr();
-      if (!name)
-        continue;
-      rewriter.replaceOpWithNewOp<UnaryOp>(op, op->getResult(0).getType(), x,
-                                           name);
-      return success();
+      if (name)
+        return nameAs(rewriter, op, x, name.getKind(), name.getParams());
     }
     return failure();
   }
@@ -397,10 +374,7 @@ struct NameMaximum : OpRewritePattern<BinaryOp> {
       if (scaled.input != x || scaled.shift != 0 || scaled.scale < 0 ||
           scaled.scale > 1 || x.getType() != op.getType())
         continue;
-      rewriter.replaceOpWithNewOp<UnaryOp>(
-          op, op.getType(), x,
-          function(getContext(), UnaryKind::leaky_relu, {scaled.scale}));
-      return success();
+      return nameAs(rewriter, op, x, UnaryKind::leaky_relu, {scaled.scale});
     }
     return failure();
   }
@@ -410,12 +384,8 @@ struct RecognizeFunctions
     : nnv12::impl::RecognizeFunctionsBase<RecognizeFunctions> {
   using RecognizeFunctionsBase::RecognizeFunctionsBase;
   void runOnOperation() override {
-    int64_t before = layerCount(getOperation());
-    RewritePatternSet patterns(&getContext());
-    patterns.add<BinaryWithNumber, ComposeUnary, NameProduct, NameMaximum>(
-        &getContext());
-    rewriteGreedily(getOperation(), std::move(patterns));
-    removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
+    removed += rewriteGreedily<BinaryWithNumber, ComposeUnary, NameProduct,
+                               NameMaximum>(getOperation());
   }
 };
 } // namespace

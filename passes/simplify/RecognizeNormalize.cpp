@@ -32,9 +32,8 @@ static std::optional<int64_t> trailingMean(Value value, Value &input) {
 
 namespace {
 /// d / sqrt(mean(d * d) + epsilon), d = x - mean(x); also d * (1 / sqrt(…)).
-struct NameNormalize : OpRewritePattern<BinaryOp> {
-  NameNormalize(MLIRContext *context, Pass::Statistic &recognized)
-      : OpRewritePattern(context), recognized(recognized) {}
+struct NameNormalize : CountedPattern<BinaryOp> {
+  using CountedPattern::CountedPattern;
 
   /// The root that `op` divides `deviation` by.
   static UnaryOp divisor(BinaryOp op, Value deviation, Value other) {
@@ -74,22 +73,18 @@ struct NameNormalize : OpRewritePattern<BinaryOp> {
       rewriter.replaceOpWithNewOp<NormalizeOp>(
           op, op.getType(), x, rewriter.getI64IntegerAttr(*axis),
           rewriter.getF64FloatAttr(variance.shift));
-      ++recognized;
+      ++count;
       return success();
     }
     return failure();
   }
-
-  Pass::Statistic &recognized;
 };
 
 struct RecognizeNormalize
     : nnv12::impl::RecognizeNormalizeBase<RecognizeNormalize> {
   using RecognizeNormalizeBase::RecognizeNormalizeBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<NameNormalize>(&getContext(), recognized);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<NameNormalize>(getOperation(), recognized);
   }
 };
 } // namespace

@@ -26,11 +26,7 @@ static Value sliceAlong(PatternRewriter &rewriter, Location loc, Value value,
   starts[axis] = start;
   sizes[axis] = size;
   steps[axis] = step;
-  return rewriter.createOrFold<SliceOp>(
-      loc, RankedTensorType::get(sizes, type.getElementType()), value,
-      rewriter.getDenseI64ArrayAttr(starts),
-      rewriter.getDenseI64ArrayAttr(sizes),
-      rewriter.getDenseI64ArrayAttr(steps));
+  return rewriter.createOrFold<SliceOp>(loc, value, starts, sizes, steps);
 }
 
 namespace {
@@ -39,7 +35,7 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GatherOp op,
                                 PatternRewriter &rewriter) const override {
-    auto indices = constantOf(op.getIndices());
+    auto indices = ConstantData::get(op.getIndices());
     if (!indices || indices->type().getRank() > 1 ||
         indices->type().getNumElements() == 0)
       return failure();
@@ -47,7 +43,7 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
     int64_t extent = typeOf(op.getInput()).getDimSize(axis);
     SmallVector<int64_t> values;
     for (int64_t i = 0; i < n; ++i) {
-      int64_t index = indices->intAt(i);
+      int64_t index = indices->asInt(i);
       values.push_back(index < 0 ? index + extent : index);
       if (values.back() < 0 || values.back() >= extent)
         return failure();
@@ -124,26 +120,29 @@ struct SliceOfConcat : OpRewritePattern<SliceOp> {
   }
 };
 
+/// Fails if these are its inputs already.
+LogicalResult replaceInputs(PatternRewriter &rewriter, ConcatOp op,
+                            ArrayRef<Value> inputs) {
+  if (llvm::equal(inputs, op.getInputs()))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(inputs); });
+  return success();
+}
+
 /// concat(a, concat(b, c)) as concat(a, b, c).
 struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<Value> inputs;
-    bool changed = false;
     for (Value input : op.getInputs()) {
       auto inner = input.getDefiningOp<ConcatOp>();
-      if (inner && input.hasOneUse() && inner.getAxis() == op.getAxis()) {
+      if (inner && input.hasOneUse() && inner.getAxis() == op.getAxis())
         llvm::append_range(inputs, inner.getInputs());
-        changed = true;
-      } else {
+      else
         inputs.push_back(input);
-      }
     }
-    if (!changed)
-      return failure();
-    rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(inputs); });
-    return success();
+    return replaceInputs(rewriter, op, inputs);
   }
 };
 
@@ -154,22 +153,16 @@ struct ConcatOfSlices : OpRewritePattern<ConcatOp> {
                                 PatternRewriter &rewriter) const override {
     auto axis = static_cast<int64_t>(op.getAxis());
     SmallVector<Value> inputs;
-    bool changed = false;
     for (Value input : op.getInputs()) {
       Value merged = inputs.empty() ? Value()
                                     : merge(rewriter, inputs.back(), input,
                                             axis, op.getLoc());
-      if (merged) {
+      if (merged)
         inputs.back() = merged;
-        changed = true;
-      } else {
+      else
         inputs.push_back(input);
-      }
     }
-    if (!changed)
-      return failure();
-    rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(inputs); });
-    return success();
+    return replaceInputs(rewriter, op, inputs);
   }
 
   static Value merge(PatternRewriter &rewriter, Value first, Value second,
@@ -220,12 +213,9 @@ struct IdentityPool : OpRewritePattern<PoolOp> {
 struct SimplifySlices : nnv12::impl::SimplifySlicesBase<SimplifySlices> {
   using SimplifySlicesBase::SimplifySlicesBase;
   void runOnOperation() override {
-    int64_t before = layerCount(getOperation());
-    RewritePatternSet patterns(&getContext());
-    patterns.add<GatherToSlice, SliceOfConcat, ConcatOfConcat, ConcatOfSlices,
-                 IdentityResize, IdentityPool>(&getContext());
-    rewriteGreedily(getOperation(), std::move(patterns));
-    removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
+    removed += rewriteGreedily<GatherToSlice, SliceOfConcat, ConcatOfConcat,
+                               ConcatOfSlices, IdentityResize, IdentityPool>(
+        getOperation());
   }
 };
 } // namespace

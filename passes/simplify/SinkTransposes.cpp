@@ -1,4 +1,5 @@
 //===- SinkTransposes.cpp - Moves transposes until they cancel ------------===//
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "passes/Passes.h"
 #include "passes/simplify/Match.h"
@@ -15,23 +16,12 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-using Perm = SmallVector<int64_t, 4>;
-
-static Perm inverse(ArrayRef<int64_t> perm) {
-  Perm result(perm.size());
-  for (auto [i, dim] : llvm::enumerate(perm))
-    result[dim] = i;
-  return result;
-}
+using Perm = SmallVector<int64_t>;
 
 /// Values in the order of the operand, given in that of the transposed tensor:
 /// result[perm[i]] = values[i].
 static Perm unpermute(ArrayRef<int64_t> values, ArrayRef<int64_t> perm) {
-  assert(values.size() == perm.size() && "a value for each dimension");
-  Perm result(perm.size());
-  for (auto [i, dim] : llvm::enumerate(perm))
-    result[dim] = values[i];
-  return result;
+  return applyPermutation(values, invertPermutationVector(perm));
 }
 
 static RankedTensorType withShape(RankedTensorType type,
@@ -54,14 +44,8 @@ static TransposeOp sinkable(Value value) {
 
 static Value transposed(PatternRewriter &rewriter, Location loc, Value value,
                         ArrayRef<int64_t> perm) {
-  assert(static_cast<int64_t>(perm.size()) == typeOf(value).getRank() &&
-         "all dimensions are permuted");
-  Perm shape;
-  for (int64_t dim : perm)
-    shape.push_back(typeOf(value).getDimSize(dim));
   return rewriter.createOrFold<TransposeOp>(
-      loc, withShape(typeOf(value), shape), value,
-      rewriter.getDenseI64ArrayAttr(perm));
+      loc, value, rewriter.getDenseI64ArrayAttr(perm));
 }
 
 /// A constant as seen before the transpose that gives `perm`, for broadcasting
@@ -77,7 +61,7 @@ static Value constantBefore(PatternRewriter &rewriter, Location loc,
   shape.append(type.getShape().begin(), type.getShape().end());
   Value whole =
       rewriter.createOrFold<ReshapeOp>(loc, withShape(type, shape), constant);
-  return transposed(rewriter, loc, whole, inverse(perm));
+  return transposed(rewriter, loc, whole, invertPermutationVector(perm));
 }
 
 namespace {
@@ -120,7 +104,6 @@ struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
     auto transpose = left ? left : right;
     if (!transpose)
       return failure();
-    int64_t rank = typeOf(op.getResult()).getRank();
     Value lhs, rhs;
     if (left && right) {
       if (left.getPerm() != right.getPerm())
@@ -129,7 +112,7 @@ struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
       rhs = right.getInput();
     } else {
       Value constant = left ? op.getRhs() : op.getLhs();
-      if (!constantOf(constant) || !isFree(transpose.getResult()) ||
+      if (!ConstantData::get(constant) || !isFree(transpose.getResult()) ||
           typeOf(transpose.getResult()).getShape() !=
               typeOf(op.getResult()).getShape())
         return failure();
@@ -138,13 +121,8 @@ struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
       lhs = left ? left.getInput() : before;
       rhs = left ? before : right.getInput();
     }
-    if (static_cast<int64_t>(transpose.getPerm().size()) != rank)
-      return failure();
-    Perm shape =
-        unpermute(typeOf(op.getResult()).getShape(), transpose.getPerm());
-    auto inner = BinaryOp::create(rewriter, op.getLoc(),
-                                  withShape(typeOf(op.getResult()), shape), lhs,
-                                  rhs, op.getKind());
+    auto inner =
+        BinaryOp::create(rewriter, op.getLoc(), lhs, rhs, op.getKind());
     rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
                                              transpose.getPermAttr());
     return success();
@@ -162,7 +140,7 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
         first = transpose;
       bool fits = transpose ? input.hasOneUse() &&
                                   transpose.getPerm() == first.getPerm()
-                            : constantOf(input).has_value();
+                            : ConstantData::get(input).has_value();
       if (!fits)
         return failure();
     }
@@ -171,14 +149,13 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
     SmallVector<Value> inputs;
     for (Value input : op.getInputs()) {
       auto transpose = input.getDefiningOp<TransposeOp>();
-      inputs.push_back(transpose ? transpose.getInput()
-                                 : transposed(rewriter, op.getLoc(), input,
-                                              inverse(first.getPerm())));
+      inputs.push_back(
+          transpose ? transpose.getInput()
+                    : transposed(rewriter, op.getLoc(), input,
+                                 invertPermutationVector(first.getPerm())));
     }
-    Perm shape = unpermute(typeOf(op.getResult()).getShape(), first.getPerm());
-    auto inner = ConcatOp::create(rewriter, op.getLoc(),
-                                  withShape(typeOf(op.getResult()), shape),
-                                  inputs, first.getPerm()[op.getAxis()]);
+    auto inner = ConcatOp::create(rewriter, op.getLoc(), inputs,
+                                  first.getPerm()[op.getAxis()]);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
                                              first.getPermAttr());
     return success();
@@ -210,27 +187,24 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
       left.push_back(
           dim - llvm::count_if(axes, [&](int64_t axis) { return axis < dim; }));
     }
-    RankedTensorType type = typeOf(op.getResult());
-    auto inner = ReduceOp::create(
-        rewriter, op.getLoc(),
-        withShape(type, unpermute(type.getShape(), left)), transpose.getInput(),
-        op.getKind(), axes, op.getKeepDims());
+    auto inner = ReduceOp::create(rewriter, op.getLoc(), transpose.getInput(),
+                                  op.getKind(), axes, op.getKeepDims());
     rewriter.replaceOpWithNewOp<TransposeOp>(
-        op, type, inner, rewriter.getDenseI64ArrayAttr(left));
+        op, op.getType(), inner, rewriter.getDenseI64ArrayAttr(left));
     return success();
   }
 };
 
 /// A slice or a pad of `x`, of which `op` is that of its transpose.
-Value untransposed(PatternRewriter &rewriter, SliceOp op, Type type, Value x,
+Value untransposed(PatternRewriter &rewriter, SliceOp op, Value x,
                    ArrayRef<int64_t> perm) {
   return SliceOp::create(
-      rewriter, op.getLoc(), type, x, unpermute(op.getStarts(), perm),
+      rewriter, op.getLoc(), x, unpermute(op.getStarts(), perm),
       unpermute(op.getSizes(), perm), unpermute(op.getSteps(), perm));
 }
-Value untransposed(PatternRewriter &rewriter, PadOp op, Type type, Value x,
+Value untransposed(PatternRewriter &rewriter, PadOp op, Value x,
                    ArrayRef<int64_t> perm) {
-  return PadOp::create(rewriter, op.getLoc(), type, x, op.getValue(),
+  return PadOp::create(rewriter, op.getLoc(), x, op.getValue(),
                        unpermute(op.getLow(), perm),
                        unpermute(op.getHigh(), perm), op.getMode());
 }
@@ -243,12 +217,9 @@ template <typename Op> struct SinkThroughBounds : OpRewritePattern<Op> {
     auto transpose = op.getInput().template getDefiningOp<TransposeOp>();
     if (!transpose || !op.getInput().hasOneUse())
       return failure();
-    ArrayRef<int64_t> perm = transpose.getPerm();
-    RankedTensorType type = typeOf(op.getResult());
-    Value inner = untransposed(
-        rewriter, op, withShape(type, unpermute(type.getShape(), perm)),
-        transpose.getInput(), perm);
-    rewriter.replaceOpWithNewOp<TransposeOp>(op, type, inner,
+    Value inner =
+        untransposed(rewriter, op, transpose.getInput(), transpose.getPerm());
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
                                              transpose.getPermAttr());
     return success();
   }
@@ -324,13 +295,13 @@ ReshapeOp definingUnitReshape(Value value) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
   if (!reshape)
     return {};
-  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
-  ArrayRef<int64_t> to = typeOf(value).getShape();
-  auto a = properDims(from), b = properDims(to);
-  bool same = a.size() == b.size();
-  for (size_t i = 0; same && i < a.size(); ++i)
-    same = from[a[i]] == to[b[i]];
-  return same ? reshape : ReshapeOp();
+  auto properSizes = [](Value tensor) {
+    return llvm::make_filter_range(typeOf(tensor).getShape(),
+                                   [](int64_t size) { return size != 1; });
+  };
+  return llvm::equal(properSizes(reshape.getInput()), properSizes(value))
+             ? reshape
+             : ReshapeOp();
 }
 
 struct ReshapeBelowUnary : OpRewritePattern<UnaryOp> {
@@ -340,10 +311,8 @@ struct ReshapeBelowUnary : OpRewritePattern<UnaryOp> {
     auto reshape = op.getInput().getDefiningOp<ReshapeOp>();
     if (!reshape || !op.getInput().hasOneUse())
       return failure();
-    RankedTensorType type = withShape(typeOf(op.getResult()),
-                                      typeOf(reshape.getInput()).getShape());
-    auto inner = UnaryOp::create(rewriter, op.getLoc(), type,
-                                 reshape.getInput(), op.getFunction());
+    auto inner = UnaryOp::create(rewriter, op.getLoc(), reshape.getInput(),
+                                 op.getFunction());
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
     return success();
   }
@@ -366,7 +335,7 @@ struct ReshapeBelowBinary : OpRewritePattern<BinaryOp> {
       rhs = right.getInput();
     } else if (auto reshape = left ? left : right) {
       Value constant = left ? op.getRhs() : op.getLhs();
-      if (!reshape.getResult().hasOneUse() || !constantOf(constant) ||
+      if (!reshape.getResult().hasOneUse() || !ConstantData::get(constant) ||
           typeOf(reshape.getResult()).getShape() != shape)
         return failure();
       Value before = constantBeforeReshape(rewriter, reshape, constant);
@@ -377,11 +346,8 @@ struct ReshapeBelowBinary : OpRewritePattern<BinaryOp> {
     } else {
       return failure();
     }
-    auto inner = BinaryOp::create(
-        rewriter, op.getLoc(),
-        withShape(typeOf(op.getResult()),
-                  typeOf((left ? left : right).getInput()).getShape()),
-        lhs, rhs, op.getKind());
+    auto inner =
+        BinaryOp::create(rewriter, op.getLoc(), lhs, rhs, op.getKind());
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
     return success();
   }
@@ -443,14 +409,11 @@ struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
       return std::distance(transposes.begin(), transposes.end());
     };
     int64_t before = countTransposes();
-    RewritePatternSet patterns(&getContext());
-    patterns
-        .add<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
-             SinkThroughReduce, SinkThroughBounds<SliceOp>,
-             SinkThroughBounds<PadOp>, TransposeToReshape, TransposeIntoMatMul,
-             ReshapeBelowUnary, ReshapeBelowBinary, UnitReshapeBelowTranspose>(
-            &getContext());
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
+                    SinkThroughReduce, SinkThroughBounds<SliceOp>,
+                    SinkThroughBounds<PadOp>, TransposeToReshape,
+                    TransposeIntoMatMul, ReshapeBelowUnary, ReshapeBelowBinary,
+                    UnitReshapeBelowTranspose>(getOperation());
     removed += std::max<int64_t>(before - countTransposes(), 0);
   }
 };

@@ -29,10 +29,8 @@ std::pair<int64_t, int64_t> usedTaps(ArrayRef<TapRange> ranges,
   return {first, last};
 }
 
-struct TrimConv : OpRewritePattern<ConvOp> {
-  TrimConv(MLIRContext *context, Pass::Statistic &trimmed)
-      : OpRewritePattern(context), trimmed(trimmed) {}
-
+struct TrimConv : CountedPattern<ConvOp> {
+  using CountedPattern::CountedPattern;
   LogicalResult matchAndRewrite(ConvOp op,
                                 PatternRewriter &rewriter) const override {
     RankedTensorType in = typeOf(op.getInput()), out = typeOf(op.getOutput()),
@@ -61,29 +59,23 @@ struct TrimConv : OpRewritePattern<ConvOp> {
     if (ArrayRef<int64_t>(sizes) == weights.getShape())
       return failure();
     SmallVector<int64_t> steps(sizes.size(), 1);
-    Value used =
-        SliceOp::create(rewriter, op.getLoc(),
-                        RankedTensorType::get(sizes, weights.getElementType()),
-                        op.getWeights(), starts, sizes, steps);
+    Value used = SliceOp::create(rewriter, op.getLoc(), op.getWeights(), starts,
+                                 sizes, steps);
     rewriter.modifyOpInPlace(op, [&] {
       op.getWeightsMutable().assign(used);
       op.setDilations(dilations);
       op.setPadsLow(low);
       op.setPadsHigh(high);
     });
-    ++trimmed;
+    ++count;
     return success();
   }
-
-  Pass::Statistic &trimmed;
 };
 
 struct TrimWindow : nnv12::impl::TrimWindowBase<TrimWindow> {
   using TrimWindowBase::TrimWindowBase;
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<TrimConv>(&getContext(), trimmed);
-    rewriteGreedily(getOperation(), std::move(patterns));
+    rewriteGreedily<TrimConv>(getOperation(), trimmed);
   }
 };
 } // namespace

@@ -37,8 +37,8 @@ protected:
                           values.size() * sizeof(float)));
   }
 
-  static ConstantOperand operand(Attribute attr) {
-    auto result = ConstantOperand::get(attr);
+  static ConstantData operand(Attribute attr) {
+    auto result = ConstantData::get(attr);
     EXPECT_TRUE(result.has_value());
     return *result;
   }
@@ -140,23 +140,23 @@ TEST_F(ConstantEval, IntegersClampAndWrap) {
 TEST_F(ConstantEval, Transpose) {
   SmallVector<int64_t> shape{3, 1, 4, 5}, perm{2, 0, 3, 1};
   SmallVector<int64_t> to{4, 3, 5, 1};
-  ConstantOperand input = operand(iota(shape));
-  ConstantOperand result = operand(evalTranspose(perm, input, type(to)));
+  ConstantData input = operand(iota(shape));
+  ConstantData result = operand(evalTranspose(perm, input, type(to)));
   forEachIndex(to, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> from(4);
     for (size_t i = 0; i < 4; ++i)
       from[perm[i]] = index[i];
-    EXPECT_EQ(result.doubleAt(offsetOf(index, to)),
-              input.doubleAt(offsetOf(from, shape)));
+    EXPECT_EQ(result.asDouble(offsetOf(index, to)),
+              input.asDouble(offsetOf(from, shape)));
   });
 }
 
 TEST_F(ConstantEval, SlicesGoBackwards) {
   SmallVector<int64_t> shape{4, 7}, starts{3, 1}, steps{-2, 3}, to{2, 2};
-  ConstantOperand input = operand(iota(shape));
-  ConstantOperand result = operand(evalSlice(starts, steps, input, type(to)));
+  ConstantData input = operand(iota(shape));
+  ConstantData result = operand(evalSlice(starts, steps, input, type(to)));
   forEachIndex(to, [&](ArrayRef<int64_t> index) {
-    EXPECT_EQ(result.doubleAt(offsetOf(index, to)),
+    EXPECT_EQ(result.asDouble(offsetOf(index, to)),
               (starts[0] + index[0] * steps[0]) * 7 + starts[1] +
                   index[1] * steps[1]);
   });
@@ -171,17 +171,17 @@ TEST_F(ConstantEval, BinaryBroadcasts) {
        {Case{{2, 3}, {2, 3}, {2, 3}}, Case{{5, 1, 3}, {4, 1}, {5, 4, 3}},
         Case{{1500}, {3, 1}, {3, 1500}}, Case{{}, {2, 700}, {2, 700}},
         Case{{2, 0, 3}, {1, 1, 3}, {2, 0, 3}}}) {
-    ConstantOperand lhs = operand(iota(c.lhs)), rhs = operand(iota(c.rhs));
-    ConstantOperand result =
+    ConstantData lhs = operand(iota(c.lhs)), rhs = operand(iota(c.rhs));
+    ConstantData result =
         operand(evalBinary(BinaryKind::sub, lhs, rhs, type(c.to)));
-    auto at = [&](const ConstantOperand &from, ArrayRef<int64_t> index) {
+    auto at = [&](const ConstantData &from, ArrayRef<int64_t> index) {
       SmallVector<int64_t> own(index.take_back(from.shape().size()));
       for (auto [i, size] : llvm::zip(own, from.shape()))
         i = size == 1 ? 0 : i;
-      return from.doubleAt(offsetOf(own, from.shape()));
+      return from.asDouble(offsetOf(own, from.shape()));
     };
     forEachIndex(c.to, [&](ArrayRef<int64_t> index) {
-      ASSERT_EQ(result.doubleAt(offsetOf(index, c.to)),
+      ASSERT_EQ(result.asDouble(offsetOf(index, c.to)),
                 at(lhs, index) - at(rhs, index));
     });
   }
@@ -209,14 +209,14 @@ TEST_F(ConstantEval, FloatArithmeticIsExact) {
   };
   ElementsAttr lhs = constant(a), rhs = constant(b);
   auto check = [&](BinaryKind kind, float (*expected)(float, float)) {
-    ConstantOperand result =
+    ConstantData result =
         operand(evalBinary(kind, operand(lhs), operand(rhs),
                            type({static_cast<int64_t>(a.size())})));
     for (size_t i = 0; i < a.size(); ++i) {
       float want = expected(a[i], b[i]);
       if (std::isnan(want))
         continue;
-      ASSERT_EQ(result.doubleAt(i), want) << a[i] << " " << b[i];
+      ASSERT_EQ(result.asDouble(i), want) << a[i] << " " << b[i];
     }
   };
   check(BinaryKind::add, [](float x, float y) { return x + y; });
@@ -232,7 +232,7 @@ TEST_F(ConstantEval, SplatsAndLimits) {
   ElementsAttr sum = evalBinary(BinaryKind::add, operand(many), operand(many),
                                 type({4096, 4096}));
   EXPECT_TRUE(operand(sum).isSplat());
-  EXPECT_EQ(operand(sum).doubleAt(77), 4);
+  EXPECT_EQ(operand(sum).asDouble(77), 4);
   EXPECT_FALSE(evalBroadcast(operand(iota({2, 1})), type({2, 1 << 20})));
 }
 
@@ -244,43 +244,43 @@ TEST_F(ConstantEval, ConcatWithNothing) {
        {std::pair(SmallVector<ElementsAttr>{empty, splat}, 3),
         std::pair(SmallVector<ElementsAttr>{splat, empty, splat}, 6),
         std::pair(SmallVector<ElementsAttr>{empty, two, splat, empty}, 5)}) {
-    SmallVector<ConstantOperand> operands;
+    SmallVector<ConstantData> operands;
     SmallVector<double> expected;
     for (ElementsAttr part : parts) {
       operands.push_back(operand(part));
       for (int64_t i = 0; i < part.getNumElements(); ++i)
-        expected.push_back(operands.back().doubleAt(i));
+        expected.push_back(operands.back().asDouble(i));
     }
     ElementsAttr result = evalConcat(0, operands, type({count}));
     ASSERT_TRUE(result);
-    ConstantOperand found = operand(result);
+    ConstantData found = operand(result);
     for (int64_t i = 0; i < count; ++i)
-      EXPECT_EQ(found.doubleAt(i), expected[i]) << i;
+      EXPECT_EQ(found.asDouble(i), expected[i]) << i;
   }
 }
 
 TEST_F(ConstantEval, ReshapeSharesElements) {
   ElementsAttr value = iota({64, 64});
   ElementsAttr flat = evalReshape(value, type({4096}));
-  EXPECT_EQ(operand(value).bytes(), operand(flat).bytes());
+  EXPECT_EQ(operand(value).stored().data(), operand(flat).stored().data());
   EXPECT_FALSE(evalReshape(iota({4}), type({5})));
 }
 
 TEST_F(ConstantEval, Reduce) {
   ElementsAttr value = iota({2, 3, 4});
-  ConstantOperand sum =
+  ConstantData sum =
       operand(evalReduce(ReduceKind::sum, {0, 2}, operand(value), type({3})));
   for (int64_t j = 0; j < 3; ++j) {
     double expected = 0;
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t k = 0; k < 4; ++k)
         expected += static_cast<double>(i * 12 + j * 4 + k);
-    EXPECT_EQ(sum.doubleAt(j), expected);
+    EXPECT_EQ(sum.asDouble(j), expected);
   }
-  ConstantOperand most = operand(
+  ConstantData most = operand(
       evalReduce(ReduceKind::max, {1}, operand(value), type({2, 1, 4})));
-  EXPECT_EQ(most.doubleAt(0), 8);
-  EXPECT_EQ(most.doubleAt(7), 23);
+  EXPECT_EQ(most.asDouble(0), 8);
+  EXPECT_EQ(most.asDouble(7), 23);
 }
 
 // Integers of more bits than a double's are rounded once, as a cast in a
@@ -308,7 +308,7 @@ TEST_F(ConstantEval, CastOfLargeIntegers) {
     for (int64_t i = 0; i < n; ++i) {
       float expected = isSigned ? static_cast<float>(values[i])
                                 : static_cast<float>(uint64_t(values[i]));
-      ASSERT_EQ(result.doubleAt(i), expected) << values[i];
+      ASSERT_EQ(result.asDouble(i), expected) << values[i];
     }
   }
 }

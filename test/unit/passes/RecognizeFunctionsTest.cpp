@@ -154,9 +154,9 @@ std::vector<std::vector<double>> evaluate(func::FuncOp function) {
                            points.size() * sizeof(double)));
   std::vector<std::vector<double>> results;
   for (Operation &op : function.getOps()) {
-    std::vector<ConstantOperand> in;
+    std::vector<ConstantData> in;
     for (Value v : op.getOperands())
-      in.push_back(*ConstantOperand::get(known[v]));
+      in.push_back(*ConstantData::get(known[v]));
     ElementsAttr value;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       value = constant.getValue();
@@ -166,10 +166,10 @@ std::vector<std::vector<double>> evaluate(func::FuncOp function) {
       value = evalBinary(binary.getKind(), in[0], in[1], binary.getType());
     } else {
       EXPECT_TRUE(isa<func::ReturnOp>(op)) << "only element-wise layers";
-      for (const ConstantOperand &v : in) {
+      for (const ConstantData &v : in) {
         results.emplace_back();
         for (size_t i = 0; i < points.size(); ++i)
-          results.back().push_back(v.doubleAt(v.isSplat() ? 0 : i));
+          results.back().push_back(v.asDouble(v.isSplat() ? 0 : i));
       }
       break;
     }

@@ -54,7 +54,7 @@ protected:
       return RankedTensorType::get(int64_t(count), type(element));
     };
     auto constant =
-        nn::ConstantOperand::get(nn::makeConstant(tensor(from), input));
+        nn::ConstantData::get(nn::makeConstant(tensor(from), input));
     auto folded = nn::ConstantData::get(
         nn::evalCast(*constant, tensor(to), saturate, rounding));
     EXPECT_TRUE(sameElements(folded->bytes(), result, type(to))) << text;
