@@ -107,19 +107,17 @@ bool GraphImporter::checkModel() {
   // Newer versions add types and fields; a model that uses one that matters is
   // refused where it does.
   if (model_.ir_version() < 3)
-    return report().fail("IR version " + Twine(model_.ir_version()),
-                         "3 or later"),
-           false;
+    return report().refuse("IR version " + Twine(model_.ir_version()),
+                           "3 or later");
   if (!model_.has_graph())
-    return report().fail("no graph", "a model with one"), false;
+    return report().refuse("no graph", "a model with one");
   for (const onnx::OperatorSetIdProto &set : model_.opset_import())
     modelFrame_.opsets[canonicalDomain(set.domain())] = set.version();
   auto it = modelFrame_.opsets.find("");
   if (it != modelFrame_.opsets.end() &&
       (it->second < 1 || it->second > latestOpset))
-    return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
-                         "1 to " + Twine(latestOpset)),
-           false;
+    return report().refuse("operator set " + Twine(it->second) + " of ai.onnx",
+                           "1 to " + Twine(latestOpset));
   return true;
 }
 
@@ -180,14 +178,13 @@ static int32_t declaredElement(const onnx::TypeProto &type) {
 bool GraphImporter::bindOutputs() {
   const onnx::GraphProto &graph = model_.graph();
   if (graph.output_size() == 0)
-    return report().fail("a graph without outputs", "at least one"), false;
+    return report().refuse("a graph without outputs", "at least one");
   SmallVector<std::pair<std::string, Value>> tensors;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     LayerBuilder b = report("output '" + output.name() + "': ");
     std::optional<ImportValue> value = lookup(*current_, output.name());
     if (!value)
-      return b.fail("a name that is not defined", "the output of a node"),
-             false;
+      return b.refuse("a name that is not defined", "the output of a node");
     size_t first = tensors.size();
     flatten(output.name(), *value, tensors);
     int32_t declared = declaredElement(output.type());
@@ -199,13 +196,12 @@ bool GraphImporter::bindOutputs() {
         return false;
       }
       if (declared && element != b.elem(tensor))
-        return b.fail(typeName(b.elem(tensor)), dataTypeName(declared)), false;
+        return b.refuse(typeName(b.elem(tensor)), dataTypeName(declared));
     }
   }
   if (tensors.empty())
-    return report().fail("outputs that are empty sequences or optionals",
-                         "at least one tensor"),
-           false;
+    return report().refuse("outputs that are empty sequences or optionals",
+                           "at least one tensor");
   SmallVector<Value> results;
   for (auto &[name, tensor] : tensors)
     results.push_back(tensor);
@@ -231,16 +227,14 @@ bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
   for (const onnx::TensorProto &t : graph.initializer()) {
     if (scope.definesHere(t.name()))
       return report("initialiser '" + t.name() + "': ")
-                 .fail("the name twice", "each name once"),
-             false;
+          .refuse("the name twice", "each name once");
     scope.initializers[t.name()] = &t;
   }
   for (const onnx::SparseTensorProto &t : graph.sparse_initializer()) {
     const std::string &name = t.values().name();
     if (scope.definesHere(name))
       return report("initialiser '" + name + "': ")
-                 .fail("the name twice", "each name once"),
-             false;
+          .refuse("the name twice", "each name once");
     scope.sparse[name] = &t;
   }
   return true;
@@ -306,10 +300,9 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                                Scope &scope, const Frame &frame) {
   if (++nodeCount_ > options_.maxNodes)
     return reportNode(proto, index)
-               .fail("more than " + Twine(options_.maxNodes) +
-                         " nodes after inlining and unrolling",
-                     "fewer"),
-           false;
+        .refuse("more than " + Twine(options_.maxNodes) +
+                    " nodes after inlining and unrolling",
+                "fewer");
   StringRef domain = canonicalDomain(proto.domain());
   auto opset = frame.opsets.find(domain);
   if (opset == frame.opsets.end()) {
@@ -333,9 +326,8 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     std::optional<ImportValue> value = lookup(scope, name);
     if (!value)
       return reportNode(proto, index)
-                 .fail("input '" + name + "', which nothing defines",
-                       "a graph input, an initialiser or a node's output"),
-             false;
+          .refuse("input '" + name + "', which nothing defines",
+                  "a graph input, an initialiser or a node's output");
     if (undecoded_)
       return false;
     // An absent optional input of a function, passed on.
@@ -370,8 +362,8 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     if (result.kind == ImportValue::Tensor && !result.tensor) {
       if (functions_.count(key)) // an optional output that the body left out
         continue;
-      node.fail("output '" + proto.output(i) + "'", "only its other outputs");
-      return false;
+      return node.refuse("output '" + proto.output(i) + "'",
+                         "only its other outputs");
     }
     scope.values[proto.output(i)] = result;
   }
@@ -381,15 +373,11 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
 bool GraphImporter::importOperator(Node &node, StringRef domain) {
   ArrayRef<const OpRow *> rows = findOp(
       domain.empty() ? node.op().str() : (domain + "." + node.op()).str());
-  if (rows.empty() && !domain.empty()) {
-    node.fail("an operator of domain '" + domain + "'",
-              "one of docs/ops.md or a function of the model");
-    return false;
-  }
-  if (rows.empty()) {
-    node.fail("an unknown operator", "one of docs/ops.md");
-    return false;
-  }
+  if (rows.empty() && !domain.empty())
+    return node.refuse("an operator of domain '" + domain + "'",
+                       "one of docs/ops.md or a function of the model");
+  if (rows.empty())
+    return node.refuse("an unknown operator", "one of docs/ops.md");
   for (const OpRow *row : rows) {
     if (node.opset() < row->since || node.opset() > row->until)
       continue;
@@ -398,20 +386,19 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
         if (!node.has(i) || node.value(i).kind != ImportValue::Tensor)
           continue;
         Type element = node.elem(node.in(i));
-        if (!(row->types & typeSetOf(element))) {
-          node.fail("input '" + node.inputName(i) + "' of " + typeName(element),
-                    typeSetNames(row->types));
-          return false;
-        }
+        if (!(row->types & typeSetOf(element)))
+          return node.refuse("input '" + node.inputName(i) + "' of " +
+                                 typeName(element),
+                             typeSetNames(row->types));
         break;
       }
     }
     row->handler(node);
     return !node.failed();
   }
-  node.fail("it in operator set " + Twine(node.opset()),
-            Twine(rows.front()->since) + " to " + Twine(rows.back()->until));
-  return false;
+  return node.refuse("it in operator set " + Twine(node.opset()),
+                     Twine(rows.front()->since) + " to " +
+                         Twine(rows.back()->until));
 }
 
 SmallVector<ImportValue>
@@ -462,8 +449,7 @@ bool GraphImporter::importFunctions() {
                                   textField(f, functionOverloadField));
     if (!functions_.try_emplace(key, &f).second)
       return report("function '" + f.name() + "': ")
-                 .fail("it twice", "each function once"),
-             false;
+          .refuse("it twice", "each function once");
   }
   return true;
 }
@@ -471,18 +457,14 @@ bool GraphImporter::importFunctions() {
 bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
                                const Attributes &attributes) {
   llvm::SaveAndRestore deeper(depth_, depth_ + 1);
-  if (depth_ > maxDepth) {
-    node.fail("nesting deeper than " + Twine(maxDepth), "less");
-    return false;
-  }
+  if (depth_ > maxDepth)
+    return node.refuse("nesting deeper than " + Twine(maxDepth), "less");
   if (int(node.inputs()) > function.input_size() ||
-      int(node.outputs()) > function.output_size()) {
-    node.fail("a call with " + Twine(node.inputs()) + " inputs and " +
-                  Twine(node.outputs()) + " outputs",
-              "at most " + Twine(function.input_size()) + " and " +
-                  Twine(function.output_size()));
-    return false;
-  }
+      int(node.outputs()) > function.output_size())
+    return node.refuse("a call with " + Twine(node.inputs()) + " inputs and " +
+                           Twine(node.outputs()) + " outputs",
+                       "at most " + Twine(function.input_size()) + " and " +
+                           Twine(function.output_size()));
   Frame frame;
   frame.attributes = attributes;
   for (const onnx::OperatorSetIdProto &set : function.opset_import())
@@ -504,12 +486,10 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
     return false;
   for (unsigned i = 0; i < node.outputs(); ++i) {
     std::optional<ImportValue> value = lookup(scope, function.output(i));
-    if (!value) {
-      node.fail("output '" + function.output(i) +
-                    "' of the function, which nothing defines",
-                "a name in its body");
-      return false;
-    }
+    if (!value)
+      return node.refuse("output '" + function.output(i) +
+                             "' of the function, which nothing defines",
+                         "a name in its body");
     node.out(i, std::move(*value));
   }
   return true;

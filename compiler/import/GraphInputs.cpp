@@ -39,12 +39,12 @@ static bool unify(const Info &info, ArrayRef<int64_t> given,
                   Parameters &parameters, LayerBuilder &b) {
   const onnx::TensorShapeProto *shape = declaredShape(info);
   auto mismatch = [&] {
-    b.fail("--shape " + str(given), "one that fits " + declaredText(shape));
-    return false;
+    return b.refuse("--shape " + str(given),
+                    "one that fits " + declaredText(shape));
   };
   for (int64_t d : given)
     if (d < 0)
-      return b.fail("--shape " + str(given), "no negative dimension"), false;
+      return b.refuse("--shape " + str(given), "no negative dimension");
   if (!shape)
     return true;
   if (shape->dim_size() != int(given.size()))
@@ -54,11 +54,10 @@ static bool unify(const Info &info, ArrayRef<int64_t> given,
       return mismatch();
     if (!dim.dim_param().empty() &&
         parameters.try_emplace(dim.dim_param(), d).first->second != d)
-      return b.fail("--shape " + str(given),
-                    "dimension '" + dim.dim_param() + "' to be " +
-                        Twine(parameters.lookup(dim.dim_param())) +
-                        " everywhere"),
-             false;
+      return b.refuse("--shape " + str(given),
+                      "dimension '" + dim.dim_param() + "' to be " +
+                          Twine(parameters.lookup(dim.dim_param())) +
+                          " everywhere");
   }
   return true;
 }
@@ -109,8 +108,7 @@ bool GraphImporter::importInputs(Scope &scope) {
       continue;
     if (!inputs.try_emplace(info.name(), &info).second)
       return report("input '" + info.name() + "': ")
-                 .fail("the name twice", "each name once"),
-             false;
+          .refuse("the name twice", "each name once");
     names += (names.empty() ? "" : ", ") + info.name();
     if (const auto *shape = declaredShape(info))
       for (const auto &dim : shape->dim())
@@ -132,16 +130,15 @@ bool GraphImporter::importInputs(Scope &scope) {
         return false;
       shapes[name] = shape;
     } else if (!parameters.count(name)) {
-      return report().fail("--shape " + name + "=" + str(shape),
-                           "an input (" + names +
-                               ") or one size for a named dimension"),
-             false;
+      return report().refuse("--shape " + name + "=" + str(shape),
+                             "an input (" + names +
+                                 ") or one size for a named dimension");
     }
   }
   llvm::StringMap<StringRef> constants;
   for (const auto &[name, file] : options_.constants) {
     if (!inputs.count(name))
-      return report().fail("--constant " + name, "an input: " + names), false;
+      return report().refuse("--constant " + name, "an input: " + names);
     constants[name] = file;
   }
 
@@ -162,20 +159,18 @@ bool GraphImporter::importInputs(Scope &scope) {
       int32_t declared = info.type().tensor_type().elem_type();
       if (kind == ImportValue::Tensor && declared &&
           elementType(declared, b.context()) != b.elem(value.tensor))
-        return b.fail("a constant of " + typeName(b.elem(value.tensor)),
-                      dataTypeName(declared)),
-               false;
+        return b.refuse("a constant of " + typeName(b.elem(value.tensor)),
+                        dataTypeName(declared));
       scope.values[info.name()] = value;
       continue;
     }
     if (!info.type().has_tensor_type())
-      return b.fail("no tensor type", "a tensor"), false;
+      return b.refuse("no tensor type", "a tensor");
     int32_t dataType = info.type().tensor_type().elem_type();
     Type element = elementType(dataType, b.context());
     if (!element)
-      return b.fail("elements of " + dataTypeName(dataType),
-                    typeSetNames(kAny)),
-             false;
+      return b.refuse("elements of " + dataTypeName(dataType),
+                      typeSetNames(kAny));
     auto given = shapes.find(info.name());
     std::optional<Ints> shape = given != shapes.end()
                                     ? std::optional<Ints>(given->second)

@@ -20,27 +20,23 @@ using namespace nnv12::importer;
 /// stack.
 static constexpr int maxNesting = 2000;
 
-static OwningOpRef<ModuleOp> refuse(StringRef path, MLIRContext &context,
-                                    const Twine &message) {
+static std::nullptr_t refuse(StringRef path, MLIRContext &context,
+                             const Twine &message) {
   emitError(FileLineColLoc::get(&context, path, 0, 0))
       << path << ": " << message;
-  return {};
+  return nullptr;
 }
 
 /// Parses the model, null after a fault. `bytes` are not needed afterwards.
 static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
                                                MLIRContext &context) {
-  if (bytes.empty()) {
-    refuse(path, context, "found an empty file, expected an ONNX model");
-    return nullptr;
-  }
-  if (bytes.size() > size_t(std::numeric_limits<int>::max())) {
-    refuse(path, context,
-           "found a file of " + Twine(bytes.size()) +
-               " bytes, expected less than 2 GiB (larger weights belong into "
-               "external data)");
-    return nullptr;
-  }
+  if (bytes.empty())
+    return refuse(path, context, "found an empty file, expected an ONNX model");
+  if (bytes.size() > size_t(std::numeric_limits<int>::max()))
+    return refuse(path, context,
+                  "found a file of " + Twine(bytes.size()) +
+                      " bytes, expected less than 2 GiB (larger weights belong "
+                      "into external data)");
   google::protobuf::LogSilencer silence; // one line a fault: ours
   auto model = std::make_unique<onnx::ModelProto>();
   int size = bytes.size();
@@ -55,28 +51,26 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
   }
   if (!parsed || (!model->has_graph() && !model->has_ir_version())) {
     if (const char *kind = artifact::fileKind(bytes.data(), bytes.size());
-        kind && kind != StringRef("an ONNX model")) {
-      refuse(path, context,
-             "found " + Twine(kind) + ", expected an ONNX model");
-      return nullptr;
-    }
-    refuse(path, context,
-           "found a file that is truncated, no ONNX model, or one with more "
-           "than " +
-               Twine(maxNesting) +
-               " messages inside of each other, expected a serialised "
-               "ModelProto");
-    return nullptr;
+        kind && kind != StringRef("an ONNX model"))
+      return refuse(path, context,
+                    "found " + Twine(kind) + ", expected an ONNX model");
+    return refuse(path, context,
+                  "found a file that is truncated, no ONNX model, or one with "
+                  "more than " +
+                      Twine(maxNesting) +
+                      " messages inside of each other, expected a serialised "
+                      "ModelProto");
   }
   escapeNames(*model);
   return model;
 }
 
-static OwningOpRef<ModuleOp> importModel(onnx::ModelProto &model,
-                                         StringRef path,
-                                         const ImportOptions &options,
-                                         MLIRContext &context) {
-  return GraphImporter(model, path, options, context).run();
+/// Null if there is no model.
+static OwningOpRef<ModuleOp>
+importModel(std::unique_ptr<onnx::ModelProto> model, StringRef path,
+            const ImportOptions &options, MLIRContext &context) {
+  return model ? GraphImporter(*model, path, options, context).run()
+               : OwningOpRef<ModuleOp>();
 }
 
 OwningOpRef<ModuleOp> nnv12::importOnnx(StringRef path,
@@ -92,15 +86,12 @@ OwningOpRef<ModuleOp> nnv12::importOnnx(StringRef path,
     model = parse({reinterpret_cast<const char *>(file.data()), file.size()},
                   path, context);
   }
-  return model ? importModel(*model, path, options, context)
-               : OwningOpRef<ModuleOp>();
+  return importModel(std::move(model), path, options, context);
 }
 
 OwningOpRef<ModuleOp> nnv12::importOnnxBuffer(StringRef bytes, StringRef path,
                                               const ImportOptions &options,
                                               MLIRContext &context) {
   context.loadDialect<func::FuncDialect, nn::NNDialect>();
-  std::unique_ptr<onnx::ModelProto> model = parse(bytes, path, context);
-  return model ? importModel(*model, path, options, context)
-               : OwningOpRef<ModuleOp>();
+  return importModel(parse(bytes, path, context), path, options, context);
 }

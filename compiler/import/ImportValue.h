@@ -19,12 +19,8 @@ struct ImportValue {
 
   ImportValue() = default;
   ImportValue(mlir::Value v) : tensor(v) {}
-  static ImportValue sequence(llvm::ArrayRef<mlir::Value> values) {
-    ImportValue result;
-    result.kind = Sequence;
-    result.list.assign(values.begin(), values.end());
-    return result;
-  }
+  ImportValue(Kind kind, std::vector<ImportValue> list)
+      : kind(kind), list(std::move(list)) {}
 };
 
 } // namespace nnv12::importer

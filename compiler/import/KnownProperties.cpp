@@ -47,20 +47,25 @@ static std::string joined(llvm::ArrayRef<StringRef> parts) {
   return llvm::join(parts, ",");
 }
 
+namespace {
+enum class Numbers { any, divisors, oneFactor };
+} // namespace
+
 /// A refusal says `expected`.
-static std::string normalizeNumbers(std::string &value, bool isOne,
-                                    bool isDivisor) {
+template <Numbers kind>
+static std::string normalizeNumbers(std::string &value) {
   llvm::SmallVector<StringRef> parts = numbersIn(value);
-  const char *expected = isOne       ? "one number other than 0"
-                         : isDivisor ? "numbers other than 0 with commas "
-                                       "between them"
-                                     : "numbers with commas between them";
+  constexpr bool isOne = kind == Numbers::oneFactor;
+  const char *expected = isOne ? "one number other than 0"
+                         : kind == Numbers::divisors
+                             ? "numbers other than 0 with commas between them"
+                             : "numbers with commas between them";
   if (parts.empty() || (isOne && parts.size() > 1))
     return found(value, expected);
   for (StringRef part : parts) {
     double number;
     if (part.getAsDouble(number) || !std::isfinite(number) ||
-        ((isOne || isDivisor) && number == 0))
+        (kind != Numbers::any && number == 0))
       return found(value, expected);
   }
   value = joined(parts);
@@ -120,17 +125,9 @@ static const Known known[] = {
     {"labels", normalizeLabels},
     {"layout",
      [](std::string &value) { return normalizeWord(value, {"nchw", "nhwc"}); }},
-    {"mean",
-     [](std::string &value) {
-       return normalizeNumbers(value, /*isOne=*/false, /*isDivisor=*/false);
-     }},
-    {"scale",
-     [](std::string &value) {
-       return normalizeNumbers(value, /*isOne=*/true, /*isDivisor=*/false);
-     }},
-    {"std", [](std::string &value) {
-       return normalizeNumbers(value, /*isOne=*/false, /*isDivisor=*/true);
-     }}};
+    {"mean", normalizeNumbers<Numbers::any>},
+    {"scale", normalizeNumbers<Numbers::oneFactor>},
+    {"std", normalizeNumbers<Numbers::divisors>}};
 
 static const Known *find(StringRef key) {
   for (const Known &one : known)
@@ -254,15 +251,9 @@ static std::string readModelInfoLabels(StringRef value, Properties &result) {
 }
 
 /// There pixels are 0 to 255 when means are subtracted.
-static std::string readModelInfoMean(StringRef value, Properties &result) {
-  std::string fault = readAs<mean>(value, result);
-  if (fault.empty())
-    add(result, "scale", "1");
-  return fault;
-}
-
-static std::string readModelInfoScale(StringRef value, Properties &result) {
-  std::string fault = readAs<deviation>(value, result);
+template <const char *key>
+static std::string readUnscaled(StringRef value, Properties &result) {
+  std::string fault = readAs<key>(value, result);
   if (fault.empty())
     add(result, "scale", "1");
   return fault;
@@ -314,8 +305,8 @@ static const Source sources[] = {
     {"Image.NominalPixelRange", readPixelRange},
     // OpenVINO's Model API.
     {"model_info labels", readModelInfoLabels},
-    {"model_info mean_values", readModelInfoMean},
-    {"model_info scale_values", readModelInfoScale},
+    {"model_info mean_values", readUnscaled<mean>},
+    {"model_info scale_values", readUnscaled<deviation>},
     {"model_info reverse_input_channels", readReversed},
     {"model_info resize_type", readResizeType}};
 

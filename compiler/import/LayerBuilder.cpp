@@ -14,9 +14,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
-#include <cmath>
-#include <cstring>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -25,53 +22,6 @@ using namespace nnv12::importer;
 /// Far beyond any model, and small enough for algorithms that are quadratic in
 /// it.
 static constexpr size_t maxRank = 64;
-
-//===----------------------------------------------------------------------===//
-// Free helpers
-//===----------------------------------------------------------------------===//
-
-std::string importer::str(ArrayRef<int64_t> values) {
-  return "[" +
-         llvm::join(llvm::map_range(
-                        values, [](int64_t v) { return std::to_string(v); }),
-                    ", ") +
-         "]";
-}
-
-/// Converts like a cast in C but without undefined behaviour.
-static int64_t toInteger(double value) {
-  if (std::isnan(value))
-    return 0;
-  if (value >= 9223372036854775807.0)
-    return std::numeric_limits<int64_t>::max();
-  if (value <= -9223372036854775808.0)
-    return std::numeric_limits<int64_t>::min();
-  return static_cast<int64_t>(value);
-}
-
-static void storeInteger(Type element, char *target, int64_t value) {
-  nn::ElementCodec::get(element)->storeInt(&value, 1, target);
-}
-
-void importer::storeElement(Type element, char *target, double value) {
-  if (element.isF32()) {
-    float f = static_cast<float>(value);
-    std::memcpy(target, &f, sizeof f);
-  } else if (element.isF64()) {
-    std::memcpy(target, &value, sizeof value);
-  } else if (isa<FloatType>(element)) {
-    nn::ElementCodec::get(element)->storeDouble(&value, 1, target);
-  } else if (element.isInteger(1)) {
-    *target = value != 0;
-  } else if (element.isUnsignedInteger(64) && value >= 9223372036854775808.0) {
-    uint64_t u = value >= 18446744073709551615.0
-                     ? std::numeric_limits<uint64_t>::max()
-                     : static_cast<uint64_t>(value);
-    std::memcpy(target, &u, sizeof u);
-  } else {
-    storeInteger(element, target, toInteger(value));
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Errors and types
@@ -122,28 +72,23 @@ bool LayerBuilder::isConstant(Value v) const {
 RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
   if (failed_)
     return {};
-  if (shape.size() > maxRank) {
-    fail("a tensor of rank " + Twine(shape.size()),
-         "at most " + Twine(maxRank));
-    return {};
-  }
+  if (shape.size() > maxRank)
+    return refuse("a tensor of rank " + Twine(shape.size()),
+                  "at most " + Twine(maxRank));
   uint64_t bytes = nn::storageElementSize(element);
   bool overflow = false;
   // A zero elsewhere must not hide an absurd size.
   for (int64_t d : shape) {
-    if (d < 0) {
-      fail("a tensor of shape " + str(shape), "no negative dimension");
-      return {};
-    }
+    if (d < 0)
+      return refuse("a tensor of shape " + str(shape), "no negative dimension");
     bool here = false;
     bytes = llvm::SaturatingMultiply(bytes, uint64_t(d == 0 ? 1 : d), &here);
     overflow |= here;
   }
-  if (overflow || bytes > maxTensorBytes_) {
-    fail("a tensor of shape " + str(shape) + " (" + typeName(element) + ")",
-         "at most " + Twine(maxTensorBytes_) + " bytes");
-    return {};
-  }
+  if (overflow || bytes > maxTensorBytes_)
+    return refuse("a tensor of shape " + str(shape) + " (" + typeName(element) +
+                      ")",
+                  "at most " + Twine(maxTensorBytes_) + " bytes");
   return RankedTensorType::get(shape, element);
 }
 
@@ -189,11 +134,17 @@ bool LayerBuilder::expectRank(Value v, int64_t low, int64_t high,
   int64_t r = rank(v);
   if (r >= low && r <= high)
     return true;
-  fail(Twine(what) + " of rank " + Twine(r) + " " + str(shape(v)),
-       low == high
-           ? "rank " + Twine(low).str()
-           : "rank " + std::to_string(low) + " to " + std::to_string(high));
-  return false;
+  return refuse(Twine(what) + " of rank " + Twine(r) + " " + str(shape(v)),
+                low == high ? "rank " + Twine(low).str()
+                            : "rank " + std::to_string(low) + " to " +
+                                  std::to_string(high));
+}
+
+bool LayerBuilder::expectShape(Value v, ArrayRef<int64_t> expected,
+                               const char *what) {
+  if (v && shape(v) != Ints(expected))
+    fail(Twine(what) + " of shape " + str(shape(v)), str(expected));
+  return !failed_;
 }
 
 Ints LayerBuilder::broadcastShape(ArrayRef<int64_t> lhs,
@@ -261,12 +212,8 @@ Value LayerBuilder::generate(ArrayRef<int64_t> shape, Type element,
   int64_t n = t.getNumElements(), width = nn::storageElementSize(element);
   return constant(nn::makeConstant(t, [&](MutableArrayRef<char> target) {
     for (int64_t i = 0; i < n; ++i)
-      storeElement(element, target.data() + i * width, value(i));
+      nn::storeNumber(element, value(i), target.data() + i * width);
   }));
-}
-
-std::optional<nn::ConstantData> LayerBuilder::data(Value v) const {
-  return v ? nn::ConstantData::get(v) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -377,11 +324,9 @@ Value LayerBuilder::reshape(Value x, ArrayRef<int64_t> newShape) {
   } else if (infer >= 0) {
     overflow = true;
   }
-  if (overflow || known != n) {
-    fail("a reshape of " + str(shape(x)) + " to " + str(newShape),
-         "the same number of elements");
-    return {};
-  }
+  if (overflow || known != n)
+    return refuse("a reshape of " + str(shape(x)) + " to " + str(newShape),
+                  "the same number of elements");
   if (s == shape(x))
     return x;
   RankedTensorType t = type(s, elem(x));
@@ -391,19 +336,13 @@ Value LayerBuilder::reshape(Value x, ArrayRef<int64_t> newShape) {
 Value LayerBuilder::unsqueeze(Value x, ArrayRef<int64_t> at) {
   if (failed_)
     return {};
-  int64_t r = rank(x) + at.size();
-  Ints positions = axes(at, r);
+  Ints positions = axes(at, rank(x) + at.size());
   if (failed_)
     return {};
-  Ints old = shape(x), s(r, 0);
+  llvm::sort(positions);
+  Ints s = shape(x);
   for (int64_t p : positions)
-    s[p] = 1;
-  llvm::SmallBitVector isNew(r);
-  for (int64_t p : positions)
-    isNew[p] = true;
-  for (int64_t i = 0, j = 0; i < r; ++i)
-    if (!isNew[i])
-      s[i] = old[j++];
+    s.insert(s.begin() + p, 1);
   return reshape(x, s);
 }
 
@@ -450,35 +389,42 @@ Value LayerBuilder::slice(Value x, int64_t axis, int64_t start, int64_t size,
     return {};
   Ints sizes = shape(x), starts(sizes.size(), 0), steps(sizes.size(), 1);
   if (axis < 0 || axis >= int64_t(sizes.size()))
-    return fail("axis " + Twine(axis), "an axis of " + str(sizes)), Value();
+    return refuse("axis " + Twine(axis), "an axis of " + str(sizes));
   starts[axis] = start;
   sizes[axis] = size;
   steps[axis] = step;
   return slice(x, starts, sizes, steps);
 }
 
+Value LayerBuilder::sliceAt(Value x, int64_t axis, int64_t index) {
+  if (failed_)
+    return {};
+  Ints s = shape(x);
+  s.erase(s.begin() + axis);
+  return reshape(slice(x, axis, index, 1), s);
+}
+
 Value LayerBuilder::concat(ArrayRef<Value> values, int64_t axis) {
   if (failed_)
     return {};
   if (values.empty())
-    return fail("no tensors to concatenate", "at least one"), Value();
+    return refuse("no tensors to concatenate", "at least one");
   if (values.size() == 1)
     return values[0];
   Ints total = shape(values[0]);
   if (axis < 0 || axis >= int64_t(total.size()))
-    return fail("axis " + Twine(axis), "an axis of " + str(total)), Value();
+    return refuse("axis " + Twine(axis), "an axis of " + str(total));
   total[axis] = 0;
   for (Value v : values) {
     Ints s = shape(v), expected = total;
     if (s.size() == total.size())
       expected[axis] = s[axis];
     if (s != expected || elem(v) != elem(values[0]))
-      return fail("operands " + str(shape(values[0])) + " " +
-                      typeName(elem(values[0])) + " and " + str(s) + " " +
-                      typeName(elem(v)),
-                  "shapes equal but for axis " + Twine(axis) +
-                      ", and one type"),
-             Value();
+      return refuse("operands " + str(shape(values[0])) + " " +
+                        typeName(elem(values[0])) + " and " + str(s) + " " +
+                        typeName(elem(v)),
+                    "shapes equal but for axis " + Twine(axis) +
+                        ", and one type");
     total[axis] += s[axis];
     if (!type(total, elem(v)))
       return {};
@@ -493,14 +439,12 @@ Value LayerBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
   Ints s = shape(x), l(low), h(high), starts(s.size(), 0), sizes = s;
   Ints padded = s;
   if (l.size() != s.size() || h.size() != s.size())
-    return fail("pads " + str(low) + ", " + str(high),
-                "two a dimension of " + str(s)),
-           Value();
+    return refuse("pads " + str(low) + ", " + str(high),
+                  "two a dimension of " + str(s));
   bool any = false;
   for (size_t i = 0; i < s.size(); ++i) {
     if (std::max(std::abs(double(l[i])), std::abs(double(h[i]))) > 1e12)
-      return fail("pads " + str(low) + ", " + str(high), "smaller ones"),
-             Value();
+      return refuse("pads " + str(low) + ", " + str(high), "smaller ones");
     if (l[i] < 0) {
       starts[i] = -l[i];
       sizes[i] += l[i];
@@ -511,9 +455,8 @@ Value LayerBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
       h[i] = 0;
     }
     if (sizes[i] < 0)
-      return fail("pads " + str(low) + ", " + str(high),
-                  "pads that leave something of " + str(s)),
-             Value();
+      return refuse("pads " + str(low) + ", " + str(high),
+                    "pads that leave something of " + str(s));
     padded[i] = sizes[i] + l[i] + h[i];
     any |= l[i] || h[i];
   }

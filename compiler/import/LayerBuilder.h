@@ -9,6 +9,7 @@
 #define NNV12_COMPILER_IMPORT_LAYERBUILDER_H
 
 #include "dialects/nn/NNBuild.h"
+#include "llvm/ADT/Sequence.h"
 
 namespace nnv12::importer {
 
@@ -19,7 +20,18 @@ using Doubles = llvm::SmallVector<double>;
 using Values = llvm::SmallVector<Value>;
 using nn::BinaryKind;
 using nn::ReduceKind;
+using nn::str;
 using nn::UnaryKind;
+
+/// The value of a function after a fault: null, nothing, or false.
+struct Refusal {
+  operator bool() const { return false; }
+  operator Value() const { return {}; }
+  operator Values() const { return {}; }
+  operator Type() const { return {}; }
+  operator mlir::RankedTensorType() const { return {}; }
+  operator mlir::ElementsAttr() const { return {}; }
+};
 
 class LayerBuilder {
 public:
@@ -36,6 +48,11 @@ public:
   void fail(const llvm::Twine &message);
   /// "found X, expected Y".
   void fail(const llvm::Twine &found, const llvm::Twine &expected);
+  /// The same where a result is due.
+  Refusal refuse(const llvm::Twine &found, const llvm::Twine &expected) {
+    fail(found, expected);
+    return {};
+  }
   /// After a fault that has been reported elsewhere.
   void abandon() { failed_ = true; }
   mlir::Location loc() const { return loc_; }
@@ -62,8 +79,14 @@ public:
   /// In [0, rank), counting from the end if negative.
   int64_t axis(int64_t axis, int64_t rank);
   Ints axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// All of v's dimensions from `first` on.
+  Ints axesFrom(int64_t first, Value v) const {
+    return llvm::to_vector(llvm::seq(first, std::max(first, rank(v))));
+  }
   /// Whether the value has a rank in [low, high], else a fault.
   bool expectRank(Value v, int64_t low, int64_t high, const char *what);
+  /// Whether the value, unless it is null, has this shape, else a fault.
+  bool expectShape(Value v, llvm::ArrayRef<int64_t> expected, const char *what);
   /// The shape to which both broadcast.
   Ints broadcastShape(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs);
 
@@ -80,7 +103,9 @@ public:
   Value generate(llvm::ArrayRef<int64_t> shape, Type element,
                  llvm::function_ref<double(int64_t)> value);
   /// The elements of a constant value; nullopt (no fault) for any other.
-  std::optional<nn::ConstantData> data(Value v) const;
+  std::optional<nn::ConstantData> data(Value v) const {
+    return nn::ConstantData::get(v);
+  }
 
   //===--- Layers ---------------------------------------------------------===//
 
@@ -113,6 +138,8 @@ public:
   /// Elements [start, start + size) along one axis.
   Value slice(Value x, int64_t axis, int64_t start, int64_t size,
               int64_t step = 1);
+  /// Element `index` of one axis, without that dimension.
+  Value sliceAt(Value x, int64_t axis, int64_t index);
   Value concat(llvm::ArrayRef<Value> values, int64_t axis);
   /// Negative pads cut. A null `value` is zero.
   Value pad(Value x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
@@ -176,10 +203,11 @@ private:
   bool failed_ = false;
 };
 
-/// E.g. "[1, 3, 224]".
-std::string str(llvm::ArrayRef<int64_t> values);
-/// Writes one number in an element type's representation.
-void storeElement(Type element, char *target, double value);
+/// The sizes of a matrix with the dimensions before `axis` as its rows.
+inline Ints outerInner(llvm::ArrayRef<int64_t> shape, int64_t axis) {
+  return {llvm::product_of(shape.take_front(axis)),
+          llvm::product_of(shape.drop_front(axis))};
+}
 
 } // namespace nnv12::importer
 

@@ -41,14 +41,11 @@ std::string Node::inputName(unsigned i) const {
 Value Node::in(unsigned i) {
   if (failed())
     return {};
-  if (!has(i)) {
-    fail("no input " + Twine(i), "it to be given");
-    return {};
-  }
-  if (inputs_[i].kind != ImportValue::Tensor) {
-    fail("a sequence or optional as input '" + inputName(i) + "'", "a tensor");
-    return {};
-  }
+  if (!has(i))
+    return refuse("no input " + Twine(i), "it to be given");
+  if (inputs_[i].kind != ImportValue::Tensor)
+    return refuse("a sequence or optional as input '" + inputName(i) + "'",
+                  "a tensor");
   assert(inputs_[i].tensor && "a given input has a value");
   return inputs_[i].tensor;
 }
@@ -118,18 +115,22 @@ Ints Node::intsInput(unsigned i, const char *what) {
   return constant ? constant->asInts() : Ints();
 }
 
-int64_t Node::intInput(unsigned i, const char *what) {
+std::optional<nn::ConstantData> Node::scalarInput(unsigned i,
+                                                  const char *what) {
   auto constant = constantInput(i, what);
   if (constant && constant->size() != 1)
     fail(Twine(what) + " of " + Twine(constant->size()) + " elements", "one");
-  return failed() ? 0 : constant->asInt(0);
+  return failed() ? std::nullopt : constant;
+}
+
+int64_t Node::intInput(unsigned i, const char *what) {
+  auto scalar = scalarInput(i, what);
+  return scalar ? scalar->asInt(0) : 0;
 }
 
 double Node::floatInput(unsigned i, const char *what) {
-  auto constant = constantInput(i, what);
-  if (constant && constant->size() != 1)
-    fail(Twine(what) + " of " + Twine(constant->size()) + " elements", "one");
-  return failed() ? 0 : constant->asDouble(0);
+  auto scalar = scalarInput(i, what);
+  return scalar ? scalar->asDouble(0) : 0;
 }
 
 //===----------------------------------------------------------------------===//

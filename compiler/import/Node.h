@@ -52,7 +52,8 @@ public:
   /// graph inputs to bind.
   std::optional<nn::ConstantData> constantInput(unsigned i, const char *what);
   Ints intsInput(unsigned i, const char *what);
-  /// The only element of such an input.
+  /// One with one element.
+  std::optional<nn::ConstantData> scalarInput(unsigned i, const char *what);
   int64_t intInput(unsigned i, const char *what);
   double floatInput(unsigned i, const char *what);
   /// The fault for `value` not being known at compile time.
@@ -75,6 +76,12 @@ public:
   /// Index of the attribute's value in `choices`, a fault if it is none.
   unsigned choice(llvm::StringRef name, llvm::StringRef absent,
                   llvm::ArrayRef<llvm::StringRef> choices);
+  /// The same as the enumerator of that name.
+  template <typename Enum>
+  Enum choiceOf(llvm::StringRef name, llvm::StringRef absent,
+                llvm::ArrayRef<llvm::StringRef> choices) {
+    return *nn::symbolizeEnum<Enum>(choices[choice(name, absent, choices)]);
+  }
   /// The attribute `name` before opset `inputSince`, from then on input i;
   /// nullopt if absent.
   std::optional<Ints> intsAttrOrInput(llvm::StringRef name, unsigned i,

@@ -42,9 +42,8 @@ bool GraphImporter::sortNodes(const Nodes &nodes, const Scope &scope,
       if (!name.empty() &&
           (scope.definesHere(name) || !producers.try_emplace(name, i).second))
         return reportNode(nodes[i], i)
-                   .fail("output '" + name + "', a name that is taken",
-                         "each name once"),
-               false;
+            .refuse("output '" + name + "', a name that is taken",
+                    "each name once");
 
   SmallVector<SmallVector<int, 2>> users(nodes.size());
   SmallVector<SmallVector<int, 2>> producersOf(nodes.size());
@@ -89,6 +88,6 @@ bool GraphImporter::sortNodes(const Nodes &nodes, const Scope &scope,
         break;
       }
   }
-  reportNode(nodes[at], at).fail("a cycle through it", "an acyclic graph");
-  return false;
+  return reportNode(nodes[at], at)
+      .refuse("a cycle through it", "an acyclic graph");
 }

@@ -20,13 +20,13 @@ inline constexpr int latestOpset = 28;
 struct OpRow {
   const char *name;
   int since;
-  int until;
   /// Element types accepted for the first tensor input; 0 where the operator
   /// has no such input or checks by itself.
   TypeSet types;
   void (*handler)(Node &);
   /// The refusals and limits, for the table.
   const char *note = "";
+  int until = latestOpset;
   /// The domain whose operator set versions `since` and `until` count; "" is
   /// ai.onnx.
   const char *domain = "";

@@ -65,38 +65,39 @@ static void unpack(ArrayRef<char> packed, Type element, Bytes target) {
   }
 }
 
-static void copyTyped(const onnx::TensorProto &t, Type element, Bytes target) {
+/// Calls `use` with the field that has elements of the type, and with a number
+/// as which one is stored.
+template <typename Use>
+static auto useTyped(const onnx::TensorProto &t, Type element, Use use) {
   TypeSet type = typeSetOf(element);
   if (type & kFloat32)
-    copyField<float>(t.float_data(), target);
-  else if (type & kDouble)
-    copyField<double>(t.double_data(), target);
-  else if (type & kInt64)
-    copyField<int64_t>(t.int64_data(), target);
-  else if (type & kUInt64)
-    copyField<uint64_t>(t.uint64_data(), target);
-  else if (type & kUInt32)
-    copyField<uint32_t>(t.uint64_data(), target);
-  else if (type & kInt32)
-    copyField<int32_t>(t.int32_data(), target);
-  else if (type & (kInt16 | kUInt16 | kFloat16 | kBFloat16))
-    copyField<uint16_t>(t.int32_data(), target);
-  else
-    copyField<uint8_t>(t.int32_data(), target);
+    return use(t.float_data(), float());
+  if (type & kDouble)
+    return use(t.double_data(), double());
+  if (type & kInt64)
+    return use(t.int64_data(), int64_t());
+  if (type & kUInt64)
+    return use(t.uint64_data(), uint64_t());
+  if (type & kUInt32)
+    return use(t.uint64_data(), uint32_t());
+  if (type & kInt32)
+    return use(t.int32_data(), int32_t());
+  if (type & (kInt16 | kUInt16 | kFloat16 | kBFloat16))
+    return use(t.int32_data(), uint16_t());
+  return use(t.int32_data(), uint8_t());
+}
+
+static void copyTyped(const onnx::TensorProto &t, Type element, Bytes target) {
+  useTyped(t, element, [&](const auto &field, auto number) {
+    copyField<decltype(number)>(field, target);
+  });
 }
 
 /// How many entries the field of that type has.
 static int64_t typedCount(const onnx::TensorProto &t, Type element) {
-  TypeSet type = typeSetOf(element);
-  if (type & kFloat32)
-    return t.float_data_size();
-  if (type & kDouble)
-    return t.double_data_size();
-  if (type & kInt64)
-    return t.int64_data_size();
-  if (type & (kUInt64 | kUInt32))
-    return t.uint64_data_size();
-  return t.int32_data_size();
+  return useTyped(t, element, [](const auto &field, auto) -> int64_t {
+    return field.size();
+  });
 }
 
 /// A constant with elements that a file brings.
@@ -109,11 +110,9 @@ static ElementsAttr given(RankedTensorType type,
 ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
                                     ExternalData &external, LayerBuilder &b) {
   Type element = elementType(tensor.data_type(), b.context());
-  if (!element) {
-    b.fail("a tensor of " + dataTypeName(tensor.data_type()),
-           typeSetNames(kAny));
-    return {};
-  }
+  if (!element)
+    return b.refuse("a tensor of " + dataTypeName(tensor.data_type()),
+                    typeSetNames(kAny));
   Ints dims(tensor.dims().begin(), tensor.dims().end());
   RankedTensorType type = b.type(dims, element);
   if (!type)
@@ -132,22 +131,19 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
   }
   if (tensor.has_raw_data()) {
     const std::string &raw = tensor.raw_data();
-    if (raw.size() != bytes) {
-      b.fail("raw_data of " + Twine(raw.size()) + " bytes",
-             Twine(bytes) + what);
-      return {};
-    }
+    if (raw.size() != bytes)
+      return b.refuse("raw_data of " + Twine(raw.size()) + " bytes",
+                      Twine(bytes) + what);
     return given(type, [&](Bytes target) {
       unpack({raw.data(), raw.size()}, element, target);
     });
   }
   // An entry of a packed type is a byte.
   int64_t entries = nn::isSmall(element) ? bytes : count;
-  if (typedCount(tensor, element) != entries) {
-    b.fail("data of " + Twine(typedCount(tensor, element)) + " elements",
-           Twine(entries) + what);
-    return {};
-  }
+  if (typedCount(tensor, element) != entries)
+    return b.refuse("data of " + Twine(typedCount(tensor, element)) +
+                        " elements",
+                    Twine(entries) + what);
   if (!nn::isSmall(element))
     return given(type,
                  [&](Bytes target) { copyTyped(tensor, element, target); });
@@ -171,11 +167,9 @@ ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
     return {};
   int64_t rank = dims.size(), count = values->size();
   bool linear = indices->type().getRank() == 1;
-  if (indices->size() != (linear ? count : count * rank)) {
-    b.fail("indices of shape " + str(indices->type().getShape()),
-           "one for each of " + Twine(count) + " values");
-    return {};
-  }
+  if (indices->size() != (linear ? count : count * rank))
+    return b.refuse("indices of shape " + str(indices->type().getShape()),
+                    "one for each of " + Twine(count) + " values");
   // Offsets first: nothing may fail while the elements are filled.
   Ints offsets;
   for (int64_t i = 0; i < count; ++i) {
@@ -191,11 +185,9 @@ ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
         offset = offset * dims[d] + (inside ? index : 0);
       }
     }
-    if (!inside) {
-      b.fail("sparse index " + Twine(i) + " outside of " + str(dims),
-             "an index inside");
-      return {};
-    }
+    if (!inside)
+      return b.refuse("sparse index " + Twine(i) + " outside of " + str(dims),
+                      "an index inside");
     offsets.push_back(offset);
   }
   if (!b.reserve(type))
@@ -237,8 +229,7 @@ static StringRef headerField(StringRef header, StringRef key) {
 
 static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
   auto bad = [&](const Twine &found, const Twine &expected) {
-    b.fail(found + " in '" + path + "'", expected);
-    return Value();
+    return b.refuse(found + " in '" + path + "'", expected);
   };
   if (bytes.size() < 12)
     return bad("a truncated file", "a .npy file");
@@ -287,8 +278,7 @@ static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
 
 static ImportValue decodeSequence(const onnx::SequenceProto &proto,
                                   ExternalData &external, LayerBuilder &b) {
-  ImportValue sequence;
-  sequence.kind = ImportValue::Sequence;
+  ImportValue sequence{ImportValue::Sequence, {}};
   for (const onnx::TensorProto &t : proto.tensor_values())
     sequence.list.push_back(b.constant(decodeTensor(t, external, b)));
   if (proto.tensor_values_size() == 0 &&
@@ -327,8 +317,7 @@ ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
     onnx::OptionalProto proto;
     if (!parse(proto))
       return {};
-    ImportValue result;
-    result.kind = ImportValue::Optional;
+    ImportValue result{ImportValue::Optional, {}};
     if (proto.has_tensor_value())
       result.list.push_back(
           b.constant(decodeTensor(proto.tensor_value(), external, b)));

@@ -53,11 +53,11 @@ enum : TypeSet {
 
 /// The element type for an ONNX data type, null if tensors of it are not
 /// supported. Signed integers are signless (i32), unsigned ones ui8…, bool i1.
-mlir::Type elementType(int32_t dataType, mlir::MLIRContext *context);
+mlir::Type elementType(int64_t dataType, mlir::MLIRContext *context);
 /// The set with just this element type; 0 if there is none.
 TypeSet typeSetOf(mlir::Type elementType);
 /// ONNX's name of a data type, e.g. "float16"; "type 99" for an unknown one.
-std::string dataTypeName(int32_t dataType);
+std::string dataTypeName(int64_t dataType);
 /// ONNX's name of an element type.
 std::string typeName(mlir::Type elementType);
 /// E.g. "float, double, int32".

@@ -25,10 +25,9 @@ static Value splitHeads(Node &n, Value x, const char *headsAttribute) {
   if (n.failed())
     return {};
   if (heads < 1 || hidden % heads)
-    return n.fail(Twine(headsAttribute) + " " + Twine(heads) + " for " +
-                      str(n.shape(x)),
-                  "a divisor of the last dimension"),
-           Value();
+    return n.refuse(Twine(headsAttribute) + " " + Twine(heads) + " for " +
+                        str(n.shape(x)),
+                    "a divisor of the last dimension");
   x = n.reshape(x, {n.dim(x, 0), n.dim(x, 1), heads, hidden / heads});
   return n.transpose(x, {0, 2, 1, 3});
 }
@@ -40,10 +39,9 @@ static Value repeatHeads(Node &n, Value x, int64_t heads) {
   if (n.failed() || s[1] == heads)
     return x;
   if (s[1] < 1 || heads % s[1])
-    return n.fail(Twine(heads) + " query heads for " + Twine(s[1]) +
-                      " key heads",
-                  "a multiple"),
-           Value();
+    return n.refuse(Twine(heads) + " query heads for " + Twine(s[1]) +
+                        " key heads",
+                    "a multiple");
   Value wide = n.broadcast(n.reshape(x, {s[0], s[1], 1, s[2], s[3]}),
                            {s[0], s[1], heads / s[1], s[2], s[3]});
   return n.reshape(wide, {s[0], heads, s[2], s[3]});
@@ -172,8 +170,7 @@ static Type softmaxPrecision(Node &n, Type absent) {
   if (!n.hasAttr("softmax_precision"))
     return absent;
   int64_t given = n.intAttr("softmax_precision", 1);
-  Type type =
-      elementType(int32_t(std::clamp<int64_t>(given, 0, 1000)), n.context());
+  Type type = elementType(given, n.context());
   if (!type || !(typeSetOf(type) & kFloats))
     return n.fail("softmax_precision " + Twine(given), typeSetNames(kFloats)),
            absent;
@@ -213,9 +210,8 @@ static void attention(Node &n) {
   if (n.failed())
     return;
   int64_t heads = n.dim(q, 1), steps = n.dim(q, 2), keys = n.dim(k, 2);
-  if (valid && n.shape(valid) != Ints{n.dim(q, 0)})
-    return n.fail("nonpad_kv_seqlen of shape " + str(n.shape(valid)),
-                  str({n.dim(q, 0)}));
+  if (!n.expectShape(valid, {n.dim(q, 0)}, "nonpad_kv_seqlen"))
+    return;
   double scale = n.floatAttr("scale", 1 / std::sqrt(double(n.dim(q, 3))));
   double softcap = n.floatAttr("softcap", 0);
   int64_t mode = n.intAttr("qk_matmul_output_mode", 0);
@@ -263,7 +259,7 @@ static void flexAttention(Node &n) {
   double scale = n.floatAttr("scale", 1 / std::sqrt(double(n.dim(q, 3))));
   Type type = n.elem(q);
   Type precision = softmaxPrecision(n, type.isF64() ? type : n.f32());
-  auto modified = [&](Value x, const char *attribute) {
+  auto modified = [&](Value x, const char *attribute) -> Value {
     if (n.failed() || !n.hasAttr(attribute))
       return x;
     const onnx::GraphProto *graph = n.graphAttr(attribute);
@@ -274,10 +270,9 @@ static void flexAttention(Node &n) {
       return Value();
     Value y = results.size() == 1 ? results[0].tensor : Value();
     if (!y || y.getType() != x.getType())
-      return n.fail("a result of " + Twine(attribute) +
-                        " that is no tensor like its input",
-                    typeName(n.elem(x)) + " " + str(n.shape(x))),
-             Value();
+      return n.refuse("a result of " + Twine(attribute) +
+                          " that is no tensor like its input",
+                      typeName(n.elem(x)) + " " + str(n.shape(x)));
     return y;
   };
   k = repeatHeads(n, k, heads);
@@ -336,11 +331,10 @@ static void rotaryEmbedding(Node &n) {
 }
 
 OpRows importer::attentionOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Attention", 23, L, kFloats, attention},
-      {"FlexAttention", 1, 1, kFloats, flexAttention, "", "ai.onnx.preview"},
-      {"RotaryEmbedding", 23, L, kFloats, rotaryEmbedding},
+      {"Attention", 23, kFloats, attention},
+      {"FlexAttention", 1, kFloats, flexAttention, "", 1, "ai.onnx.preview"},
+      {"RotaryEmbedding", 23, kFloats, rotaryEmbedding},
   };
   return rows;
 }

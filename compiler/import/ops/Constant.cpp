@@ -87,11 +87,11 @@ static void range(Node &n) {
 static void eyeLike(Node &n) {
   Value x = n.in(0);
   Type type = n.hasAttr("dtype")
-                  ? elementType(int32_t(n.intAttr("dtype", 0)), n.context())
+                  ? elementType(n.intAttr("dtype", 0), n.context())
                   : n.elem(x);
   int64_t k = n.intAttr("k", 0);
   if (!(typeSetOf(type) & kAll))
-    return n.fail("dtype " + dataTypeName(int32_t(n.intAttr("dtype", 0))),
+    return n.fail("dtype " + dataTypeName(n.intAttr("dtype", 0)),
                   typeSetNames(kAll));
   if (!n.expectRank(x, 2, 2, "an input"))
     return;
@@ -102,12 +102,11 @@ static void eyeLike(Node &n) {
 }
 
 OpRows importer::constantOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Constant", 1, L, 0, constant, "no strings"},
-      {"ConstantOfShape", 9, L, kInt64, constantOfShape, "shape constant"},
-      {"EyeLike", 9, L, kAll, eyeLike},
-      {"Range", 11, L, kNumbers, range, "inputs constant"},
+      {"Constant", 1, 0, constant, "no strings"},
+      {"ConstantOfShape", 9, kInt64, constantOfShape, "shape constant"},
+      {"EyeLike", 9, kAll, eyeLike},
+      {"Range", 11, kNumbers, range, "inputs constant"},
   };
   return rows;
 }

@@ -69,9 +69,8 @@ static Value stack(Node &n, ArrayRef<Value> values, int64_t axis) {
   if (n.failed())
     return {};
   if (rows.empty())
-    return n.fail("a loop without iterations that gathers results",
-                  "at least one iteration"),
-           Value();
+    return n.refuse("a loop without iterations that gathers results",
+                    "at least one iteration");
   return n.concat(rows, axis);
 }
 
@@ -145,37 +144,31 @@ static Values runScan(Node &n, const ScanPlan &plan, Values state,
   for (auto [k, v] : llvm::enumerate(scanned)) {
     int64_t d = n.dim(v, plan.inputAxes[k]);
     if (steps >= 0 && d != steps)
-      return n.fail("scan inputs of " + Twine(steps) + " and " + Twine(d) +
-                        " steps",
-                    "one number"),
-             Values();
+      return n.refuse("scan inputs of " + Twine(steps) + " and " + Twine(d) +
+                          " steps",
+                      "one number");
     steps = d;
   }
   if (steps > maxIterations)
-    return n.fail(Twine(steps) + " steps", "few enough to unroll"), Values();
+    return n.refuse(Twine(steps) + " steps", "few enough to unroll");
   SmallVector<Values> gathered(outputs);
   for (int64_t i = 0; i < steps; ++i) {
     SmallVector<ImportValue> inputs(state.begin(), state.end());
     for (auto [k, v] : llvm::enumerate(scanned)) {
-      int64_t axis = plan.inputAxes[k];
-      Ints s = n.shape(v);
-      if (n.failed())
-        return {};
-      s.erase(s.begin() + axis);
       int64_t at = plan.inputBackwards[k] ? steps - 1 - i : i;
-      inputs.push_back(n.reshape(n.slice(v, axis, at, 1), s));
+      inputs.push_back(n.sliceAt(v, plan.inputAxes[k], at));
     }
+    if (n.failed())
+      return {};
     auto results = n.graph().importSubgraph(n, *plan.body, inputs);
     if (n.failed())
       return {};
     if (results.size() != n.outputs())
-      return n.fail("a body of " + Twine(results.size()) + " results",
-                    Twine(n.outputs())),
-             Values();
+      return n.refuse("a body of " + Twine(results.size()) + " results",
+                      Twine(n.outputs()));
     for (auto [k, value] : llvm::enumerate(results)) {
       if (!value.tensor)
-        return n.fail("a sequence as a result of the body", "a tensor"),
-               Values();
+        return n.refuse("a sequence as a result of the body", "a tensor");
       if (k < plan.states)
         state[k] = value.tensor;
       else
@@ -246,12 +239,11 @@ static void scan(Node &n) {
   if (batches > maxIterations)
     return n.fail(Twine(batches) + " batches", "few enough to unroll");
   SmallVector<Values> results(n.outputs());
-  auto at = [&](Value v, int64_t b) {
+  auto at = [&](Value v, int64_t b) -> Value {
     Ints s = n.shape(v);
     if (s.empty() || s[0] != batches)
-      return n.fail("shape " + str(s), "a batch of " + Twine(batches)), Value();
-    s.erase(s.begin());
-    return n.reshape(n.slice(v, 0, b, 1), s);
+      return n.refuse("shape " + str(s), "a batch of " + Twine(batches));
+    return n.sliceAt(v, 0, b);
   };
   for (int64_t b = 0; b < batches; ++b) {
     Values s, x;
@@ -271,12 +263,11 @@ static void scan(Node &n) {
 }
 
 OpRows importer::controlOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"If", 1, L, kBool, conditional,
+      {"If", 1, kBool, conditional,
        "condition constant, or results of one shape"},
-      {"Loop", 1, L, 0, loop, unrolledNote},
-      {"Scan", 8, L, 0, scan, unrolledNote},
+      {"Loop", 1, 0, loop, unrolledNote},
+      {"Scan", 8, 0, scan, unrolledNote},
   };
   return rows;
 }

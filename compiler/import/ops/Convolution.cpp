@@ -20,13 +20,6 @@ static Ints kernelOf(Node &n, Value weights) {
   return kernel;
 }
 
-static bool checkBias(Node &n, Value bias, int64_t channels) {
-  if (!bias || n.shape(bias) == Ints{channels})
-    return !n.failed();
-  n.fail("a bias of shape " + str(n.shape(bias)), str({channels}));
-  return false;
-}
-
 Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
   if (!n.expectRank(x, 3, 5, "an input") ||
       !n.expectRank(weights, n.rank(x), n.rank(x), "weights"))
@@ -35,12 +28,11 @@ Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
   int64_t channels = n.dim(x, 1), out = n.dim(weights, 0);
   if (groups < 1 || groups > channels ||
       channels != n.dim(weights, 1) * groups || out % groups)
-    return n.fail("weights " + str(n.shape(weights)) + " for input " +
-                      str(n.shape(x)) + " in " + Twine(groups) + " groups",
-                  "channels that fit"),
-           Value();
+    return n.refuse("weights " + str(n.shape(weights)) + " for input " +
+                        str(n.shape(x)) + " in " + Twine(groups) + " groups",
+                    "channels that fit");
   std::optional<Windows> w = readWindows(n, x, kernelOf(n, weights));
-  if (!w || !checkBias(n, bias, out))
+  if (!w || !n.expectShape(bias, {out}, "a bias"))
     return {};
   Ints result{n.dim(x, 0), out};
   result.append(w->output);
@@ -84,12 +76,10 @@ static void convTranspose(Node &n) {
     outputShape.erase(outputShape.begin(), outputShape.begin() + 2);
   if (n.failed())
     return;
-  if (strides.size() != rank || dilations.size() != rank ||
-      pads.size() != 2 * rank || outputPadding.size() != rank ||
-      (!outputShape.empty() && outputShape.size() != rank) ||
-      !windowNumbers(kernel, 1) || !windowNumbers(strides, 1) ||
-      !windowNumbers(dilations, 1) || !windowNumbers(pads, 0) ||
-      !windowNumbers(outputPadding, 0) || !windowNumbers(outputShape, 1))
+  if (!windowNumbers(kernel, rank, 1) || !windowNumbers(strides, rank, 1) ||
+      !windowNumbers(dilations, rank, 1) || !windowNumbers(pads, 2 * rank, 0) ||
+      !windowNumbers(outputPadding, rank, 0) ||
+      (!outputShape.empty() && !windowNumbers(outputShape, rank, 1)))
     return n.fail("strides " + str(strides) + ", dilations " + str(dilations) +
                       ", pads " + str(pads) + ", output_padding " +
                       str(outputPadding),
@@ -119,7 +109,7 @@ static void convTranspose(Node &n) {
     if (result.back() < 0)
       return n.fail("pads " + str(pads), "less than the output");
   }
-  if (!n.type(result, n.elem(x)) || !checkBias(n, bias, result[1]))
+  if (!n.type(result, n.elem(x)) || !n.expectShape(bias, {result[1]}, "a bias"))
     return;
   n.out(n.create<nn::ConvTransposeOp>(
       {x, weights, bias, Value()},
@@ -149,9 +139,8 @@ static void deformConv(Node &n) {
                       Twine(groups) + " groups with " + Twine(sets) +
                       " groups of offsets",
                   "channels that fit");
-  if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4 ||
-      !windowNumbers(kernel, 1) || !windowNumbers(strides, 1) ||
-      !windowNumbers(dilations, 1) || !windowNumbers(pads, 0))
+  if (!windowNumbers(kernel, 2, 1) || !windowNumbers(strides, 2, 1) ||
+      !windowNumbers(dilations, 2, 1) || !windowNumbers(pads, 4, 0))
     return n.fail("strides " + str(strides) + ", dilations " + str(dilations) +
                       ", pads " + str(pads),
                   "numbers for 2 spatial dimensions");
@@ -161,15 +150,12 @@ static void deformConv(Node &n) {
         in[d + 2] + pads[d] + pads[d + 2] - dilations[d] * (kernel[d] - 1) - 1;
     out[d] = room < 0 ? 0 : room / strides[d] + 1;
   }
-  auto check = [&](Value v, const Ints &expected, const char *name) {
-    if (!n.failed() && v && n.shape(v) != expected)
-      n.fail(Twine(name) + " of shape " + str(n.shape(v)), str(expected));
-  };
   Value bias = n.optional(3), mask = n.optional(4);
-  check(offset, {batch, sets * taps * 2, out[0], out[1]}, "an offset");
-  check(mask, {batch, sets * taps, out[0], out[1]}, "a mask");
-  check(bias, {w[0]}, "a bias");
-  if (n.failed() || !n.type({batch, in[1], taps, out[0], out[1]}, n.elem(x)))
+  if (!n.expectShape(offset, {batch, sets * taps * 2, out[0], out[1]},
+                     "an offset") ||
+      !n.expectShape(mask, {batch, sets * taps, out[0], out[1]}, "a mask") ||
+      !n.expectShape(bias, {w[0]}, "a bias") ||
+      !n.type({batch, in[1], taps, out[0], out[1]}, n.elem(x)))
     return;
 
   // Places in the input [batch * sets, taps, out, out], first without offset,
@@ -213,12 +199,10 @@ static void deformConv(Node &n) {
 }
 
 OpRows importer::convOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Conv", 1, L, kFloats, conv, "1 to 3 spatial dimensions"},
-      {"ConvTranspose", 1, L, kFloats, convTranspose,
-       "1 to 3 spatial dimensions"},
-      {"DeformConv", 19, L, kFloats, deformConv, "2 spatial dimensions"},
+      {"Conv", 1, kFloats, conv, "1 to 3 spatial dimensions"},
+      {"ConvTranspose", 1, kFloats, convTranspose, "1 to 3 spatial dimensions"},
+      {"DeformConv", 19, kFloats, deformConv, "2 spatial dimensions"},
   };
   return rows;
 }

@@ -95,10 +95,8 @@ static void nonMaxSuppression(Node &n) {
 }
 
 OpRows importer::detectionOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"NonMaxSuppression", 10, L, kFloat32, nonMaxSuppression,
-       "inputs constant"},
+      {"NonMaxSuppression", 10, kFloat32, nonMaxSuppression, "inputs constant"},
   };
   return rows;
 }

@@ -19,16 +19,9 @@ template <UnaryKind K> static void unary(Node &n) {
   n.out(n.unary(K, n.in(0)));
 }
 
-template <UnaryKind K> static void withAlpha(Node &n, double alpha) {
-  n.out(n.unary(K, n.in(0), {n.floatAttr("alpha", alpha)}));
-}
-
-static void elu(Node &n) { withAlpha<UnaryKind::elu>(n, 1); }
-static void celu(Node &n) { withAlpha<UnaryKind::celu>(n, 1); }
-static void swish(Node &n) { withAlpha<UnaryKind::swish>(n, 1); }
-static void leakyRelu(Node &n) { withAlpha<UnaryKind::leaky_relu>(n, 0.01); }
-static void thresholdedRelu(Node &n) {
-  withAlpha<UnaryKind::thresholded_relu>(n, 1);
+template <UnaryKind K> static void withAlpha(Node &n) {
+  double absent = K == UnaryKind::leaky_relu ? 0.01 : 1;
+  n.out(n.unary(K, n.in(0), {n.floatAttr("alpha", absent)}));
 }
 
 static void selu(Node &n) {
@@ -114,10 +107,8 @@ static void clip(Node &n) {
 
 static void castTo(Node &n, Value x, Type element) {
   bool saturate = n.intAttr("saturate", 1) != 0;
-  static constexpr nn::Rounding roundings[] = {
-      nn::Rounding::up, nn::Rounding::down, nn::Rounding::nearest};
-  nn::Rounding rounding =
-      roundings[n.choice("round_mode", "up", {"up", "down", "nearest"})];
+  auto rounding =
+      n.choiceOf<nn::Rounding>("round_mode", "up", {"up", "down", "nearest"});
   if (n.failed())
     return;
   // Out of an integer's range anything goes; of a small one ONNX's reference,
@@ -140,10 +131,9 @@ static void cast(Node &n) {
   } else {
     to = n.intAttr("to");
   }
-  Type element =
-      elementType(int32_t(std::clamp<int64_t>(to, 0, 1000)), n.context());
+  Type element = elementType(to, n.context());
   if (!element)
-    return n.fail("a cast to " + dataTypeName(int32_t(to)), typeSetNames(kAny));
+    return n.fail("a cast to " + dataTypeName(to), typeSetNames(kAny));
   castTo(n, n.in(0), element);
 }
 
@@ -153,8 +143,7 @@ static void castLike(Node &n) { castTo(n, n.in(0), n.elem(n.in(1))); }
 static void bitCast(Node &n) {
   Value x = n.in(0);
   int64_t to = n.intAttr("to");
-  Type element =
-      elementType(int32_t(std::clamp<int64_t>(to, 0, 1000)), n.context());
+  Type element = elementType(to, n.context());
   if (n.failed())
     return;
   auto width = [](Type type) {
@@ -162,8 +151,7 @@ static void bitCast(Node &n) {
   };
   Type from = n.elem(x);
   if (!element || width(element) != width(from))
-    return n.fail("a bitcast of " + typeName(from) + " to " +
-                      dataTypeName(int32_t(std::clamp<int64_t>(to, 0, 1000))),
+    return n.fail("a bitcast of " + typeName(from) + " to " + dataTypeName(to),
                   "a type of " + Twine(width(from)) + " bits");
   Type byte = n.builder().getIntegerType(8, /*isSigned=*/false);
   if (from.isInteger(1))
@@ -190,9 +178,8 @@ static Value secondOperand(Node &n) {
   int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
   int64_t behind = n.rank(x) - axis - n.rank(y);
   if (behind < 0)
-    return n.fail("operands " + str(n.shape(x)) + " and " + str(n.shape(y)),
-                  "the second inside the first from axis " + Twine(axis)),
-           Value();
+    return n.refuse("operands " + str(n.shape(x)) + " and " + str(n.shape(y)),
+                    "the second inside the first from axis " + Twine(axis));
   Ints shape = n.shape(y);
   shape.append(behind, 1);
   return n.reshape(y, shape);
@@ -246,7 +233,7 @@ static void prelu(Node &n) {
 static Value foldLeft(Node &n, BinaryKind kind) {
   Values operands = n.variadic();
   if (operands.empty())
-    return n.fail("no inputs", "at least one"), Value();
+    return n.refuse("no inputs", "at least one");
   Value result = operands[0];
   for (Value v : llvm::drop_begin(operands))
     result = n.binary(kind, result, v);
@@ -279,81 +266,80 @@ static void where(Node &n) { n.out(n.select(n.in(0), n.in(1), n.in(2))); }
 OpRows importer::elementwiseOps() {
   using U = UnaryKind;
   using B = BinaryKind;
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Abs", 1, L, kNumbers, unary<U::abs>},
-      {"Acos", 7, L, kFloats, unary<U::acos>},
-      {"Acosh", 9, L, kFloats, unary<U::acosh>},
-      {"Add", 1, L, kNumbers, binary<B::add>},
-      {"And", 1, L, kBool, binary<B::logical_and>},
-      {"Asin", 7, L, kFloats, unary<U::asin>},
-      {"Asinh", 9, L, kFloats, unary<U::asinh>},
-      {"Atan", 7, L, kFloats, unary<U::atan>},
-      {"Atanh", 9, L, kFloats, unary<U::atanh>},
-      {"BitCast", 26, L, kAny, bitCast, "no strings"},
-      {"BitShift", 11, 27, kUnsigned, bitShift},
-      {"BitShift", 28, L, kInts, bitShift},
-      {"BitwiseAnd", 18, L, kInts, binary<B::bitwise_and>},
-      {"BitwiseNot", 18, L, kInts, unary<U::bitwise_not>},
-      {"BitwiseOr", 18, L, kInts, binary<B::bitwise_or>},
-      {"BitwiseXor", 18, L, kInts, binary<B::bitwise_xor>},
-      {"Cast", 1, L, kAny, cast, "no strings"},
-      {"CastLike", 15, L, kAny, castLike, "no strings"},
-      {"Ceil", 1, L, kFloats, unary<U::ceil>},
-      {"Celu", 12, L, kFloats, celu},
-      {"Clip", 1, L, kNumbers, clip},
-      {"Cos", 7, L, kFloats, unary<U::cos>},
-      {"Cosh", 9, L, kFloats, unary<U::cosh>},
-      {"Div", 1, L, kNumbers, binary<B::div>},
-      {"Elu", 1, L, kFloats, elu},
-      {"Equal", 1, L, kAll, binary<B::equal>},
-      {"Erf", 9, L, kNumbers, unary<U::erf>},
-      {"Exp", 1, L, kFloats, unary<U::exp>},
-      {"Floor", 1, L, kFloats, unary<U::floor>},
-      {"Gelu", 20, L, kFloats, gelu},
-      {"Greater", 1, L, kNumbers, binary<B::greater>},
-      {"GreaterOrEqual", 12, L, kNumbers, binary<B::greater_equal>},
-      {"HardSigmoid", 1, L, kFloats, hardSigmoid},
-      {"HardSwish", 14, L, kFloats, hardSwish},
-      {"Identity", 1, L, kAny, identity},
-      {"IsInf", 10, L, kFloats, isInf},
-      {"IsNaN", 9, L, kFloats, unary<U::is_nan>},
-      {"LeakyRelu", 1, L, kFloats, leakyRelu},
-      {"Less", 1, L, kNumbers, binary<B::less>},
-      {"LessOrEqual", 12, L, kNumbers, binary<B::less_equal>},
-      {"Log", 1, L, kFloats, unary<U::log>},
-      {"Max", 1, L, kNumbers, variadic<B::max>},
-      {"Mean", 1, L, kFloats, mean},
-      {"Min", 1, L, kNumbers, variadic<B::min>},
-      {"Mish", 18, L, kFloats, unary<U::mish>},
-      {"Mod", 10, L, kNumbers, mod},
-      {"Mul", 1, L, kNumbers, binary<B::mul>},
-      {"Neg", 1, L, kFloats | kSigned, unary<U::neg>},
-      {"Not", 1, L, kBool, unary<U::logical_not>},
-      {"Or", 1, L, kBool, binary<B::logical_or>},
-      {"PRelu", 1, L, kFloats | kInt32 | kInt64 | kUInt32 | kUInt64, prelu},
-      {"Pow", 1, L, kNumbers, power},
-      {"Reciprocal", 1, L, kFloats, unary<U::reciprocal>},
-      {"Relu", 1, L, kFloats | kSigned, unary<U::relu>},
-      {"Round", 11, L, kFloats, unary<U::round>},
-      {"Selu", 1, L, kFloats, selu},
-      {"Shrink", 9, L, kNumbers, shrink},
-      {"Sigmoid", 1, L, kFloats, unary<U::sigmoid>},
-      {"Sign", 9, L, kNumbers, unary<U::sign>},
-      {"Sin", 7, L, kFloats, unary<U::sin>},
-      {"Sinh", 9, L, kFloats, unary<U::sinh>},
-      {"Softplus", 1, L, kFloats, unary<U::softplus>},
-      {"Softsign", 1, L, kFloats, unary<U::softsign>},
-      {"Sqrt", 1, L, kFloats, unary<U::sqrt>},
-      {"Sub", 1, L, kNumbers, binary<B::sub>},
-      {"Sum", 1, L, kFloats, variadic<B::add>},
-      {"SwiGLU", 28, L, kFloats, swiGlu},
-      {"Swish", 24, L, kFloats, swish},
-      {"Tan", 7, L, kFloats, unary<U::tan>},
-      {"Tanh", 1, L, kFloats, unary<U::tanh>},
-      {"ThresholdedRelu", 10, L, kFloats, thresholdedRelu},
-      {"Where", 9, L, kBool, where},
-      {"Xor", 1, L, kBool, binary<B::logical_xor>},
+      {"Abs", 1, kNumbers, unary<U::abs>},
+      {"Acos", 7, kFloats, unary<U::acos>},
+      {"Acosh", 9, kFloats, unary<U::acosh>},
+      {"Add", 1, kNumbers, binary<B::add>},
+      {"And", 1, kBool, binary<B::logical_and>},
+      {"Asin", 7, kFloats, unary<U::asin>},
+      {"Asinh", 9, kFloats, unary<U::asinh>},
+      {"Atan", 7, kFloats, unary<U::atan>},
+      {"Atanh", 9, kFloats, unary<U::atanh>},
+      {"BitCast", 26, kAny, bitCast, "no strings"},
+      {"BitShift", 11, kUnsigned, bitShift, "", 27},
+      {"BitShift", 28, kInts, bitShift},
+      {"BitwiseAnd", 18, kInts, binary<B::bitwise_and>},
+      {"BitwiseNot", 18, kInts, unary<U::bitwise_not>},
+      {"BitwiseOr", 18, kInts, binary<B::bitwise_or>},
+      {"BitwiseXor", 18, kInts, binary<B::bitwise_xor>},
+      {"Cast", 1, kAny, cast, "no strings"},
+      {"CastLike", 15, kAny, castLike, "no strings"},
+      {"Ceil", 1, kFloats, unary<U::ceil>},
+      {"Celu", 12, kFloats, withAlpha<U::celu>},
+      {"Clip", 1, kNumbers, clip},
+      {"Cos", 7, kFloats, unary<U::cos>},
+      {"Cosh", 9, kFloats, unary<U::cosh>},
+      {"Div", 1, kNumbers, binary<B::div>},
+      {"Elu", 1, kFloats, withAlpha<U::elu>},
+      {"Equal", 1, kAll, binary<B::equal>},
+      {"Erf", 9, kNumbers, unary<U::erf>},
+      {"Exp", 1, kFloats, unary<U::exp>},
+      {"Floor", 1, kFloats, unary<U::floor>},
+      {"Gelu", 20, kFloats, gelu},
+      {"Greater", 1, kNumbers, binary<B::greater>},
+      {"GreaterOrEqual", 12, kNumbers, binary<B::greater_equal>},
+      {"HardSigmoid", 1, kFloats, hardSigmoid},
+      {"HardSwish", 14, kFloats, hardSwish},
+      {"Identity", 1, kAny, identity},
+      {"IsInf", 10, kFloats, isInf},
+      {"IsNaN", 9, kFloats, unary<U::is_nan>},
+      {"LeakyRelu", 1, kFloats, withAlpha<U::leaky_relu>},
+      {"Less", 1, kNumbers, binary<B::less>},
+      {"LessOrEqual", 12, kNumbers, binary<B::less_equal>},
+      {"Log", 1, kFloats, unary<U::log>},
+      {"Max", 1, kNumbers, variadic<B::max>},
+      {"Mean", 1, kFloats, mean},
+      {"Min", 1, kNumbers, variadic<B::min>},
+      {"Mish", 18, kFloats, unary<U::mish>},
+      {"Mod", 10, kNumbers, mod},
+      {"Mul", 1, kNumbers, binary<B::mul>},
+      {"Neg", 1, kFloats | kSigned, unary<U::neg>},
+      {"Not", 1, kBool, unary<U::logical_not>},
+      {"Or", 1, kBool, binary<B::logical_or>},
+      {"PRelu", 1, kFloats | kInt32 | kInt64 | kUInt32 | kUInt64, prelu},
+      {"Pow", 1, kNumbers, power},
+      {"Reciprocal", 1, kFloats, unary<U::reciprocal>},
+      {"Relu", 1, kFloats | kSigned, unary<U::relu>},
+      {"Round", 11, kFloats, unary<U::round>},
+      {"Selu", 1, kFloats, selu},
+      {"Shrink", 9, kNumbers, shrink},
+      {"Sigmoid", 1, kFloats, unary<U::sigmoid>},
+      {"Sign", 9, kNumbers, unary<U::sign>},
+      {"Sin", 7, kFloats, unary<U::sin>},
+      {"Sinh", 9, kFloats, unary<U::sinh>},
+      {"Softplus", 1, kFloats, unary<U::softplus>},
+      {"Softsign", 1, kFloats, unary<U::softsign>},
+      {"Sqrt", 1, kFloats, unary<U::sqrt>},
+      {"Sub", 1, kNumbers, binary<B::sub>},
+      {"Sum", 1, kFloats, variadic<B::add>},
+      {"SwiGLU", 28, kFloats, swiGlu},
+      {"Swish", 24, kFloats, withAlpha<U::swish>},
+      {"Tan", 7, kFloats, unary<U::tan>},
+      {"Tanh", 1, kFloats, unary<U::tanh>},
+      {"ThresholdedRelu", 10, kFloats, withAlpha<U::thresholded_relu>},
+      {"Where", 9, kBool, where},
+      {"Xor", 1, kBool, binary<B::logical_xor>},
   };
   return rows;
 }

@@ -5,7 +5,6 @@
 
 #include <cassert>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 using namespace mlir;
@@ -65,11 +64,10 @@ static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
          plan.scales.empty() && "a scale for each dimension, taken once");
   for (auto [i, s] : llvm::enumerate(scales)) {
     double size = std::floor(float(n.dim(x, i)) * float(s));
-    if (!(s > 0) || !(size < 1e12)) {
-      n.fail("scale " + Twine(std::to_string(s)) + " of dimension " + Twine(i),
-             "a positive one");
-      return false;
-    }
+    if (!(s > 0) || !(size < 1e12))
+      return n.refuse("scale " + Twine(std::to_string(s)) + " of dimension " +
+                          Twine(i),
+                      "a positive one");
     plan.sizes.push_back(int64_t(size));
     plan.scales.push_back(s);
   }
@@ -130,20 +128,12 @@ static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
   return y ? y : x;
 }
 
-// The order in which the choices of attributes are listed.
-static_assert(int(ResizeMode::nearest) == 0 && int(ResizeMode::linear) == 1 &&
-              int(ResizeMode::cubic) == 2);
-static_assert(int(NearestMode::round_prefer_floor) == 0 &&
-              int(NearestMode::round_prefer_ceil) == 1 &&
-              int(NearestMode::floor) == 2 && int(NearestMode::ceil) == 3);
-
 static void resize(Node &n) {
   Value x = n.in(0);
   ResizePlan plan;
-  unsigned mode = n.choice("mode", "nearest", {"nearest", "linear", "cubic"});
-  plan.mode = static_cast<ResizeMode>(mode);
-  Ints axes(n.rank(x));
-  std::iota(axes.begin(), axes.end(), 0);
+  plan.mode =
+      n.choiceOf<ResizeMode>("mode", "nearest", {"nearest", "linear", "cubic"});
+  Ints axes = n.axesFrom(0, x);
   Doubles scales;
   if (n.opset() < 11) { // asymmetric, scales only
     if (auto data = n.constantInput(1, "scales"))
@@ -156,18 +146,13 @@ static void resize(Node &n) {
       emitResize(n, x, plan);
     return;
   }
-  static constexpr CoordinateMode coordinateModes[] = {
-      CoordinateMode::half_pixel,          CoordinateMode::pytorch_half_pixel,
-      CoordinateMode::align_corners,       CoordinateMode::asymmetric,
-      CoordinateMode::tf_crop_and_resize,  CoordinateMode::tf_half_pixel_for_nn,
-      CoordinateMode::half_pixel_symmetric};
-  plan.coordinates = coordinateModes[n.choice(
+  plan.coordinates = n.choiceOf<CoordinateMode>(
       "coordinate_transformation_mode", "half_pixel",
       {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-       "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"})];
-  plan.nearest = static_cast<NearestMode>(
-      n.choice("nearest_mode", "round_prefer_floor",
-               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+       "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"});
+  plan.nearest = n.choiceOf<NearestMode>(
+      "nearest_mode", "round_prefer_floor",
+      {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   plan.cubicA = n.floatAttr("cubic_coeff_a", -0.75);
   plan.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
   plan.extrapolation = n.floatAttr("extrapolation_value", 0);
@@ -286,9 +271,9 @@ static void roiAlign(Node &n) {
 /// is at the end.
 static void centerCropPad(Node &n) {
   Value x = n.in(0);
-  Ints target = n.intsInput(1, "shape"), all(n.rank(x));
-  std::iota(all.begin(), all.end(), 0);
-  Ints axes = n.hasAttr("axes") ? n.axes(n.intsAttr("axes"), n.rank(x)) : all;
+  Ints target = n.intsInput(1, "shape");
+  Ints axes = n.hasAttr("axes") ? n.axes(n.intsAttr("axes"), n.rank(x))
+                                : n.axesFrom(0, x);
   if (n.failed())
     return;
   if (target.size() != axes.size())
@@ -354,11 +339,9 @@ static void col2Im(Node &n) {
   Ints pads = n.intsAttr("pads", Ints(2 * rank, 0));
   if (!n.expectRank(x, 3, 3, "an input"))
     return;
-  if (block.size() != rank || strides.size() != rank ||
-      dilations.size() != rank || pads.size() != 2 * rank || rank == 0 ||
-      !windowNumbers(image, 1) || !windowNumbers(block, 1) ||
-      !windowNumbers(strides, 1) || !windowNumbers(dilations, 1) ||
-      !windowNumbers(pads, 0))
+  if (rank == 0 || !windowNumbers(image, rank, 1) ||
+      !windowNumbers(block, rank, 1) || !windowNumbers(strides, rank, 1) ||
+      !windowNumbers(dilations, rank, 1) || !windowNumbers(pads, 2 * rank, 0))
     return n.fail("image " + str(image) + ", block " + str(block) +
                       ", strides " + str(strides) + ", dilations " +
                       str(dilations) + ", pads " + str(pads),
@@ -411,15 +394,14 @@ static void col2Im(Node &n) {
 }
 
 OpRows importer::imageOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"AffineGrid", 20, L, kFloats, affineGrid, "size constant"},
-      {"CenterCropPad", 18, L, kAll, centerCropPad, "shape constant"},
-      {"Col2Im", 18, L, kFloats, col2Im, "image_shape, block_shape constant"},
-      {"GridSample", 16, L, kFloats, gridSample, "2 or 3 spatial dimensions"},
-      {"Resize", 10, L, kNumbers, resize, "scales, sizes, roi constant"},
-      {"RoiAlign", 10, L, kFloats, roiAlign},
-      {"Upsample", 1, 9, kNumbers, upsample, "scales constant"},
+      {"AffineGrid", 20, kFloats, affineGrid, "size constant"},
+      {"CenterCropPad", 18, kAll, centerCropPad, "shape constant"},
+      {"Col2Im", 18, kFloats, col2Im, "image_shape, block_shape constant"},
+      {"GridSample", 16, kFloats, gridSample, "2 or 3 spatial dimensions"},
+      {"Resize", 10, kNumbers, resize, "scales, sizes, roi constant"},
+      {"RoiAlign", 10, kFloats, roiAlign},
+      {"Upsample", 1, kNumbers, upsample, "scales constant", 9},
   };
   return rows;
 }

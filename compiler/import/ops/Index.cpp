@@ -21,8 +21,7 @@ static bool checkIndices(Node &n, Value indices) {
     return false;
   if (typeSetOf(n.elem(indices)) & (kInt32 | kInt64))
     return true;
-  n.fail("indices of " + typeName(n.elem(indices)), "int32 or int64");
-  return false;
+  return n.refuse("indices of " + typeName(n.elem(indices)), "int32 or int64");
 }
 
 static void gather(Node &n) {
@@ -56,11 +55,10 @@ static void gatherND(Node &n) {
 }
 
 static NamedAttribute reduction(Node &n) {
-  using R = nn::ScatterReduction;
-  static constexpr R reductions[] = {R::none, R::add, R::mul, R::min, R::max};
   return n.kind<nn::ScatterReductionAttr>(
-      "reduction", reductions[n.choice("reduction", "none",
-                                       {"none", "add", "mul", "min", "max"})]);
+      "reduction",
+      n.choiceOf<nn::ScatterReduction>("reduction", "none",
+                                       {"none", "add", "mul", "min", "max"}));
 }
 
 static void scatterElements(Node &n) {
@@ -104,8 +102,7 @@ static void oneHot(Node &n) {
     return;
   classShape[axis] = depth;
   Value classes = n.generate(classShape, n.i64(), [](int64_t i) { return i; });
-  Value off = n.reshape(n.slice(values, 0, 0, 1), {});
-  Value on = n.reshape(n.slice(values, 0, 1, 1), {});
+  Value off = n.sliceAt(values, 0, 0), on = n.sliceAt(values, 0, 1);
   n.out(n.select(n.binary(BinaryKind::equal, indices, classes), on, off));
 }
 
@@ -251,9 +248,8 @@ static void tensorScatter(Node &n) {
         {update, n.slice(cache, axis, part[axis], shape[axis] - part[axis])},
         axis));
   Value starts = n.in(2);
-  if (!n.failed() && n.shape(starts) != Ints{shape[0]})
-    return n.fail("write_indices of shape " + str(n.shape(starts)),
-                  str({shape[0]}));
+  if (!n.expectShape(starts, {shape[0]}, "write_indices"))
+    return;
   // Where each slice of the update goes, as indices of dimensions 0 to axis.
   Ints grid(part.begin(), part.begin() + axis + 1), ones(axis + 1, 1);
   auto counted = [&](int64_t dim) {
@@ -277,19 +273,18 @@ static void tensorScatter(Node &n) {
 }
 
 OpRows importer::indexOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Compress", 9, L, kAll, compress, "condition constant"},
-      {"Gather", 1, L, kAny, gather},
-      {"GatherElements", 11, L, kAll, gatherElements},
-      {"GatherND", 11, L, kAll, gatherND},
-      {"NonZero", 9, L, kAll, nonZero, "constant input"},
-      {"OneHot", 9, L, kNumbers, oneHot, "depth constant"},
-      {"Scatter", 9, 10, kAll, scatterElements},
-      {"ScatterElements", 11, L, kAll, scatterElements},
-      {"ScatterND", 11, L, kAll, scatterND},
-      {"TensorScatter", 24, L, kAll, tensorScatter},
-      {"Unique", 11, L, kAll, unique, "constant input"},
+      {"Compress", 9, kAll, compress, "condition constant"},
+      {"Gather", 1, kAny, gather},
+      {"GatherElements", 11, kAll, gatherElements},
+      {"GatherND", 11, kAll, gatherND},
+      {"NonZero", 9, kAll, nonZero, "constant input"},
+      {"OneHot", 9, kNumbers, oneHot, "depth constant"},
+      {"Scatter", 9, kAll, scatterElements, "", 10},
+      {"ScatterElements", 11, kAll, scatterElements},
+      {"ScatterND", 11, kAll, scatterND},
+      {"TensorScatter", 24, kAll, tensorScatter},
+      {"Unique", 11, kAll, unique, "constant input"},
   };
   return rows;
 }

@@ -74,9 +74,7 @@ static void linearAttention(Node &n) {
   int64_t keySize = n.dim(query.value, 2) / queryHeads;
   int64_t valueSize = n.dim(value.value, 2) / heads;
   auto check = [&](const Packed &x, int64_t size, const char *name) {
-    Ints expected{batch, steps, x.heads * size};
-    if (!n.failed() && n.shape(x.value) != expected)
-      n.fail(Twine(name) + " of shape " + str(n.shape(x.value)), str(expected));
+    n.expectShape(x.value, {batch, steps, x.heads * size}, name);
   };
   check(query, keySize, "query");
   check(key, keySize, "key");
@@ -96,8 +94,8 @@ static void linearAttention(Node &n) {
 
   Ints stateShape{batch, heads, keySize, valueSize};
   Value past = n.optional(3);
-  if (past && n.shape(past) != stateShape)
-    return n.fail("past_state of shape " + str(n.shape(past)), str(stateShape));
+  if (!n.expectShape(past, stateShape, "past_state"))
+    return;
   Type type = n.elem(query.value), stateType = past ? n.elem(past) : type;
   Value state = past ? n.cast(past, n.f32()) : n.splat(stateShape, n.f32(), 0);
   double scale = n.floatAttr("scale", 0);
@@ -149,13 +147,10 @@ static void causalConvWithState(Node &n) {
     return n.fail("weights of shape " + str(n.shape(weights)),
                   "[" + Twine(channels) + ", 1, k]");
   Value bias = n.optional(2), past = n.optional(3);
-  if (!n.expectTypeOf(0, {1, 2, 3}))
+  if (!n.expectTypeOf(0, {1, 2, 3}) ||
+      !n.expectShape(bias, {channels}, "a bias") ||
+      !n.expectShape(past, {batch, channels, kernel - 1}, "past_state"))
     return;
-  if (bias && n.shape(bias) != Ints{channels})
-    return n.fail("a bias of shape " + str(n.shape(bias)), str({channels}));
-  Ints stateShape{batch, channels, kernel - 1};
-  if (past && n.shape(past) != stateShape)
-    return n.fail("past_state of shape " + str(n.shape(past)), str(stateShape));
   Value padded =
       past ? n.concat({past, x}, 2) : n.pad(x, {0, 0, kernel - 1}, {0, 0, 0});
   Value y =
@@ -168,11 +163,10 @@ static void causalConvWithState(Node &n) {
 }
 
 OpRows importer::linearAttentionOps() {
-  constexpr int L = latestOpset;
   constexpr TypeSet kTypes = kFloat32 | kFloat16 | kBFloat16;
   static const OpRow rows[] = {
-      {"CausalConvWithState", 27, L, kTypes, causalConvWithState},
-      {"LinearAttention", 27, L, kTypes, linearAttention,
+      {"CausalConvWithState", 27, kTypes, causalConvWithState},
+      {"LinearAttention", 27, kTypes, linearAttention,
        "unrolled: at most 4096 steps"},
   };
   return rows;

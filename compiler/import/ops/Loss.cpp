@@ -2,8 +2,6 @@
 
 #include "compiler/import/OpTable.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -19,9 +17,9 @@ static Value negativeLogLikelihood(Node &n, Value x, Value target,
   int64_t classes = expected[1];
   expected.erase(expected.begin() + 1);
   if (n.shape(target) != expected)
-    return n.fail("targets " + str(n.shape(target)), str(expected)), Value();
+    return n.refuse("targets " + str(n.shape(target)), str(expected));
   if (weight && n.shape(weight) != Ints{classes})
-    return n.fail("weights " + str(n.shape(weight)), str({classes})), Value();
+    return n.refuse("weights " + str(n.shape(weight)), str({classes}));
 
   Value ignored;
   Type type = n.elem(x);
@@ -44,8 +42,7 @@ static Value negativeLogLikelihood(Node &n, Value x, Value target,
     loss = n.mul(loss, weights);
   if (n.failed() || reduction == 0)
     return loss;
-  Ints all(expected.size());
-  std::iota(all.begin(), all.end(), 0);
+  Ints all = n.axesFrom(0, loss);
   if (reduction == 2 && !weights)
     return n.reduce(ReduceKind::mean, loss, all, false);
   loss = n.reduce(ReduceKind::sum, loss, all, false);
@@ -68,10 +65,9 @@ static void softmaxCrossEntropyLoss(Node &n) {
 }
 
 OpRows importer::lossOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"NegativeLogLikelihoodLoss", 12, L, kFloats, negativeLogLikelihoodLoss},
-      {"SoftmaxCrossEntropyLoss", 12, L, kFloats, softmaxCrossEntropyLoss},
+      {"NegativeLogLikelihoodLoss", 12, kFloats, negativeLogLikelihoodLoss},
+      {"SoftmaxCrossEntropyLoss", 12, kFloats, softmaxCrossEntropyLoss},
   };
   return rows;
 }

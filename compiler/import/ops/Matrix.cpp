@@ -17,11 +17,10 @@ static bool checkProduct(Node &n, Value lhs, Value rhs) {
     return false;
   int64_t k = n.dim(lhs, n.rank(lhs) - 1);
   int64_t other = n.dim(rhs, std::max<int64_t>(n.rank(rhs) - 2, 0));
-  if (n.rank(lhs) < 1 || n.rank(rhs) < 1 || k != other) {
-    n.fail("matrices " + str(n.shape(lhs)) + " and " + str(n.shape(rhs)),
-           "inner dimensions that agree");
-    return false;
-  }
+  if (n.rank(lhs) < 1 || n.rank(rhs) < 1 || k != other)
+    return n.refuse("matrices " + str(n.shape(lhs)) + " and " +
+                        str(n.shape(rhs)),
+                    "inner dimensions that agree");
   return true;
 }
 
@@ -123,10 +122,9 @@ public:
         int64_t d = n_.dim(value, i);
         auto [it, isNew] = sizes_.try_emplace(c, d);
         if (!isNew && it->second != d && it->second != 1 && d != 1)
-          return n_.fail("dimensions of different sizes for one index in '" +
-                             equation + "'",
-                         "one size"),
-                 Value();
+          return n_.refuse("dimensions of different sizes for one index in '" +
+                               equation + "'",
+                           "one size");
         it->second = std::max(it->second, d);
       }
       labelled.push_back(diagonals(std::move(l)));
@@ -156,8 +154,8 @@ public:
 
 private:
   Value bad(const std::string &equation) {
-    n_.fail("equation '" + equation + "'", "one that fits the operands");
-    return {};
+    return n_.refuse("equation '" + equation + "'",
+                     "one that fits the operands");
   }
 
   /// Replaces "..." by names of its dimensions.
@@ -366,13 +364,12 @@ static void det(Node &n) {
 }
 
 OpRows importer::matrixOps() {
-  constexpr int L = latestOpset;
   constexpr TypeSet kMatrix = kFloats | kInt32 | kInt64 | kUInt32 | kUInt64;
   static const OpRow rows[] = {
-      {"Det", 11, L, kFloats, det, "at most 4x4"},
-      {"Einsum", 12, L, kNumbers, einsum},
-      {"Gemm", 1, L, kMatrix, gemm},
-      {"MatMul", 1, L, kMatrix, matmul},
+      {"Det", 11, kFloats, det, "at most 4x4"},
+      {"Einsum", 12, kNumbers, einsum},
+      {"Gemm", 1, kMatrix, gemm},
+      {"MatMul", 1, kMatrix, matmul},
   };
   return rows;
 }

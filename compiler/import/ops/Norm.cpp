@@ -4,7 +4,6 @@
 
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -17,16 +16,6 @@ static Value perChannel(Node &n, Value v, Value x) {
   Ints s(n.rank(x) > 1 ? n.rank(x) - 1 : 1, 1);
   s[0] = n.size(v);
   return n.reshape(v, s);
-}
-
-static bool checkChannels(Node &n, Value v, const char *what,
-                          int64_t channels) {
-  if (n.failed())
-    return false;
-  if (n.shape(v) == Ints{channels})
-    return true;
-  n.fail(Twine(what) + " of shape " + str(n.shape(v)), str({channels}));
-  return false;
 }
 
 /// Replaces mean and variance by those of the batch itself, and gives the
@@ -64,7 +53,7 @@ static void batchNormalization(Node &n) {
   int64_t channels = n.rank(x) > 1 ? n.dim(x, 1) : 1;
   for (auto [v, what] : {std::pair(scale, "scale"), std::pair(bias, "bias"),
                          std::pair(mean, "mean"), std::pair(var, "variance")})
-    if (!checkChannels(n, v, what, channels))
+    if (!n.expectShape(v, {channels}, what))
       return;
   if (n.opset() >= 14 && n.intAttr("training_mode", 0))
     useBatchStatistics(n, x, mean, var);
@@ -105,8 +94,8 @@ static Value groupNormalize(Node &n, Value x, int64_t groups, double epsilon) {
 static void instanceNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   if (!n.expectRank(x, 2, 64, "an input") ||
-      !checkChannels(n, scale, "scale", n.dim(x, 1)) ||
-      !checkChannels(n, bias, "bias", n.dim(x, 1)))
+      !n.expectShape(scale, {n.dim(x, 1)}, "scale") ||
+      !n.expectShape(bias, {n.dim(x, 1)}, "bias"))
     return;
   Value y = groupNormalize(n, x, n.dim(x, 1), n.floatAttr("epsilon", 1e-5));
   n.out(n.add(n.mul(y, perChannel(n, scale, x)), perChannel(n, bias, x)));
@@ -124,8 +113,8 @@ static void groupNormalization(Node &n) {
                   "a multiple");
   bool aGroup = n.opset() < 21;
   int64_t count = aGroup ? groups : channels;
-  if (!checkChannels(n, scale, "scale", count) ||
-      !checkChannels(n, bias, "bias", count))
+  if (!n.expectShape(scale, {count}, "scale") ||
+      !n.expectShape(bias, {count}, "bias"))
     return;
   auto spread = [&](Value v) {
     if (!aGroup)
@@ -150,8 +139,7 @@ static void layerNormalization(Node &n) {
   n.out(0, bias ? n.add(y, bias) : y);
   if (!n.wants(1) && !n.wants(2))
     return;
-  Ints axes(n.rank(x) - axis);
-  std::iota(axes.begin(), axes.end(), axis);
+  Ints axes = n.axesFrom(axis, x);
   Value mean = n.reduce(ReduceKind::mean, n.cast(x, n.f32()), axes, true);
   Value centred = n.sub(n.cast(x, n.f32()), mean);
   Value var = n.reduce(ReduceKind::mean, n.square(centred), axes, true);
@@ -166,8 +154,7 @@ static void rmsNormalization(Node &n) {
   double epsilon = n.floatAttr("epsilon", 1e-5);
   if (n.failed())
     return;
-  Ints axes(n.rank(x) - axis);
-  std::iota(axes.begin(), axes.end(), axis);
+  Ints axes = n.axesFrom(axis, x);
   Type type = n.elem(x);
   Value wide = n.cast(x, n.f32());
   Value square = n.reduce(ReduceKind::mean, n.square(wide), axes, true);
@@ -247,17 +234,16 @@ static void dropout(Node &n) {
 }
 
 OpRows importer::normOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"BatchNormalization", 1, L, kFloats, batchNormalization},
-      {"Dropout", 1, L, kFloats, dropout, "inference only, or ratio 0"},
-      {"GroupNormalization", 18, L, kFloats, groupNormalization},
-      {"InstanceNormalization", 1, L, kFloats, instanceNormalization},
-      {"LRN", 1, L, kFloats, lrn},
-      {"LayerNormalization", 17, L, kFloats, layerNormalization},
-      {"LpNormalization", 1, L, kFloats, lpNormalization},
-      {"MeanVarianceNormalization", 9, L, kFloats, meanVariance},
-      {"RMSNormalization", 23, L, kFloats, rmsNormalization},
+      {"BatchNormalization", 1, kFloats, batchNormalization},
+      {"Dropout", 1, kFloats, dropout, "inference only, or ratio 0"},
+      {"GroupNormalization", 18, kFloats, groupNormalization},
+      {"InstanceNormalization", 1, kFloats, instanceNormalization},
+      {"LRN", 1, kFloats, lrn},
+      {"LayerNormalization", 17, kFloats, layerNormalization},
+      {"LpNormalization", 1, kFloats, lpNormalization},
+      {"MeanVarianceNormalization", 9, kFloats, meanVariance},
+      {"RMSNormalization", 23, kFloats, rmsNormalization},
   };
   return rows;
 }

@@ -4,7 +4,6 @@
 #include "compiler/import/ops/Windows.h"
 
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -78,11 +77,7 @@ static void lpPool(Node &n) {
 }
 
 static Ints spatialAxes(Node &n, Value x) {
-  if (!n.expectRank(x, 2, 64, "an input"))
-    return {};
-  Ints axes(n.rank(x) - 2);
-  std::iota(axes.begin(), axes.end(), 2);
-  return axes;
+  return n.expectRank(x, 2, 64, "an input") ? n.axesFrom(2, x) : Ints();
 }
 
 template <ReduceKind K> static void globalPool(Node &n) {
@@ -143,16 +138,15 @@ static void maxUnpool(Node &n) {
 }
 
 OpRows importer::poolOps() {
-  constexpr int L = latestOpset;
   constexpr TypeSet kPooled = kFloats | kInt8 | kUInt8;
   static const OpRow rows[] = {
-      {"AveragePool", 1, L, kFloats, averagePool},
-      {"GlobalAveragePool", 1, L, kFloats, globalPool<ReduceKind::mean>},
-      {"GlobalLpPool", 1, L, kFloats, globalLpPool},
-      {"GlobalMaxPool", 1, L, kFloats, globalPool<ReduceKind::max>},
-      {"LpPool", 1, L, kFloats, lpPool},
-      {"MaxPool", 1, L, kPooled, maxPool},
-      {"MaxUnpool", 9, L, kFloats, maxUnpool, "output_shape constant"},
+      {"AveragePool", 1, kFloats, averagePool},
+      {"GlobalAveragePool", 1, kFloats, globalPool<ReduceKind::mean>},
+      {"GlobalLpPool", 1, kFloats, globalLpPool},
+      {"GlobalMaxPool", 1, kFloats, globalPool<ReduceKind::max>},
+      {"LpPool", 1, kFloats, lpPool},
+      {"MaxPool", 1, kPooled, maxPool},
+      {"MaxUnpool", 9, kFloats, maxUnpool, "output_shape constant"},
   };
   return rows;
 }

@@ -14,7 +14,6 @@
 
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -31,10 +30,9 @@ static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
     Ints blocks = n.shape(x);
     blocks[axis] = llvm::divideCeil(blocks[axis], block);
     if (s != blocks)
-      return n.fail("a scale or zero point " + str(s) + " for blocks of " +
-                        Twine(block) + " of " + str(n.shape(x)),
-                    str(blocks)),
-             Value();
+      return n.refuse("a scale or zero point " + str(s) + " for blocks of " +
+                          Twine(block) + " of " + str(n.shape(x)),
+                      str(blocks));
     split.insert(split.begin() + axis + 1, 1);
     repeated = split;
     repeated[axis + 1] = block;
@@ -43,10 +41,9 @@ static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
     return n.slice(wide, axis, 0, n.dim(x, axis));
   }
   if (n.rank(v) != 1 || n.size(v) != n.dim(x, axis))
-    return n.fail("a scale or zero point " + str(n.shape(v)) + " for " +
-                      str(n.shape(x)),
-                  "one number, or one for each of axis " + Twine(axis)),
-           Value();
+    return n.refuse("a scale or zero point " + str(n.shape(v)) + " for " +
+                        str(n.shape(x)),
+                    "one number, or one for each of axis " + Twine(axis));
   Ints s(n.rank(x), 1);
   s[axis] = n.size(v);
   return n.reshape(v, s);
@@ -83,12 +80,11 @@ static Type typeAttr(Node &n, const char *name, Type absent, TypeSet allowed) {
   int64_t number = n.intAttr(name, 0);
   if (n.failed() || number == 0)
     return absent;
-  auto dataType = int32_t(std::clamp<int64_t>(number, -1, 1000));
-  Type type = elementType(dataType, n.context());
+  Type type = elementType(number, n.context());
   if (typeSetOf(type) & allowed)
     return type;
-  n.fail(Twine(name) + " " + dataTypeName(dataType), typeSetNames(allowed));
-  return {};
+  return n.refuse(Twine(name) + " " + dataTypeName(number),
+                  typeSetNames(allowed));
 }
 
 /// The attribute axis, where the shape of the scale makes use of it.
@@ -167,8 +163,7 @@ static void dequantizeLinear(Node &n) {
 /// uint8 over the range of x, which is made to contain zero.
 static void dynamicQuantizeLinear(Node &n) {
   Value x = n.in(0);
-  Ints all(n.rank(x));
-  std::iota(all.begin(), all.end(), 0);
+  Ints all = n.axesFrom(0, x);
   Value zero = n.scalar(n.f32(), 0);
   Value low =
       n.binary(BinaryKind::min, n.reduce(ReduceKind::min, x, all, false), zero);
@@ -191,8 +186,7 @@ static Value centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
   if (n.failed())
     return {};
   if (!(typeSetOf(n.elem(x)) & (kInt8 | kUInt8)))
-    return n.fail("an operand of " + typeName(n.elem(x)), "int8 or uint8"),
-           Value();
+    return n.refuse("an operand of " + typeName(n.elem(x)), "int8 or uint8");
   Value y = n.cast(x, n.i32());
   if (!zeroPoint)
     return y;
@@ -233,7 +227,7 @@ static Value requantize(Node &n, Value sum, Value inScale, Value weightScale,
   if (!checkType(n, "a quantised type", n.elem(zeroPoint), kFullInts))
     return {};
   if (n.size(inScale) != 1 || n.size(outScale) != 1 || n.size(zeroPoint) != 1)
-    return n.fail("several scales for an input or the output", "one"), Value();
+    return n.refuse("several scales for an input or the output", "one");
   Value factor = spread(n, weightScale, sum, axis, 0);
   factor =
       n.mul(n.cast(factor, n.f32()), n.reshape(n.cast(inScale, n.f32()), {}));
@@ -269,16 +263,15 @@ static void qLinearConv(Node &n) {
 }
 
 OpRows importer::quantizeOps() {
-  constexpr int L = latestOpset;
   constexpr TypeSet kBytes = kInt8 | kUInt8;
   static const OpRow rows[] = {
-      {"ConvInteger", 10, L, kBytes, convInteger},
-      {"DequantizeLinear", 10, L, kQuantised | kInt32, dequantizeLinear},
-      {"DynamicQuantizeLinear", 11, L, kFloat32, dynamicQuantizeLinear},
-      {"MatMulInteger", 10, L, kBytes, matmulInteger},
-      {"QLinearConv", 10, L, kBytes, qLinearConv},
-      {"QLinearMatMul", 10, L, kBytes, qLinearMatmul, "one scale for A"},
-      {"QuantizeLinear", 10, L, kFloats | kInt32, quantizeLinear},
+      {"ConvInteger", 10, kBytes, convInteger},
+      {"DequantizeLinear", 10, kQuantised | kInt32, dequantizeLinear},
+      {"DynamicQuantizeLinear", 11, kFloat32, dynamicQuantizeLinear},
+      {"MatMulInteger", 10, kBytes, matmulInteger},
+      {"QLinearConv", 10, kBytes, qLinearConv},
+      {"QLinearMatMul", 10, kBytes, qLinearMatmul, "one scale for A"},
+      {"QuantizeLinear", 10, kFloats | kInt32, quantizeLinear},
   };
   return rows;
 }

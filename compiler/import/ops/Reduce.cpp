@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -23,9 +22,7 @@ static std::optional<Ints> reduceAxes(Node &n, Value x) {
     return n.axes(*given, n.rank(x));
   if (n.intAttr("noop_with_empty_axes", 0) && n.opset() >= inputSince)
     return std::nullopt;
-  Ints all(n.rank(x));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
+  return n.axesFrom(0, x);
 }
 
 /// ONNX knows 0 and 1; for any other number ONNX Runtime drops the dimensions.
@@ -192,10 +189,7 @@ static Value along(Node &n, Value (*layer)(Node &, Value, int64_t)) {
   if (axis == rank - 1)
     return layer(n, x, axis);
   Ints s = n.shape(x);
-  int64_t outer = 1, inner = 1;
-  for (auto [i, d] : llvm::enumerate(s))
-    (int64_t(i) < axis ? outer : inner) *= d;
-  return n.reshape(layer(n, n.reshape(x, {outer, inner}), 1), s);
+  return n.reshape(layer(n, n.reshape(x, outerInner(s, axis)), 1), s);
 }
 
 static void softmax(Node &n) {
@@ -223,27 +217,26 @@ static void hardmax(Node &n) {
 }
 
 OpRows importer::reduceOps() {
-  constexpr int L = latestOpset;
   using K = ReduceKind;
   static const OpRow rows[] = {
-      {"ArgMax", 1, L, kNumbers, argReduce<K::max>},
-      {"ArgMin", 1, L, kNumbers, argReduce<K::min>},
-      {"CumProd", 26, L, kNumbers, cumulate<true>, "axis constant"},
-      {"CumSum", 11, L, kNumbers, cumulate<false>, "axis constant"},
-      {"Hardmax", 1, L, kFloats, hardmax},
-      {"LogSoftmax", 1, L, kFloats, logSoftmax},
-      {"ReduceL1", 1, L, kNumbers, reduceL1, "axes constant"},
-      {"ReduceL2", 1, L, kNumbers, reduceL2, "axes constant"},
-      {"ReduceLogSum", 1, L, kFloats, reduceLogSum, "axes constant"},
-      {"ReduceLogSumExp", 1, L, kFloats, reduceLogSumExp, "axes constant"},
-      {"ReduceMax", 1, L, kAll, reduce<K::max>, "axes constant"},
-      {"ReduceMean", 1, L, kNumbers, reduce<K::mean>, "axes constant"},
-      {"ReduceMin", 1, L, kAll, reduce<K::min>, "axes constant"},
-      {"ReduceProd", 1, L, kNumbers, reduce<K::prod>, "axes constant"},
-      {"ReduceSum", 1, L, kNumbers, reduce<K::sum>, "axes constant"},
-      {"ReduceSumSquare", 1, L, kNumbers, reduceSumSquare, "axes constant"},
-      {"Softmax", 1, L, kFloats, softmax},
-      {"TopK", 1, L, kNumbers, topK, "K constant; always sorted"},
+      {"ArgMax", 1, kNumbers, argReduce<K::max>},
+      {"ArgMin", 1, kNumbers, argReduce<K::min>},
+      {"CumProd", 26, kNumbers, cumulate<true>, "axis constant"},
+      {"CumSum", 11, kNumbers, cumulate<false>, "axis constant"},
+      {"Hardmax", 1, kFloats, hardmax},
+      {"LogSoftmax", 1, kFloats, logSoftmax},
+      {"ReduceL1", 1, kNumbers, reduceL1, "axes constant"},
+      {"ReduceL2", 1, kNumbers, reduceL2, "axes constant"},
+      {"ReduceLogSum", 1, kFloats, reduceLogSum, "axes constant"},
+      {"ReduceLogSumExp", 1, kFloats, reduceLogSumExp, "axes constant"},
+      {"ReduceMax", 1, kAll, reduce<K::max>, "axes constant"},
+      {"ReduceMean", 1, kNumbers, reduce<K::mean>, "axes constant"},
+      {"ReduceMin", 1, kAll, reduce<K::min>, "axes constant"},
+      {"ReduceProd", 1, kNumbers, reduce<K::prod>, "axes constant"},
+      {"ReduceSum", 1, kNumbers, reduce<K::sum>, "axes constant"},
+      {"ReduceSumSquare", 1, kNumbers, reduceSumSquare, "axes constant"},
+      {"Softmax", 1, kFloats, softmax},
+      {"TopK", 1, kNumbers, topK, "K constant; always sorted"},
   };
   return rows;
 }

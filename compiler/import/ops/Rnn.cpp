@@ -121,12 +121,8 @@ static void recurrent(Node &n, const Cell &cell) {
     lengths = n.cast(lengths, n.i32());
 
   // One direction of a parameter.
-  auto part = [&](Value v, int64_t d, int64_t axis = 0) -> Value {
-    if (!v)
-      return {};
-    Ints s = n.shape(v);
-    s.erase(s.begin() + axis);
-    return n.reshape(n.slice(v, axis, d, 1), s);
+  auto part = [&](Value v, int64_t d, int64_t axis = 0) {
+    return v ? n.sliceAt(v, axis, d) : Value();
   };
   Values all, lastH, lastC;
   for (int64_t d = 0; d < directions; ++d) {
@@ -200,11 +196,10 @@ static void lstm(Node &n) {
 }
 
 OpRows importer::recurrentOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"GRU", 7, L, kFloats, gru},
-      {"LSTM", 7, L, kFloats, lstm},
-      {"RNN", 7, L, kFloats, rnn},
+      {"GRU", 7, kFloats, gru},
+      {"LSTM", 7, kFloats, lstm},
+      {"RNN", 7, kFloats, rnn},
   };
   return rows;
 }

@@ -26,10 +26,7 @@ static List sequenceInput(Node &n, unsigned i) {
 }
 
 static void outSequence(Node &n, List list) {
-  ImportValue value;
-  value.kind = ImportValue::Sequence;
-  value.list = std::move(list);
-  n.out(0, std::move(value));
+  n.out(0, {ImportValue::Sequence, std::move(list)});
 }
 
 /// A position in a list of `size`, negative ones from the end.
@@ -128,15 +125,8 @@ static void splitToSequence(Node &n) {
     if (s < 0 || s > total - start)
       return n.fail("parts " + str(sizes),
                     "ones that add up to " + Twine(total));
-    Value part = n.slice(x, axis, start, s);
-    if (!keep) {
-      Ints shape = n.shape(part);
-      if (n.failed())
-        return;
-      shape.erase(shape.begin() + axis);
-      part = n.reshape(part, shape);
-    }
-    list.push_back(part);
+    list.push_back(keep ? n.slice(x, axis, start, s)
+                        : n.sliceAt(x, axis, start));
     start += s;
   }
   if (start != total)
@@ -166,20 +156,12 @@ static void sequenceMap(Node &n) {
     for (auto [k, v] : llvm::enumerate(outputs))
       results[k].push_back(v);
   }
-  for (auto [k, list] : llvm::enumerate(results)) {
-    ImportValue value;
-    value.kind = ImportValue::Sequence;
-    value.list = std::move(list);
-    n.out(k, std::move(value));
-  }
+  for (auto [k, list] : llvm::enumerate(results))
+    n.out(k, {ImportValue::Sequence, std::move(list)});
 }
 
 static void optional(Node &n) {
-  ImportValue value;
-  value.kind = ImportValue::Optional;
-  if (n.has(0))
-    value.list.push_back(n.value(0));
-  n.out(0, std::move(value));
+  n.out(0, {ImportValue::Optional, n.has(0) ? List{n.value(0)} : List()});
 }
 
 /// Since 18 a tensor or sequence stands for an optional that holds it.
@@ -201,21 +183,20 @@ static void optionalGetElement(Node &n) {
 }
 
 OpRows importer::sequenceOps() {
-  constexpr int L = latestOpset;
   constexpr const char *resolvedNote = "resolved at compile time";
   static const OpRow rows[] = {
-      {"ConcatFromSequence", 11, L, 0, concatFromSequence, resolvedNote},
-      {"Optional", 15, L, 0, optional, resolvedNote},
-      {"OptionalGetElement", 15, L, 0, optionalGetElement, resolvedNote},
-      {"OptionalHasElement", 15, L, 0, optionalHasElement, resolvedNote},
-      {"SequenceAt", 11, L, 0, at, resolvedNote},
-      {"SequenceConstruct", 11, L, kAll, construct, resolvedNote},
-      {"SequenceEmpty", 11, L, 0, empty, resolvedNote},
-      {"SequenceErase", 11, L, 0, erase, resolvedNote},
-      {"SequenceInsert", 11, L, 0, insert, resolvedNote},
-      {"SequenceLength", 11, L, 0, length, resolvedNote},
-      {"SequenceMap", 17, L, 0, sequenceMap, resolvedNote},
-      {"SplitToSequence", 11, L, kAll, splitToSequence, resolvedNote},
+      {"ConcatFromSequence", 11, 0, concatFromSequence, resolvedNote},
+      {"Optional", 15, 0, optional, resolvedNote},
+      {"OptionalGetElement", 15, 0, optionalGetElement, resolvedNote},
+      {"OptionalHasElement", 15, 0, optionalHasElement, resolvedNote},
+      {"SequenceAt", 11, 0, at, resolvedNote},
+      {"SequenceConstruct", 11, kAll, construct, resolvedNote},
+      {"SequenceEmpty", 11, 0, empty, resolvedNote},
+      {"SequenceErase", 11, 0, erase, resolvedNote},
+      {"SequenceInsert", 11, 0, insert, resolvedNote},
+      {"SequenceLength", 11, 0, length, resolvedNote},
+      {"SequenceMap", 17, 0, sequenceMap, resolvedNote},
+      {"SplitToSequence", 11, kAll, splitToSequence, resolvedNote},
   };
   return rows;
 }

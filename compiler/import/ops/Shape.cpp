@@ -54,11 +54,7 @@ static void flatten(Node &n) {
     return n.fail("axis " + Twine(axis),
                   "one in [" + Twine(-rank) + ", " + Twine(rank) + "]");
   axis += axis < 0 ? rank : 0;
-  Ints s = n.shape(x);
-  int64_t outer = 1, inner = 1;
-  for (auto [i, d] : llvm::enumerate(s))
-    (int64_t(i) < axis ? outer : inner) *= d;
-  n.out(n.reshape(x, {outer, inner}));
+  n.out(n.reshape(x, outerInner(n.shape(x), axis)));
 }
 
 static void squeeze(Node &n) {
@@ -287,18 +283,13 @@ static void tile(Node &n) {
   n.out(n.reshape(n.broadcast(n.reshape(x, split), repeated), merged));
 }
 
-// The order in which the choices of the attribute are listed.
-static_assert(int(nn::PadMode::constant) == 0 &&
-              int(nn::PadMode::reflect) == 1 && int(nn::PadMode::edge) == 2 &&
-              int(nn::PadMode::wrap) == 3);
-
 /// Pads were an attribute up to operator set 10; axes came with 18, wrap
 /// with 19.
 static void pad(Node &n) {
   Value x = n.in(0), value;
   int64_t rank = n.rank(x);
-  nn::PadMode mode = static_cast<nn::PadMode>(
-      n.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"}));
+  auto mode = n.choiceOf<nn::PadMode>("mode", "constant",
+                                      {"constant", "reflect", "edge", "wrap"});
   if (mode == nn::PadMode::wrap && n.opset() < 19)
     return n.fail("mode wrap in operator set " + Twine(n.opset()),
                   "19 or later");
@@ -312,12 +303,10 @@ static void pad(Node &n) {
     value = n.optional(2);
   }
   bool someAxes = n.opset() >= 18 && n.has(3);
-  if (someAxes) {
+  if (someAxes)
     axes = n.axes(n.intsInput(3, "axes"), rank);
-  } else {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
+  else
+    axes = n.axesFrom(0, x);
   if (n.failed())
     return;
   if (pads.size() != 2 * axes.size())
@@ -363,25 +352,24 @@ static void reverseSequence(Node &n) {
 }
 
 OpRows importer::shapeOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Concat", 1, L, kAny, concat},
-      {"DepthToSpace", 1, L, kAll, depthToSpace},
-      {"Expand", 8, L, kAny, expand, "shape constant"},
-      {"Flatten", 1, L, kAny, flatten},
-      {"Pad", 1, L, kAny, pad, "pads and axes constant"},
-      {"Reshape", 1, L, kAny, reshape, "shape constant"},
-      {"ReverseSequence", 10, L, kAll, reverseSequence},
-      {"Shape", 1, L, kAny, shape},
-      {"Size", 1, L, kAny, size},
-      {"Slice", 1, L, kAny, slice, "starts, ends, axes, steps constant"},
-      {"SpaceToDepth", 1, L, kAll, spaceToDepth},
-      {"Split", 1, L, kAny, split, "split constant"},
-      {"Squeeze", 1, L, kAny, squeeze, "axes constant"},
-      {"Tile", 1, L, kAny, tile, "repeats constant"},
-      {"Transpose", 1, L, kAny, transpose},
-      {"Trilu", 14, L, kAll, trilu, "k constant"},
-      {"Unsqueeze", 1, L, kAny, unsqueeze, "axes constant"},
+      {"Concat", 1, kAny, concat},
+      {"DepthToSpace", 1, kAll, depthToSpace},
+      {"Expand", 8, kAny, expand, "shape constant"},
+      {"Flatten", 1, kAny, flatten},
+      {"Pad", 1, kAny, pad, "pads and axes constant"},
+      {"Reshape", 1, kAny, reshape, "shape constant"},
+      {"ReverseSequence", 10, kAll, reverseSequence},
+      {"Shape", 1, kAny, shape},
+      {"Size", 1, kAny, size},
+      {"Slice", 1, kAny, slice, "starts, ends, axes, steps constant"},
+      {"SpaceToDepth", 1, kAll, spaceToDepth},
+      {"Split", 1, kAny, split, "split constant"},
+      {"Squeeze", 1, kAny, squeeze, "axes constant"},
+      {"Tile", 1, kAny, tile, "repeats constant"},
+      {"Transpose", 1, kAny, transpose},
+      {"Trilu", 14, kAll, trilu, "k constant"},
+      {"Unsqueeze", 1, kAny, unsqueeze, "axes constant"},
   };
   return rows;
 }

@@ -8,7 +8,6 @@
 
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -25,9 +24,7 @@ static constexpr double pi = 3.14159265358979323846;
 static void cosineWindow(Node &n, double a0, double a1, double a2) {
   int64_t size = n.intInput(0, "size");
   bool periodic = n.intAttr("periodic", 1) != 0;
-  Type type = elementType(
-      int32_t(std::clamp<int64_t>(n.intAttr("output_datatype", 1), 0, 1000)),
-      n.context());
+  Type type = elementType(n.intAttr("output_datatype", 1), n.context());
   if (!type)
     return n.fail("output_datatype " + Twine(n.intAttr("output_datatype", 1)),
                   typeSetNames(kNumbers));
@@ -51,9 +48,7 @@ static void melWeightMatrix(Node &n) {
   int64_t rate = n.intInput(2, "sample_rate");
   double low = n.floatInput(3, "lower_edge_hertz");
   double high = n.floatInput(4, "upper_edge_hertz");
-  Type type = elementType(
-      int32_t(std::clamp<int64_t>(n.intAttr("output_datatype", 1), 0, 1000)),
-      n.context());
+  Type type = elementType(n.intAttr("output_datatype", 1), n.context());
   if (n.failed() || !type)
     return n.fail("output_datatype", typeSetNames(kNumbers));
   if (bins < 1 || bins > (1 << 20) || dftLength < 1 || dftLength > (1 << 30) ||
@@ -112,9 +107,8 @@ static Value fourier(Node &n, Value x, bool onesided, bool inverse) {
   if (n.failed())
     return {};
   if (length < 1 || length > (1 << 16) || parts < 1 || parts > 2)
-    return n.fail("a transform of shape " + str(n.shape(x)),
-                  "1 to 65536 real or complex numbers"),
-           Value();
+    return n.refuse("a transform of shape " + str(n.shape(x)),
+                    "1 to 65536 real or complex numbers");
   int64_t bins = onesided ? length / 2 + 1 : length;
   Value matrix = fourierMatrix(n, n.elem(x), length, parts, bins, inverse);
   Value y = n.matmul(n.reshape(x, {rows, length * parts}), matrix);
@@ -176,8 +170,7 @@ static void dft(Node &n) {
   s = n.shape(x);
   if (n.failed())
     return;
-  int64_t rows = std::accumulate(s.begin(), s.end() - 2, int64_t(1),
-                                 std::multiplies<int64_t>());
+  int64_t rows = llvm::product_of(llvm::drop_end(s, 2));
   x = n.reshape(x, {rows, s[rank - 2], s[rank - 1]});
   Value y = real ? realSignal(n, x, length) : fourier(n, x, onesided, inverse);
   s[rank - 2] = n.dim(y, 1);
@@ -222,14 +215,13 @@ static void stft(Node &n) {
 }
 
 OpRows importer::signalOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"BlackmanWindow", 17, L, kInt32 | kInt64, blackman, "size constant"},
-      {"DFT", 17, L, kFloats, dft, "dft_length and axis constant"},
-      {"HammingWindow", 17, L, kInt32 | kInt64, hamming, "size constant"},
-      {"HannWindow", 17, L, kInt32 | kInt64, hann, "size constant"},
-      {"MelWeightMatrix", 17, L, 0, melWeightMatrix, "inputs constant"},
-      {"STFT", 17, L, kFloats, stft, "frame_step and frame_length constant"},
+      {"BlackmanWindow", 17, kInt32 | kInt64, blackman, "size constant"},
+      {"DFT", 17, kFloats, dft, "dft_length and axis constant"},
+      {"HammingWindow", 17, kInt32 | kInt64, hamming, "size constant"},
+      {"HannWindow", 17, kInt32 | kInt64, hann, "size constant"},
+      {"MelWeightMatrix", 17, 0, melWeightMatrix, "inputs constant"},
+      {"STFT", 17, kFloats, stft, "frame_step and frame_length constant"},
   };
   return rows;
 }

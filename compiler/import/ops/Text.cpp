@@ -118,9 +118,8 @@ static void tfIdfVectorizer(Node &n) {
 }
 
 OpRows importer::textOps() {
-  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"TfIdfVectorizer", 9, L, kInt32 | kInt64, tfIdfVectorizer, "no strings"},
+      {"TfIdfVectorizer", 9, kInt32 | kInt64, tfIdfVectorizer, "no strings"},
   };
   return rows;
 }

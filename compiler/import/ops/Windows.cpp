@@ -9,16 +9,18 @@ using namespace nnv12::importer;
 /// Larger numbers are no windows, and would overflow.
 static constexpr int64_t maxWindow = int64_t(1) << 24;
 
-bool importer::windowNumbers(ArrayRef<int64_t> values, int64_t low) {
-  return llvm::all_of(values,
-                      [&](int64_t v) { return v >= low && v < maxWindow; });
+bool importer::windowNumbers(ArrayRef<int64_t> values, size_t count,
+                             int64_t low) {
+  return values.size() == count && llvm::all_of(values, [&](int64_t v) {
+           return v >= low && v < maxWindow;
+         });
 }
 
 Ints importer::kernelShape(Node &n, Value x) {
   Ints kernel = n.intsAttr("kernel_shape");
   if (n.failed())
     return {};
-  if (int64_t(kernel.size()) != n.rank(x) - 2 || !windowNumbers(kernel, 1))
+  if (!windowNumbers(kernel, n.rank(x) - 2, 1))
     n.fail("kernel_shape " + str(kernel),
            "a positive size for each spatial dimension of " + str(n.shape(x)));
   return kernel;
@@ -41,10 +43,9 @@ std::optional<Windows> importer::readWindows(Node &n, Value x,
     return std::nullopt;
   if (autoPad != 0)
     pads.assign(2 * rank, 0);
-  if (w.strides.size() != rank || w.dilations.size() != rank ||
-      pads.size() != 2 * rank || !windowNumbers(w.kernel, 1) ||
-      !windowNumbers(w.strides, 1) || !windowNumbers(w.dilations, 1) ||
-      !windowNumbers(pads, 0)) {
+  if (!windowNumbers(w.kernel, rank, 1) || !windowNumbers(w.strides, rank, 1) ||
+      !windowNumbers(w.dilations, rank, 1) ||
+      !windowNumbers(pads, 2 * rank, 0)) {
     n.fail("kernel " + str(w.kernel) + ", strides " + str(w.strides) +
                ", dilations " + str(w.dilations) + ", pads " + str(pads),
            "positive numbers for " + Twine(rank) + " spatial dimensions");

@@ -20,8 +20,9 @@ struct Windows {
 std::optional<Windows> readWindows(Node &n, Value x,
                                    llvm::ArrayRef<int64_t> kernel);
 
-/// Whether all are at least `low`, and small enough to compute with.
-bool windowNumbers(llvm::ArrayRef<int64_t> values, int64_t low);
+/// Whether there are `count`, all at least `low` and small enough to compute
+/// with.
+bool windowNumbers(llvm::ArrayRef<int64_t> values, size_t count, int64_t low);
 
 /// Attribute kernel_shape of a pooling operator, checked against x.
 Ints kernelShape(Node &n, Value x);
