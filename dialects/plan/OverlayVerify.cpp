@@ -1,4 +1,4 @@
-//===- GpuVerify.cpp - Verifies the overlay of a GPU ----------------------===//
+//===- OverlayVerify.cpp - Verifies the overlay of a GPU ------------------===//
 
 #include "dialects/plan/PlanDialect.h"
 
