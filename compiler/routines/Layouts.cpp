@@ -30,28 +30,28 @@ std::string nnv12::transposedRowTag(int64_t rank) {
   return "bA" + spatial(rank) + "16a";
 }
 
-LayoutRequest nnv12::anyLayouts(Operation *layer) {
+static LayoutRequest sameLayouts(Operation *layer,
+                                 const std::optional<std::string> &tag) {
   LayoutRequest request;
-  request.operands.resize(layer->getNumOperands());
-  request.results.resize(layer->getNumResults());
+  request.operands.assign(layer->getNumOperands(), tag);
+  request.results.assign(layer->getNumResults(), tag);
   return request;
+}
+
+LayoutRequest nnv12::anyLayouts(Operation *layer) {
+  return sameLayouts(layer, std::nullopt);
 }
 
 LayoutRequest Routine::layouts(Operation *layer) const {
-  LayoutRequest request;
-  request.operands.assign(layer->getNumOperands(), std::string());
-  request.results.assign(layer->getNumResults(), std::string());
-  return request;
+  return sameLayouts(layer, "");
 }
 
 LayoutRequest nnv12::blockedLayouts(Operation *layer, std::string weights) {
-  std::string blocked = blockedTag(shapeOf(layer->getOperand(0)).size());
-  LayoutRequest request;
-  request.operands.assign(layer->getNumOperands(), blocked); // the residual too
+  LayoutRequest request =
+      sameLayouts(layer, blockedTag(shapeOf(layer->getOperand(0)).size()));
   request.operands[1] = std::move(weights);
   if (cast<nn::Linear>(layer).getBias())
     request.operands[2] = "A16a";
-  request.results = {blocked};
   return request;
 }
 

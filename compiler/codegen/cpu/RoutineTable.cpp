@@ -8,6 +8,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cassert>
@@ -83,23 +84,21 @@ Sample pool() {
 /// The registry's answers for samples.
 class Table {
 public:
-  explicit Table(llvm::raw_ostream &os)
-      : os(os), context(MLIRContext::Threading::DISABLED) {
+  Table() : context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<nn::NNDialect, func::FuncDialect>();
   }
-  void print();
+  void print(llvm::raw_ostream &os);
 
 private:
   struct Forms {
-    std::string input, weights, result;
+    std::string input = "–", weights = "–", result = "–";
   };
   std::string cell(const Sample &sample);
   void learn(const Routine &routine, Operation *layer);
-  void printRoutines();
-  void printConvolutions();
-  void printOthers();
+  void printRoutines(llvm::raw_ostream &os);
+  void printConvolutions(llvm::raw_ostream &os);
+  void printOthers(llvm::raw_ostream &os);
 
-  llvm::raw_ostream &os;
   MLIRContext context;
   std::map<std::string, Forms> forms;
 };
@@ -150,9 +149,13 @@ std::string Table::cell(const Sample &sample) {
   Block &block =
       cast<func::FuncOp>(module->getBody()->front()).getBody().front();
   Operation *layer = &*std::next(block.begin());
+  llvm::SmallVector<const Routine *> matching;
   for (const Routine *routine : cpuRoutines().all())
-    if (routine->matches(layer))
+    if (routine->matches(layer)) {
       learn(*routine, layer);
+      if (!plainOf(*routine) && !routine->isFallback())
+        matching.push_back(routine);
+    }
   const Routine *preferred = cpuRoutines().preferred(layer);
   Names candidates, others;
   auto shortName = [](const Routine &routine) {
@@ -161,10 +164,6 @@ std::string Table::cell(const Sample &sample) {
     return name.split('.').second.empty() ? name.str()
                                           : name.split('.').second.str();
   };
-  llvm::SmallVector<const Routine *> matching;
-  for (const Routine *routine : cpuRoutines().all())
-    if (routine->matches(layer) && !plainOf(*routine) && !routine->isFallback())
-      matching.push_back(routine);
   setLayouts(preferred->layouts(layer), layer);
   llvm::SmallVector<const Routine *> agreeing = cpuRoutines().agreeing(layer);
   for (const Routine *routine : matching) {
@@ -182,21 +181,19 @@ std::string Table::cell(const Sample &sample) {
   return text;
 }
 
-void Table::printConvolutions() {
+void Table::printConvolutions(llvm::raw_ostream &os) {
   struct Class {
     const char *title;
-    int64_t in, out;
-    bool isDepthwise;
-    int64_t groups;
+    int64_t in, out, groups;
   };
-  const Class classes[] = {{"3 → 32", 3, 32, false, 1},
-                           {"64 → 64", 64, 64, false, 1},
-                           {"24 → 40", 24, 40, false, 1},
-                           {"32 → 3", 32, 3, false, 1},
-                           {"64 → 64, 4 groups", 64, 64, false, 4},
-                           {"32, depthwise", 32, 32, true, 32},
-                           {"48 → 48, 6 groups", 48, 48, false, 6},
-                           {"60 → 60, 5 groups", 60, 60, false, 5}};
+  const Class classes[] = {{"3 → 32", 3, 32, 1},
+                           {"64 → 64", 64, 64, 1},
+                           {"24 → 40", 24, 40, 1},
+                           {"32 → 3", 32, 3, 1},
+                           {"64 → 64, 4 groups", 64, 64, 4},
+                           {"32, depthwise", 32, 32, 32},
+                           {"48 → 48, 6 groups", 48, 48, 6},
+                           {"60 → 60, 5 groups", 60, 60, 5}};
   os << "| kernel | stride |";
   for (const Class &c : classes)
     os << ' ' << c.title << " |";
@@ -216,7 +213,7 @@ void Table::printConvolutions() {
     }
 }
 
-void Table::printOthers() {
+void Table::printOthers(llvm::raw_ostream &os) {
   os << "| layer | routines |\n|---|---|\n"
      << "| matrix product with a constant, one row | " << cell(product(1, true))
      << " |\n"
@@ -230,54 +227,35 @@ void Table::printOthers() {
      << "| pooling | " << cell(pool()) << " |\n";
 }
 
-void Table::printRoutines() {
+void Table::printRoutines(llvm::raw_ostream &os) {
   os << "| routine | what it is | input | weights | result |\n"
         "|---|---|---|---|---|\n";
   for (const Routine *routine : cpuRoutines().all()) {
     if (plainOf(*routine))
       continue;
-    Forms f = forms[routine->name().str()];
-    for (std::string *text : {&f.input, &f.weights, &f.result})
-      if (text->empty())
-        *text = "–";
+    const Forms &f = forms[routine->name().str()];
     os << "| `" << routine->name() << "` | " << routine->summary() << " | "
        << f.input << " | " << f.weights << " | " << f.result << " |\n";
   }
   os << "\nVariants differ in parameters only and are candidates beside the "
         "plain "
         "routine:\n\n| variant | of | what differs |\n|---|---|---|\n";
-  std::vector<std::pair<std::string, std::pair<std::string, Names>>> variants;
-  for (const Routine *routine : cpuRoutines().all()) {
-    const Routine *plain = plainOf(*routine);
-    if (!plain)
-      continue;
-    std::string suffix = "." + routine->name().rsplit('.').second.str();
-    std::string name = "`" + plain->name().str() + "`",
-                summary = routine->summary().str();
-    auto same = llvm::find_if(variants, [&](auto &v) {
-      return v.first == suffix && v.second.first == summary;
-    });
-    if (same == variants.end())
-      variants.push_back({suffix, {summary, {name}}});
-    else
-      same->second.second.push_back(name);
-  }
-  for (auto &[suffix, rest] : variants)
-    os << "| `" << suffix << "` | " << llvm::join(rest.second, ", ") << " | "
-       << rest.first << " |\n";
+  llvm::MapVector<std::pair<StringRef, StringRef>, Names> variants;
+  for (const Routine *routine : cpuRoutines().all())
+    if (const Routine *plain = plainOf(*routine))
+      variants[{routine->name().rsplit('.').second, routine->summary()}]
+          .push_back("`" + plain->name().str() + "`");
+  for (auto &[variant, names] : variants)
+    os << "| `." << variant.first << "` | " << llvm::join(names, ", ") << " | "
+       << variant.second << " |\n";
 }
 
-void Table::print() {
+void Table::print(llvm::raw_ostream &os) {
   // The matrices first: they teach the layouts that the list of routines names.
   std::string convolutions, others;
-  {
-    llvm::raw_string_ostream first(convolutions), second(others);
-    Table part(first), rest(second);
-    part.printConvolutions();
-    rest.printOthers();
-    forms = part.forms;
-    forms.insert(rest.forms.begin(), rest.forms.end());
-  }
+  llvm::raw_string_ostream first(convolutions), second(others);
+  printConvolutions(first);
+  printOthers(second);
   os << "# Routines\n\n"
         "Written by `nnv12c --list-routines`; do not edit. A routine is one "
         "way to compute a layer. Several may be\n"
@@ -287,7 +265,7 @@ void Table::print() {
         "In order of preference. Layouts are oneDNN's tags: `aBcd16b` is N, "
         "C/16, H, W, 16 channels. Tags are those of\n"
         "two spatial dimensions.\n\n";
-  printRoutines();
+  printRoutines(os);
   os << "\n## Convolutions\n\n"
         "The table has what the registry offers for convolutions f32 of 28x28 "
         "pixels, padded by half a kernel, by channels\n"
@@ -302,4 +280,4 @@ void Table::print() {
 
 } // namespace
 
-void codegen::printRoutineTable(llvm::raw_ostream &os) { Table(os).print(); }
+void codegen::printRoutineTable(llvm::raw_ostream &os) { Table().print(os); }

@@ -72,23 +72,21 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
       x[i] = float(int32_t(random() & 0xffff) - 0x8000) / 0x8000;
     return;
   }
-  if (auto type = llvm::dyn_cast<mlir::FloatType>(operand.element)) {
-    int64_t size = nn::storageElementSize(operand.element);
-    for (int64_t i = 0; i + size <= operand.bytes; i += size) {
-      llvm::APFloat x(double(int32_t(random() & 0xff) - 0x80) / 0x80);
-      bool inexact;
-      x.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                &inexact);
-      uint64_t bits = x.bitcastToAPInt().getZExtValue();
-      std::memcpy(data + i, &bits, size);
-    }
-    return;
-  }
   int64_t size = nn::storageElementSize(operand.element);
   unsigned values = operand.element.getIntOrFloatBitWidth() == 1 ? 2 : 7;
+  auto type = llvm::dyn_cast<mlir::FloatType>(operand.element);
+  auto number = [&]() -> uint64_t {
+    if (!type)
+      return random() % values;
+    llvm::APFloat x(double(int32_t(random() & 0xff) - 0x80) / 0x80);
+    bool inexact;
+    x.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+              &inexact);
+    return x.bitcastToAPInt().getZExtValue();
+  };
   for (int64_t i = 0; i + size <= operand.bytes; i += size) {
-    uint64_t x = random() % values;
-    std::memcpy(data + i, &x, size);
+    uint64_t bits = number();
+    std::memcpy(data + i, &bits, size);
   }
 }
 

@@ -22,8 +22,6 @@ public:
   /// end), in one range or several.
   void forRanges(KernelBuilder &k, Index begin, Index end,
                  llvm::function_ref<void(Index, Index)> body) const;
-  /// Whether a tile has one unit.
-  bool isSingleUnit() const { return size * inner == 1; }
   /// The cuts, where dimension i is axis axes[i] of the memory and a position
   /// of it takes scale[i] positions there.
   llvm::SmallVector<TileMap::Cut> cuts(llvm::ArrayRef<unsigned> axes,
