@@ -4,21 +4,18 @@
 
 #include "compiler/routines/Work.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <algorithm>
 #include <cassert>
 
 namespace nnv12 {
 
-inline bool isF32(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType())
-      .getElementType()
-      .isF32();
-}
 /// Whether all operands and results are f32 and have elements.
 inline bool isNonEmptyF32(mlir::Operation *layer) {
   auto fits = [](mlir::Value v) {
-    return isF32(v) && !llvm::is_contained(shapeOf(v), 0);
+    return mlir::getElementTypeOrSelf(v).isF32() &&
+           !llvm::is_contained(shapeOf(v), 0);
   };
   return llvm::all_of(layer->getOperands(), fits) &&
          llvm::all_of(layer->getResults(), fits);
@@ -64,10 +61,11 @@ struct WindowShape {
       dilationCols;
   int64_t top, left, bottom, right; ///< padding
 
-  /// For a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
-  template <typename Op> WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
+  /// For a conv, conv_transpose or pool of rank 3 or 4.
+  template <typename Op> explicit WindowShape(Op op) {
     llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
-                            out = shapeOf(op->getResult(0));
+                            out = shapeOf(op->getResult(0)),
+                            kernel = op.getKernel();
     assert((in.size() == 3 || in.size() == 4) &&
            kernel.size() + 2 == in.size() && "one or two spatial dimensions");
     bool flat = in.size() == 3;

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/FlatLink.h"
-#include "compiler/codegen/cpu/KernelNames.h"
+#include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/Lowering.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "artifact/BoundsFault.h"
-#include "compiler/codegen/cpu/KernelNames.h"
+#include "compiler/codegen/cpu/KernelBuilder.h"
 #include "dialects/nn/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -225,31 +225,21 @@ LogicalResult FunctionChecks::run(ModuleOp module) {
   function.walk([&](Operation *op) { accesses.push_back(op); });
   for (Operation *op : accesses) {
     b.setInsertionPoint(op);
-    auto lanesOf = [](VectorType type) { return type.getNumElements(); };
     LogicalResult result =
         llvm::TypeSwitch<Operation *, LogicalResult>(op)
-            .Case([&](memref::LoadOp load) {
-              return check(op, load.getMemRef(), load.getIndices()[0], 1);
+            .Case<memref::LoadOp, memref::StoreOp>([&](auto access) {
+              return check(op, access.getMemRef(), access.getIndices()[0], 1);
             })
-            .Case([&](memref::StoreOp store) {
-              return check(op, store.getMemRef(), store.getIndices()[0], 1);
+            .Case<vector::LoadOp, vector::StoreOp>([&](auto access) {
+              return check(op, access.getBase(), access.getIndices()[0],
+                           access.getVectorType().getNumElements());
             })
-            .Case([&](vector::LoadOp load) {
-              return check(op, load.getBase(), load.getIndices()[0],
-                           lanesOf(load.getVectorType()));
-            })
-            .Case([&](vector::StoreOp store) {
-              return check(op, store.getBase(), store.getIndices()[0],
-                           lanesOf(store.getVectorType()));
-            })
-            .Case([&](vector::MaskedLoadOp load) {
-              return checkMasked(op, load.getBase(), load.getIndices()[0],
-                                 load.getVectorType(), load.getMask());
-            })
-            .Case([&](vector::MaskedStoreOp store) {
-              return checkMasked(op, store.getBase(), store.getIndices()[0],
-                                 store.getVectorType(), store.getMask());
-            })
+            .Case<vector::MaskedLoadOp, vector::MaskedStoreOp>(
+                [&](auto access) {
+                  return checkMasked(op, access.getBase(),
+                                     access.getIndices()[0],
+                                     access.getVectorType(), access.getMask());
+                })
             .Case([&](vector::GatherOp gather) {
               return checkLanes(op, gather.getBase(), gather.getOffsets()[0],
                                 gather.getIndices(), gather.getMask());

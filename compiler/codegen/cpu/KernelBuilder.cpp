@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
 
-#include "compiler/codegen/cpu/KernelNames.h"
+#include "compiler/codegen/common/Math.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -88,6 +88,12 @@ void KernelBuilder::prefetch(Value memory, Index offset) {
                              /*isDataCache=*/true);
 }
 
+Value KernelBuilder::within(Index x, int64_t limit) {
+  // One unsigned comparison: a negative number is a huge one.
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, val(x),
+                               constant(std::max<int64_t>(limit, 0)));
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
@@ -113,30 +119,33 @@ internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
   return function;
 }
 
-func::FuncOp
-KernelBuilder::microKernel(StringRef name, ArrayRef<Type> memories, int indices,
-                           llvm::function_ref<void(ValueRange)> body) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
-    assert(function.getNumArguments() == memories.size() + indices &&
-           "functions of one name have one signature");
-    return function;
-  }
-  return internalFunction(*this, name, memories, indices, body);
-}
-
-void KernelBuilder::call(func::FuncOp f, ValueRange memories,
-                         ArrayRef<Index> indices) {
-  assert(f.getNumArguments() == memories.size() + indices.size() &&
-         "an operand for each argument");
+void KernelBuilder::callMicroKernel(StringRef name, ValueRange memories,
+                                    ArrayRef<Index> indices,
+                                    llvm::function_ref<void(ValueRange)> body) {
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    function = internalFunction(
+        *this, name, llvm::to_vector(llvm::map_range(memories, elementOf)),
+        indices.size(), body);
+  assert(function.getNumArguments() == memories.size() + indices.size() &&
+         "functions of one name have one signature");
   Values operands(memories);
   for (Index i : indices)
     operands.push_back(val(i));
-  func::CallOp::create(b, f, operands);
+  func::CallOp::create(b, function, operands);
 }
 
-void KernelBuilder::kernel(
-    StringRef name, ArrayRef<Type> memories,
-    llvm::function_ref<void(ValueRange, Value, Value, Value)> body) {
+void KernelBuilder::kernel(StringRef name, Operation *layer, KernelBody body) {
+  llvm::SmallVector<Type> memories;
+  for (TypeRange types : {TypeRange(layer->getResultTypes()),
+                          TypeRange(layer->getOperandTypes())})
+    for (Type tensor : types)
+      memories.push_back(storageType(getElementTypeOrSelf(tensor)));
+  kernel(name, memories, body);
+}
+
+void KernelBuilder::kernel(StringRef name, ArrayRef<Type> memories,
+                           KernelBody body) {
   // The entry point itself, which unpacks the operand table, can only be
   // written in the LLVM dialect: the backend adds it.
   llvm::SmallVector<Type> types(memories);

@@ -7,6 +7,10 @@
 
 namespace nnv12::codegen {
 
+/// On the function that holds a kernel's body: the symbol of its entry point.
+constexpr llvm::StringLiteral kernelEntryAttribute = "entry";
+constexpr llvm::StringLiteral kernelBodySuffix = ".body";
+
 /// Builds the kernels of one target: vectors in part, micro-kernels, entry
 /// points.
 class KernelBuilder : public BuilderBase {
@@ -23,25 +27,27 @@ public:
   /// The first `count` lanes of x, and zeros.
   mlir::Value keepLanes(mlir::Value x, Index count);
   void prefetch(mlir::Value memory, Index offset);
+  /// 0 <= x < limit.
+  mlir::Value within(Index x, int64_t limit);
 
-  /// A micro-kernel: internal, never inlined, shared by name. Memory arguments
-  /// of the given element types come first, then `indices` index arguments.
-  /// `body` runs only if no function of this name exists yet.
-  mlir::func::FuncOp
-  microKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
-              int indices, llvm::function_ref<void(mlir::ValueRange)> body);
-  void call(mlir::func::FuncOp f, mlir::ValueRange memories,
-            llvm::ArrayRef<Index> indices);
+  /// Calls a micro-kernel: internal, never inlined, shared by name. Its
+  /// arguments are the memories, then the indices. `body` runs only if no
+  /// function of this name exists yet.
+  void callMicroKernel(llvm::StringRef name, mlir::ValueRange memories,
+                       llvm::ArrayRef<Index> indices,
+                       llvm::function_ref<void(mlir::ValueRange)> body);
 
   /// An entry point with the signature of artifact::KernelFn. `memories` are
   /// the element types of its operands; the body gets one memref for each, then
   /// a memref<f32> of scratch, and the tile range. Do not rely on operands
   /// being distinct memory: an output may be an input (in place).
-  void
-  kernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
-         llvm::function_ref<void(mlir::ValueRange operands, mlir::Value scratch,
-                                 mlir::Value begin, mlir::Value end)>
-             body);
+  using KernelBody =
+      llvm::function_ref<void(mlir::ValueRange operands, mlir::Value scratch,
+                              mlir::Value begin, mlir::Value end)>;
+  void kernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
+              KernelBody body);
+  /// One whose operands are the layer's results, then its operands.
+  void kernel(llvm::StringRef name, mlir::Operation *layer, KernelBody body);
 };
 
 } // namespace nnv12::codegen

@@ -1,7 +1,7 @@
 //===- Lowering.cpp - Kernels to the LLVM dialect -------------------------===//
 
 #include "compiler/codegen/cpu/Lowering.h"
-#include "compiler/codegen/cpu/KernelNames.h"
+#include "compiler/codegen/cpu/KernelBuilder.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/cpu/routines/LinearMemory.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 #include "compiler/routines/Layouts.h"
@@ -29,18 +29,13 @@
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
-using llvm::divideCeil;
 
 namespace {
-
-WindowShape windowOf(nn::ConvOp op) {
-  return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-}
 
 class DepthwiseEmitter {
 public:
   DepthwiseEmitter(KernelBuilder &k, nn::ConvOp op)
-      : k(k), window(k.target, windowOf(op)), w(window.w),
+      : k(k), window(k.target, WindowShape(op)), w(window.w),
         group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {
     assert(w.channels == w.outChannels && group < block &&
            llvm::isPowerOf2_64(group) && "groups lie inside of blocks");
@@ -49,9 +44,8 @@ public:
 
 private:
   std::string nameOf(const ColumnTile &tile, bool allRows) const;
-  bool hasPadding() const { return w.channels % block; }
   Value input(Value in, Index pixel, int64_t vector, int64_t channel);
-  Values kernelRow(Values acc, Value in, Value weights, Index row,
+  Values kernelRow(Values acc, const LinearMemory &memory, Index row,
                    Index rowWeights, int64_t vector, int64_t channel,
                    const ColumnTile &tile);
   void microKernel(ValueRange args, const ColumnTile &tile, bool allRows);
@@ -69,7 +63,7 @@ std::string DepthwiseEmitter::nameOf(const ColumnTile &tile,
   llvm::raw_string_ostream os(name);
   os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
      << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
-     << w.dilationRows * w.width << (hasPadding() ? "_padded" : "")
+     << w.dilationRows * w.width << (window.hasPadding() ? "_padded" : "")
      << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
   return name;
 }
@@ -90,18 +84,18 @@ Value DepthwiseEmitter::input(Value in, Index pixel, int64_t vector,
   return vector::ShuffleOp::create(k.b, x, x, lanes);
 }
 
-Values DepthwiseEmitter::kernelRow(Values acc, Value in, Value weights,
+Values DepthwiseEmitter::kernelRow(Values acc, const LinearMemory &memory,
                                    Index row, Index rowWeights, int64_t vector,
                                    int64_t channel, const ColumnTile &tile) {
   Values columns(w.kernelCols);
   for (auto &[column, taps] : tile.columns) {
-    Value x = input(in, k.add(row, column * block), vector, channel);
+    Value x = input(memory.in, k.add(row, column * block), vector, channel);
     for (ColumnTile::Tap tap : taps) {
       Value &weight = columns[tap.kernelCol];
       if (!weight)
         weight = k.load(
-            weights, k.add(rowWeights, tap.kernelCol * block + vector * k.VL),
-            k.VL);
+            memory.weights,
+            k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
       acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
     }
   }
@@ -115,49 +109,48 @@ Values DepthwiseEmitter::kernelRow(Values acc, Value in, Value weights,
 /// may be outside.
 void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
                                    bool allRows) {
-  size_t next = 0;
-  Value in = args[next++], weights = args[next++], out = args[next++];
-  Value bias = epilogue.bias ? args[next++] : Value();
-  Value residual = epilogue.residual ? args[next++] : Value();
-  Value inAt = args[next], weightsAt = args[next + 1], outAt = args[next + 2],
-        biasAt = args[next + 3], kernelRows = args[next + 4];
+  LinearMemory memory = LinearMemory::take(args, epilogue);
+  Value inAt = args[0], weightsAt = args[1], outAt = args[2], biasAt = args[3],
+        kernelRows = args[4];
   int64_t rowStep = w.dilationRows * w.width * block;
   int64_t rowWeights = w.kernelCols * block;
   for (int64_t vector = 0; vector < block / k.VL; ++vector) {
-    Value initial = bias ? k.load(bias, Index(biasAt, vector * k.VL), k.VL)
-                         : k.fconst(0, k.vec(k.VL));
+    Value initial =
+        epilogue.bias ? k.load(memory.bias, Index(biasAt, vector * k.VL), k.VL)
+                      : k.fconst(0, k.vec(k.VL));
     Values acc(tile.count, initial);
     for (int64_t channel = 0; channel < group; ++channel) {
       Index first(weightsAt, channel * w.kernelRows * rowWeights);
       if (allRows) {
         for (int64_t ky = 0; ky < w.kernelRows; ++ky)
-          acc = kernelRow(acc, in, weights, Index(inAt, ky * rowStep),
+          acc = kernelRow(acc, memory, Index(inAt, ky * rowStep),
                           k.add(first, ky * rowWeights), vector, channel, tile);
         continue;
       }
       acc = k.loop(0, kernelRows, 1, acc, [&](Value ky, ValueRange carried) {
         return kernelRow(
-            Values(carried), in, weights, k.add(inAt, k.mul(ky, rowStep)),
+            Values(carried), memory, k.add(inAt, k.mul(ky, rowStep)),
             k.add(first, k.mul(ky, rowWeights)), vector, channel, tile);
       });
     }
     auto finish = [&](Value sum, Index p) {
       Index at = k.add(Index(outAt, vector * k.VL), k.mul(p, block));
-      Value result =
-          epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); });
-      if (hasPadding())
+      Value result = epilogue.apply(
+          k, sum, [&] { return k.load(memory.residual, at, k.VL); });
+      if (window.hasPadding())
         result = k.keepLanes(result, Index(args.back(), -vector * k.VL));
-      k.store(result, out, at);
+      k.store(result, memory.out, at);
     };
     bool isLong = epilogue.isLong();
     for (int64_t p = 0; p < tile.count; ++p)
       if (isLong)
-        k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
+        k.store(acc[p], memory.out, Index(outAt, p * block + vector * k.VL));
       else
         finish(acc[p], p);
     if (isLong)
       k.repeat(tile.count, [&](Index p) {
-        finish(k.load(out, k.add(Index(outAt, vector * k.VL), k.mul(p, block)),
+        finish(k.load(memory.out,
+                      k.add(Index(outAt, vector * k.VL), k.mul(p, block)),
                       k.VL),
                p);
       });
@@ -165,12 +158,8 @@ void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
 }
 
 KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
-  int64_t blocks = divideCeil(w.channels, block);
-  KernelInfo info;
-  info.tiles = window.plan(
-      w.batch * blocks,
+  KernelInfo info = window.plan(
       double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols * group));
-  info.maps = {window.tileMap(w.batch * blocks)};
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   // The straight-line form is for small windows.
@@ -179,47 +168,41 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
   int64_t inPlane = w.height * w.width * block,
           outPlane = w.outHeight * w.outWidth * block;
   int64_t weightBlock = group * w.kernelRows * w.kernelCols * block;
-  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(
-      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-        SmallVector<Value> memories = {operands[1], operands[2], operands[0]};
-        memories.append(operands.begin() + 3, operands.end());
-        SmallVector<Type> types(memories.size(), k.b.getF32Type());
-        window.forEachRow(k, begin, end, [&](Index plane, Index y) {
-          Index channelBlock = k.rem(k.val(plane), blocks);
-          KernelRows rows = window.kernelRows(k, y);
-          Index out =
-              k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-          auto row = [&](bool allRows) {
-            Index low = allRows ? Index(0) : rows.low;
-            Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
-            Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
-                             k.mul(firstRow, w.width * block));
-            Index weights = k.add(k.mul(channelBlock, weightBlock),
-                                  k.mul(low, w.kernelCols * block));
-            window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
-              SmallVector<Index> at = {
-                  k.add(in, k.mul(first, w.strideCols * block)), weights,
-                  k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
-                  k.sub(rows.high, rows.low)};
-              if (hasPadding())
-                at.push_back(k.sub(w.channels, k.mul(channelBlock, block)));
-              auto function = k.microKernel(
-                  nameOf(tile, allRows), types, int(at.size()),
-                  [&](ValueRange args) { microKernel(args, tile, allRows); });
-              k.call(function, memories, at);
-            });
-          };
-          if (!straight)
-            return row(false);
-          Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                            k.val(k.sub(rows.high, rows.low)),
-                                            k.constant(w.kernelRows));
-          k.ifElse(
-              all, {}, [&] { return row(true), Values(); },
-              [&] { return row(false), Values(); });
+  k.kernel(symbol, op, [&](ValueRange operands, Value, Value begin, Value end) {
+    Values memories = LinearMemory::of(operands, epilogue).arguments();
+    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+      Index channelBlock = k.rem(k.val(plane), window.blocks);
+      KernelRows rows = window.kernelRows(k, y);
+      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+      auto row = [&](bool allRows) {
+        Index low = allRows ? Index(0) : rows.low;
+        Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
+        Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                         k.mul(firstRow, w.width * block));
+        Index weights = k.add(k.mul(channelBlock, weightBlock),
+                              k.mul(low, w.kernelCols * block));
+        window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+          SmallVector<Index> at = {
+              k.add(in, k.mul(first, w.strideCols * block)), weights,
+              k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
+              k.sub(rows.high, rows.low)};
+          if (window.hasPadding())
+            at.push_back(k.sub(w.channels, k.mul(channelBlock, block)));
+          k.callMicroKernel(
+              nameOf(tile, allRows), memories, at,
+              [&](ValueRange args) { microKernel(args, tile, allRows); });
         });
-      });
+      };
+      if (!straight)
+        return row(false);
+      Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                        k.val(k.sub(rows.high, rows.low)),
+                                        k.constant(w.kernelRows));
+      k.ifElse(
+          all, {}, [&] { return row(true), Values(); },
+          [&] { return row(false), Values(); });
+    });
+  });
   return info;
 }
 
@@ -252,7 +235,7 @@ public:
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);
-    WindowShape w = windowOf(op);
+    WindowShape w(op);
     int64_t group = w.channels / op.getGroups();
     return {w.insideTaps() * double(llvm::alignTo(w.channels, block) * group),
             bytesOf(layer)};
@@ -261,9 +244,6 @@ public:
 
 } // namespace
 
-namespace nnv12::codegen {
-const Routine *convDepthwiseRoutine() {
-  static const ConvDepthwise routine;
-  return &routine;
+Variants codegen::convDepthwiseRoutine() {
+  return onlyRoutine<ConvDepthwise>();
 }
-} // namespace nnv12::codegen

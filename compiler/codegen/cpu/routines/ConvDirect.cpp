@@ -108,76 +108,6 @@ void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
                   });
 }
 
-/// Emits a convolution whose input has blocks of `block` channels.
-KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
-                    int64_t block, const PanelTuning &tuning) {
-  ConvPanels c(op, block);
-  if (c.isFlat())
-    c.flatten();
-  const WindowShape &w = c.w;
-  Regions regions(w);
-  bool copies = w.isPadded() && !regions;
-  int64_t copyWidth = copies ? w.inputCols(w.outWidth) : w.width;
-
-  PanelGrid grid = c.grid(w.outHeight, w.outWidth);
-  grid.cutsRows = !regions;
-  PanelGrid::Costs costs = c.costs();
-  costs.inputRowBytes = c.inBlocks * block * copyWidth * w.strideRows * 4;
-  costs.copiesInput = copies;
-  costs.kernelRows = w.kernelRows;
-  grid.plan(k.target, costs, tuning);
-
-  HaloCopy copy;
-  copy.planes = c.inBlocks;
-  copy.height = w.height;
-  copy.width = w.width;
-  copy.pixel = block;
-  copy.left = w.left;
-  copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
-  copy.copyWidth = copyWidth;
-
-  PanelShape shape = c.shape();
-  shape.inCol = w.strideCols * block;
-  shape.inRow = w.strideRows * copyWidth * block;
-  shape.kernelCol = w.dilationCols * block;
-
-  SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, memories,
-           [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             emitPanelTiles(
-                 k, grid, begin, end,
-                 [&](Index batch, Index row, Index rows, Value isNew,
-                     Index firstPanel) {
-                   PanelBlock b;
-                   b.memory = PanelMemory::of(operands, c.epilogue);
-                   b.at = c.call(k, batch);
-                   b.firstPanel = firstPanel;
-                   b.rows = rows;
-                   b.at.inBlock =
-                       copies ? copy.planeSize() : w.height * w.width * block;
-                   b.at.kernelRow = w.dilationRows * copyWidth * block;
-                   if (regions) {
-                     b.at.in = k.mul(batch, c.inSize());
-                     return emitRegions(k, c, regions, shape, grid, b);
-                   }
-                   Index inputRow = k.mul(row, w.strideRows);
-                   b.at.in = k.add(k.mul(batch, c.inSize()),
-                                   k.mul(inputRow, w.width * block));
-                   if (copies) {
-                     k.ifThen(isNew, [&] {
-                       copy.emit(k, operands[1], k.mul(batch, c.inSize()),
-                                 k.sub(inputRow, w.top), scratch);
-                     });
-                     b.memory.in = scratch;
-                     b.at.in = 0;
-                   }
-                   b.at.out = k.add(b.at.out, k.mul(row, shape.outRow));
-                   emitPanelBlock(k, shape, grid, b);
-                 });
-           });
-  return c.info(op, grid, copies ? copy.size() * 4 : 0);
-}
-
 /// The base of the three routines, which read blocks of `block` channels.
 class WindowConv : public PanelConvRoutine {
 public:
@@ -185,9 +115,7 @@ public:
              int64_t block = panelWidth)
       : PanelConvRoutine(name, summary, tuning), block(block) {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, block, tuning);
-  }
+                  StringRef symbol) const override;
   Work work(Operation *layer) const override {
     Work work = PanelConvRoutine::work(layer);
     work.multiplyAdds *=
@@ -199,27 +127,71 @@ private:
   const int64_t block;
 };
 
-class ConvDirect : public WindowConv {
-public:
-  explicit ConvDirect(const PanelTuning &tuning)
-      : WindowConv("conv.direct.nChw16c",
-                   "any window, read in place or copied with its padding",
-                   tuning) {}
-  bool matches(Operation *layer) const override {
-    return isBlockedConv(layer) &&
-           !ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
-  }
-};
+KernelInfo WindowConv::emit(KernelBuilder &k, Operation *layer,
+                            StringRef symbol) const {
+  ConvPanels c(cast<nn::ConvOp>(layer), block);
+  if (c.isFlat())
+    c.flatten();
+  const WindowShape &w = c.w;
+  Regions regions(w);
+  HaloCopy copy(w, c.inBlocks, block);
+  if (w.isPadded() && !regions)
+    copy.copyColumns(-w.left, w.inputCols(w.outWidth));
 
-class ConvGemm : public WindowConv {
+  PanelGrid grid = c.grid(w.outHeight, w.outWidth);
+  grid.cutsRows = !regions;
+  PanelGrid::Costs costs = c.costs();
+  costs.inputRowBytes = c.inBlocks * w.strideRows * copy.rowSize() * 4;
+  costs.copiesInput = copy.copies;
+  costs.kernelRows = w.kernelRows;
+  grid.plan(k.target, costs, tuning);
+  copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
+
+  PanelShape shape = c.shape();
+  shape.inCol = w.strideCols * block;
+  shape.inRow = w.strideRows * copy.rowSize();
+  shape.kernelCol = w.dilationCols * block;
+
+  KernelInfo info = emitPanelTiles(
+      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
+        b.at = c.call(k, b.batch);
+        b.at.inBlock = copy.planeSize();
+        b.at.kernelRow = w.dilationRows * copy.rowSize();
+        if (regions) {
+          b.at.in = k.mul(b.batch, c.inSize());
+          return emitRegions(k, c, regions, shape, grid, b);
+        }
+        Index inputRow = k.mul(b.row, w.strideRows);
+        b.at.in =
+            k.add(k.mul(b.batch, c.inSize()), k.mul(inputRow, w.width * block));
+        if (copy.copies) {
+          k.ifThen(b.isNew, [&] {
+            copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
+                      k.sub(inputRow, w.top), scratch);
+          });
+          b.memory.in = scratch;
+          b.at.in = 0;
+        }
+        b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
+        emitPanelBlock(k, shape, grid, b);
+      });
+  info.scratchBytes = copy.scratchBytes();
+  info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
+  return info;
+}
+
+/// conv.direct, or conv.gemm for flat convolutions.
+template <bool isFlat> class ConvBlocked : public WindowConv {
 public:
-  explicit ConvGemm(const PanelTuning &tuning)
-      : WindowConv("conv.gemm.nChw16c",
-                   "1x1 of stride 1 as a product of matrices in place",
+  explicit ConvBlocked(const PanelTuning &tuning)
+      : WindowConv(isFlat ? "conv.gemm.nChw16c" : "conv.direct.nChw16c",
+                   isFlat
+                       ? "1x1 of stride 1 as a product of matrices in place"
+                       : "any window, read in place or copied with its padding",
                    tuning) {}
   bool matches(Operation *layer) const override {
-    return isBlockedConv(layer) &&
-           ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
+    auto c = blockedConv(layer);
+    return c && c->isFlat() == isFlat;
   }
 };
 
@@ -245,14 +217,10 @@ public:
 
 } // namespace
 
-namespace nnv12::codegen {
-llvm::ArrayRef<const Routine *> convDirectRoutines() {
-  return tunedRoutines<ConvDirect>();
+Variants codegen::convDirectRoutines() {
+  return tunedRoutines<ConvBlocked</*isFlat=*/false>>();
 }
-llvm::ArrayRef<const Routine *> convGemmRoutines() {
-  return tunedRoutines<ConvGemm>();
+Variants codegen::convGemmRoutines() {
+  return tunedRoutines<ConvBlocked</*isFlat=*/true>>();
 }
-llvm::ArrayRef<const Routine *> convFirstRoutines() {
-  return tunedRoutines<ConvFirst>();
-}
-} // namespace nnv12::codegen
+Variants codegen::convFirstRoutines() { return tunedRoutines<ConvFirst>(); }

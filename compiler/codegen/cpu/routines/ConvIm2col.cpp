@@ -19,7 +19,6 @@
 #include "compiler/codegen/cpu/routines/ConvPanels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -103,8 +102,7 @@ void Gather::emit(Value memory, Index in, Index first, Index last,
         Index start = k.mul(row, w.outWidth); // pixel of column 0
         Index y = k.add(k.sub(k.mul(row, w.strideRows), w.top),
                         k.mul(kernelRow, w.dilationRows));
-        Value isInside = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult,
-                                               k.val(y), k.constant(w.height));
+        Value isInside = k.within(y, w.height);
         Segment s =
             segment(k.max(k.sub(first, start), 0),
                     k.min(k.sub(last, start), w.outWidth), kernelCol, isInside);
@@ -141,10 +139,8 @@ public:
             "patches gathered to scratch, then a product of matrices", tuning) {
   }
   bool matches(Operation *layer) const override {
-    if (!isBlockedConv(layer))
-      return false;
-    ConvPanels c(cast<nn::ConvOp>(layer), block);
-    return !c.isFlat() && c.inBlocks * block * c.taps() <= mostPatch;
+    auto c = blockedConv(layer);
+    return c && !c->isFlat() && c->inBlocks * block * c->taps() <= mostPatch;
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
@@ -159,8 +155,7 @@ public:
 
 KernelInfo ConvIm2col::emit(KernelBuilder &k, Operation *layer,
                             StringRef symbol) const {
-  auto op = cast<nn::ConvOp>(layer);
-  ConvPanels c(op, block);
+  ConvPanels c(cast<nn::ConvOp>(layer), block);
   int64_t pixels = c.w.outHeight * c.w.outWidth;
   PanelGrid grid = c.grid(pixels, 1);
   PanelGrid::Costs costs = c.costs();
@@ -182,36 +177,24 @@ KernelInfo ConvIm2col::emit(KernelBuilder &k, Operation *layer,
     shape.weightBlock = c.tapWeights();
   }
 
-  SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, memories,
-           [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             emitPanelTiles(k, grid, begin, end,
-                            [&](Index batch, Index pixel, Index count,
-                                Value isNew, Index firstPanel) {
-                              k.ifThen(isNew, [&] {
-                                gather.emit(operands[1],
-                                            k.mul(batch, c.inSize()), pixel,
-                                            k.add(pixel, count), scratch);
-                              });
-                              PanelBlock b;
-                              b.memory = PanelMemory::of(operands, c.epilogue);
-                              b.memory.in = scratch;
-                              b.at = c.call(k, batch);
-                              b.at.out = k.add(b.at.out, k.mul(pixel, block));
-                              b.at.blocks = blocks;
-                              b.at.inBlock = inBlock;
-                              b.firstPanel = firstPanel;
-                              b.rows = count;
-                              emitPanelBlock(k, shape, grid, b);
-                            });
-           });
-  return c.info(op, grid, gather.size() * 4);
+  KernelInfo info = emitPanelTiles(
+      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
+        k.ifThen(b.isNew, [&] {
+          gather.emit(b.memory.in, k.mul(b.batch, c.inSize()), b.row,
+                      k.add(b.row, b.rows), scratch);
+        });
+        b.memory.in = scratch;
+        b.at = c.call(k, b.batch);
+        b.at.out = k.add(b.at.out, k.mul(b.row, block));
+        b.at.blocks = blocks;
+        b.at.inBlock = inBlock;
+        emitPanelBlock(k, shape, grid, b);
+      });
+  info.scratchBytes = gather.size() * 4;
+  info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
+  return info;
 }
 
 } // namespace
 
-namespace nnv12::codegen {
-llvm::ArrayRef<const Routine *> convIm2colRoutines() {
-  return tunedRoutines<ConvIm2col>();
-}
-} // namespace nnv12::codegen
+Variants codegen::convIm2colRoutines() { return tunedRoutines<ConvIm2col>(); }

@@ -2,24 +2,9 @@
 
 #include "compiler/codegen/cpu/routines/ConvPanels.h"
 
-#include "llvm/Support/MathExtras.h"
-
-#include <cassert>
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
-using llvm::divideCeil;
-
-ConvPanels::ConvPanels(nn::ConvOp op, int64_t block)
-    : w(op, shapeOf(op.getWeights()).drop_front(2)), block(block),
-      groups(op.getGroups()), channels(w.channels / groups),
-      outChannels(w.outChannels / groups),
-      inBlocks(divideCeil(channels, block)),
-      panels(divideCeil(outChannels, panelWidth)), epilogue(Epilogue::of(op)) {
-  assert(channels * groups == w.channels &&
-         outChannels * groups == w.outChannels && "groups are of one size");
-}
 
 bool ConvPanels::isFlat() const {
   return taps() == 1 && w.strideRows == 1 && w.strideCols == 1 && !w.isPadded();
@@ -77,33 +62,17 @@ PanelCall ConvPanels::call(KernelBuilder &k, Index batch) const {
   return call;
 }
 
-KernelInfo ConvPanels::info(nn::ConvOp op, const PanelGrid &grid,
-                            int64_t scratch) const {
-  KernelInfo info;
-  info.tiles = grid.tiles();
-  info.scratchBytes = scratch;
-  assert(outPanel() % grid.rows == 0 && "a panel has whole rows");
-  info.maps = {grid.blockedMap(outPanel(), outPanel() / grid.rows)};
-  // A pixel's residual is read just before its result is written.
-  if (epilogue.allowsInPlace())
-    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
-  return info;
-}
-
-bool PanelConvRoutine::isBlockedConv(Operation *layer) const {
+std::optional<ConvPanels>
+PanelConvRoutine::blockedConv(Operation *layer) const {
   auto op = dyn_cast<nn::ConvOp>(layer);
   if (!op || !hasBlockableWindow(op))
-    return false;
+    return std::nullopt;
   ConvPanels c(op, panelWidth);
-  return tuning.fits(c.panels) &&
-         (c.groups == 1 ||
-          (c.channels % panelWidth == 0 && c.outChannels % panelWidth == 0));
+  if (!tuning.fits(c.panels) || !c.separatesGroups())
+    return std::nullopt;
+  return c;
 }
 
 LayoutRequest PanelConvRoutine::layouts(Operation *layer) const {
   return blockedLayouts(layer, panelTag(shapeOf(layer->getOperand(0)).size()));
-}
-
-Work PanelConvRoutine::work(Operation *layer) const {
-  return {blockedMultiplyAdds(layer), bytesOf(layer)};
 }

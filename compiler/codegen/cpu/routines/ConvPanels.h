@@ -6,11 +6,15 @@
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+#include <optional>
 
 namespace nnv12::codegen {
 
-/// A convolution whose weights are panels [O/16][I/block][kh][kw][block i][16
-/// o].
+/// A convolution, transposed or not, whose weights are panels
+/// [O/16][I/block][kh][kw][block i][16 o].
 struct ConvPanels {
   WindowShape w;
   int64_t block;                         ///< input channels of a block
@@ -18,8 +22,22 @@ struct ConvPanels {
   int64_t inBlocks, panels;              ///< of one group
   Epilogue epilogue;
 
-  ConvPanels(nn::ConvOp op, int64_t block);
+  template <typename Op>
+  ConvPanels(Op op, int64_t block)
+      : w(op), block(block), groups(op.getGroups()),
+        channels(w.channels / groups), outChannels(w.outChannels / groups),
+        inBlocks(llvm::divideCeil(channels, block)),
+        panels(llvm::divideCeil(outChannels, panelWidth)),
+        epilogue(Epilogue::of(op)) {
+    assert(channels * groups == w.channels &&
+           outChannels * groups == w.outChannels && "groups are of one size");
+  }
 
+  /// Whether no block or panel belongs to two groups.
+  bool separatesGroups() const {
+    return groups == 1 ||
+           (channels % panelWidth == 0 && outChannels % panelWidth == 0);
+  }
   /// One kernel element, stride one, no padding: a product of matrices.
   bool isFlat() const;
   /// Sees all pixels of a flat convolution as one column.
@@ -43,25 +61,17 @@ struct ConvPanels {
   /// Where the group `batch` (image times groups) has weights, bias and result;
   /// inputs are the caller's.
   PanelCall call(KernelBuilder &k, Index batch) const;
-  KernelInfo info(nn::ConvOp op, const PanelGrid &grid, int64_t scratch) const;
 };
 
 /// A routine of such convolutions whose input is in blocks of 16 channels.
-class PanelConvRoutine : public CpuRoutine {
+class PanelConvRoutine : public PanelRoutine {
 public:
-  PanelConvRoutine(llvm::StringRef name, llvm::StringRef summary,
-                   const PanelTuning &tuning)
-      : CpuRoutine(tuning.nameOf(name),
-                   tuning.suffix.empty() ? summary : tuning.summary),
-        tuning(tuning) {}
+  using PanelRoutine::PanelRoutine;
   LayoutRequest layouts(mlir::Operation *layer) const override;
-  Work work(mlir::Operation *layer) const override;
 
 protected:
-  /// Whether the layer is a convolution in such blocks, wide enough for tuning.
-  bool isBlockedConv(mlir::Operation *layer) const;
-
-  const PanelTuning tuning;
+  /// The layer if it is a convolution in such blocks, wide enough for tuning.
+  std::optional<ConvPanels> blockedConv(mlir::Operation *layer) const;
 };
 
 } // namespace nnv12::codegen

@@ -13,29 +13,22 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/routines/ConvPanels.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
-#include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/Routines.h"
-#include "compiler/codegen/cpu/routines/TransposePhases.h"
-#include "compiler/routines/Layouts.h"
-#include "compiler/routines/WindowShape.h"
-#include "compiler/routines/Work.h"
-
-#include "llvm/Support/MathExtras.h"
+#include "compiler/codegen/cpu/routines/Phases.h"
 
 #include <cassert>
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
-using llvm::divideCeil;
 
 namespace {
 
-class ConvTranspose : public CpuRoutine {
+class ConvTranspose : public PanelRoutine {
 public:
   ConvTranspose()
-      : CpuRoutine(
+      : PanelRoutine(
             "conv_transpose.phases.nChw16c",
             "each phase of the stride is a convolution with a part of the "
             "kernel") {}
@@ -43,13 +36,9 @@ public:
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !hasBlockableWindow(op))
       return false;
-    ArrayRef<int64_t> in = shapeOf(op.getInput()),
-                      out = shapeOf(op.getOutput());
-    int64_t groups = op.getGroups();
     if (llvm::any_of(op.getStrides(), [](int64_t s) { return s > 8; }))
       return false; // each phase has code of its own
-    return groups == 1 || (in[1] / groups % panelWidth == 0 &&
-                           out[1] / groups % panelWidth == 0);
+    return ConvPanels(op, block).separatesGroups();
   }
   LayoutRequest layouts(Operation *layer) const override {
     size_t rank = shapeOf(layer->getOperand(0)).size();
@@ -57,22 +46,12 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
 };
 
 KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
                                StringRef symbol) const {
-  constexpr int64_t block = panelWidth;
-  auto op = cast<nn::ConvTransposeOp>(layer);
-  WindowShape w(op, shapeOf(op.getWeights()).drop_front(2));
-  int64_t groups = op.getGroups();
-  int64_t channels = w.channels / groups, outChannels = w.outChannels / groups;
-  assert(channels * groups == w.channels &&
-         outChannels * groups == w.outChannels && "groups are of one size");
-  int64_t inBlocks = divideCeil(channels, block),
-          panels = divideCeil(outChannels, panelWidth);
+  ConvPanels c(cast<nn::ConvTransposeOp>(layer), block);
+  const WindowShape &w = c.w;
   SmallVector<Phase> rowPhases =
       phasesOf(w.outHeight, w.kernelRows, w.strideRows, w.dilationRows, w.top);
   SmallVector<Phase> colPhases =
@@ -85,12 +64,7 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   };
   assert(firstHasMost(rowPhases) && firstHasMost(colPhases) &&
          "the grid has room for all phases");
-  PanelGrid grid;
-  grid.batches = w.batch * groups;
-  grid.rows = rowPhases[0].outputs;
-  grid.cols = colPhases[0].outputs;
-  grid.panels = panels;
-  grid.lastLanes = outChannels - (panels - 1) * panelWidth;
+  PanelGrid grid = c.grid(rowPhases[0].outputs, colPhases[0].outputs);
 
   // The input that all phases of a block together need.
   struct Span {
@@ -104,117 +78,80 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
     }
   };
   const Span rows(rowPhases), cols(colPhases);
-  bool copies = rows.low < 0 || cols.low < 0 || rows.last >= w.height ||
-                cols.last >= w.width;
-  int64_t copyWidth = copies ? cols.last - cols.low + 1 : w.width;
+  HaloCopy copy(w, c.inBlocks, block);
+  if (rows.low < 0 || cols.low < 0 || rows.last >= w.height ||
+      cols.last >= w.width)
+    copy.copyColumns(cols.low, cols.last - cols.low + 1);
 
-  PanelGrid::Costs costs;
-  costs.weightBytes =
-      panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
-  costs.inputRowBytes = inBlocks * block * copyWidth * 4;
+  PanelGrid::Costs costs = c.costs();
+  costs.inputRowBytes = c.inBlocks * copy.rowSize() * 4;
   costs.multiplyAdds = double(w.height * w.width) *
                        double(costs.weightBytes / 4) * double(grid.batches);
-  costs.copiesInput = copies;
+  costs.copiesInput = copy.copies;
   grid.plan(k.target, costs);
-
-  HaloCopy copy;
-  copy.planes = inBlocks;
-  copy.height = w.height;
-  copy.width = w.width;
-  copy.pixel = block;
-  copy.left = -cols.low;
   copy.rows = std::min(grid.rowBlock, grid.rows) + rows.high - rows.low;
-  copy.copyWidth = copyWidth;
 
-  Epilogue epilogue = Epilogue::of(op);
-  int64_t weightBlock = w.kernelRows * w.kernelCols * block * panelWidth;
-  int64_t weightPanel = divideCeil(w.channels, block) * weightBlock;
-  int64_t inBatch = inBlocks * w.height * w.width * block;
-  int64_t outPanel = w.outHeight * w.outWidth * panelWidth;
-
-  SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(
-      symbol, memories,
-      [&](ValueRange operands, Value scratch, Value begin, Value end) {
-        PanelBlock b;
-        b.memory = PanelMemory::of(operands, epilogue);
-        if (copies)
+  const PanelShape all = c.shape();
+  KernelInfo info = emitPanelTiles(
+      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
+        Index group = k.rem(b.batch, c.groups);
+        Index in =
+            k.add(k.mul(b.batch, c.inSize()), k.mul(b.row, w.width * block));
+        if (copy.copies) {
+          k.ifThen(b.isNew, [&] {
+            copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
+                      k.add(b.row, rows.low), scratch);
+          });
           b.memory.in = scratch;
-        emitPanelTiles(
-            k, grid, begin, end,
-            [&](Index batch, Index row, Index, Value isNew, Index firstPanel) {
-              Index group = k.rem(k.val(batch), groups);
-              Index in =
-                  k.add(k.mul(batch, inBatch), k.mul(row, w.width * block));
-              if (copies) {
-                k.ifThen(isNew, [&] {
-                  copy.emit(k, operands[1], k.mul(batch, inBatch),
-                            k.add(row, rows.low), scratch);
-                });
-                in = Index(-(rows.low * copyWidth + cols.low) * block);
-              }
-              b.firstPanel = firstPanel;
-              b.at.bias = k.mul(group, panels * panelWidth);
-              b.at.inBlock =
-                  copies ? copy.planeSize() : w.height * w.width * block;
-              b.at.weightPanel = weightPanel;
-              b.at.outPanel = outPanel;
-              for (const Phase &y : rowPhases)
-                for (const Phase &x : colPhases) {
-                  bool empty = y.taps == 0 || x.taps == 0; // only the bias
-                  PanelShape shape;
-                  shape.epilogue = epilogue;
-                  shape.kernelRows = empty ? 1 : y.taps;
-                  shape.kernelCols = empty ? 1 : x.taps;
-                  shape.inCol = block;
-                  shape.inRow = copyWidth * block;
-                  shape.outCol = w.strideCols * panelWidth;
-                  shape.outRow = w.strideRows * w.outWidth * panelWidth;
-                  shape.kernelCol = -x.inputStep * block;
-                  shape.channelTail = empty ? 0 : channels % block;
-                  shape.weightCol = x.tapStep * block * panelWidth;
-                  shape.weightRow =
-                      y.tapStep * w.kernelCols * block * panelWidth;
-                  shape.weightBlock = weightBlock;
-                  PanelGrid part = grid;
-                  part.rows = y.outputs;
-                  part.cols = x.outputs;
-                  part.tile.cols = std::min(grid.tile.cols, part.cols);
-                  b.at.blocks = empty ? 0 : channels / block;
-                  b.at.in = k.add(
-                      in, empty ? 0 : (y.input * copyWidth + x.input) * block);
-                  b.at.kernelRow = -y.inputStep * copyWidth * block;
-                  b.at.weights =
-                      k.add(k.mul(group, inBlocks * weightBlock),
-                            (y.firstTap * w.kernelCols + x.firstTap) * block *
-                                panelWidth);
-                  b.at.out =
-                      k.add(k.add(k.mul(batch, panels * outPanel),
-                                  k.mul(row, shape.outRow)),
-                            (y.firstOutput * w.outWidth + x.firstOutput) *
-                                panelWidth);
-                  b.rows = grid.rowBlocks == 1
-                               ? Index(y.outputs)
-                               : k.min(grid.rowBlock, k.sub(y.outputs, row));
-                  emitPanelBlock(k, shape, part, b);
-                }
-            });
+          in = Index(-(rows.low * copy.columns + cols.low) * block);
+        }
+        b.at.bias = k.mul(group, c.panels * panelWidth);
+        b.at.inBlock = copy.planeSize();
+        // A panel has all groups' input channels.
+        b.at.weightPanel = c.groups * c.panelWeights();
+        b.at.outPanel = c.outPanel();
+        for (const Phase &y : rowPhases)
+          for (const Phase &x : colPhases) {
+            bool empty = y.taps == 0 || x.taps == 0; // only the bias
+            PanelShape shape = all;
+            shape.kernelRows = empty ? 1 : y.taps;
+            shape.kernelCols = empty ? 1 : x.taps;
+            shape.inRow = copy.rowSize();
+            shape.outCol *= x.outputStep;
+            shape.outRow *= y.outputStep;
+            shape.kernelCol = x.tapInput * block;
+            shape.weightCol *= x.tapStep;
+            shape.weightRow *= y.tapStep;
+            if (empty)
+              shape.channelTail = 0;
+            PanelGrid part = grid;
+            part.rows = y.outputs;
+            part.cols = x.outputs;
+            part.tile.cols = std::min(grid.tile.cols, part.cols);
+            b.at.blocks = empty ? 0 : c.channels / block;
+            b.at.in = k.add(
+                in, empty ? 0 : (y.input * copy.columns + x.input) * block);
+            b.at.kernelRow = y.tapInput * copy.rowSize();
+            b.at.weights =
+                k.add(k.mul(group, c.panelWeights()),
+                      y.firstTap * all.weightRow + x.firstTap * all.weightCol);
+            b.at.out =
+                k.add(k.add(k.mul(b.batch, c.panels * c.outPanel()),
+                            k.mul(b.row, shape.outRow)),
+                      y.firstOutput * all.outRow + x.firstOutput * all.outCol);
+            b.rows = grid.rowBlocks == 1
+                         ? Index(y.outputs)
+                         : k.min(grid.rowBlock, k.sub(y.outputs, b.row));
+            emitPanelBlock(k, shape, part, b);
+          }
       });
-  KernelInfo info;
-  info.tiles = grid.tiles();
-  info.maps = {
-      grid.blockedMap(outPanel, w.outWidth * panelWidth, w.strideRows)};
-  info.scratchBytes = copies ? copy.size() * 4 : 0;
-  if (epilogue.allowsInPlace())
-    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
+  info.scratchBytes = copy.scratchBytes();
+  info.maps = {grid.blockedMap(c.outPanel(), all.outRow, w.strideRows)};
   return info;
 }
 
 } // namespace
 
-namespace nnv12::codegen {
-const Routine *convTransposeRoutine() {
-  static const ConvTranspose routine;
-  return &routine;
+Variants codegen::convTransposeRoutine() {
+  return onlyRoutine<ConvTranspose>();
 }
-} // namespace nnv12::codegen

@@ -30,9 +30,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/common/Winograd.h"
-#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
@@ -57,11 +55,16 @@ struct WindowGrid {
   int64_t inBlocks, panels;
 
   WindowGrid(nn::ConvOp op, int64_t m)
-      : f(Winograd::of(m)), w(op, shapeOf(op.getWeights()).drop_front(2)),
-        rows(divideCeil(w.outHeight, m)), cols(divideCeil(w.outWidth, m)),
+      : f(Winograd::of(m)), w(op), rows(divideCeil(w.outHeight, m)),
+        cols(divideCeil(w.outWidth, m)),
         inBlocks(divideCeil(w.channels, block)),
         panels(divideCeil(w.outChannels, panelWidth)) {}
 
+  /// Whether the matrices are those of such windows.
+  bool fits() const {
+    return w.kernelRows == 3 && w.kernelCols == 3 && w.strideRows == 1 &&
+           w.strideCols == 1 && w.dilationRows == 1 && w.dilationCols == 1;
+  }
   int64_t windows() const { return w.batch * rows * cols; }
   /// Elements of U of one tap and panel, of a panel, and of all.
   int64_t tapSize() const { return w.channels * panelWidth; }
@@ -82,14 +85,30 @@ struct WindowGrid {
 /// number of them.
 int64_t spread(int64_t elements) { return elements | block; }
 
+/// Emits the transform of 16 squares side by side, of which `load` gets a lane
+/// to begin with, a row and a column; each tap of the result goes `tap` behind
+/// the one before, from `at` on.
+void transformBlock(KernelBuilder &k, const Winograd &f, const Matrix &matrix,
+                    llvm::function_ref<Value(Index, int64_t, int64_t)> load,
+                    Value to, Index at, Index tap) {
+  k.repeat(block / k.VL, [&](Index part) {
+    Index lane = k.mul(part, k.VL);
+    emitTransform2D(
+        k, matrix,
+        [&](int64_t row, int64_t col) { return load(lane, row, col); },
+        [&](int64_t row, int64_t col, Value x) {
+          Index offset = k.mul(tap, row * f.t + col);
+          k.store(x, to, k.add(k.add(at, lane), offset));
+        });
+  });
+}
+
 /// Emits the kernel of a layer.
 class WinogradEmitter {
 public:
   WinogradEmitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
       : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
-    assert(op.getGroups() == 1 && w.kernelRows == 3 && w.kernelCols == 3 &&
-           w.strideRows == 1 && w.strideCols == 1 && w.dilationRows == 1 &&
-           w.dilationCols == 1 && "the matrices are those of such windows");
+    assert(op.getGroups() == 1 && g.fits() && "matches() has looked");
     plan();
   }
   KernelInfo emit(StringRef symbol);
@@ -106,9 +125,9 @@ private:
   void panelChunk(Index firstWindow, Index windows, Index firstPanel);
   void transformOutput(Index firstWindow, Index windows, Index panel,
                        Index panels);
-  func::FuncOp inputKernel();
-  func::FuncOp gatherKernel();
-  func::FuncOp outputKernel(bool isWhole);
+  void inputKernel(Value input, ArrayRef<Index> indices);
+  void gatherKernel(ArrayRef<Index> indices);
+  void outputKernel(bool isWhole, ArrayRef<Index> indices);
 
   KernelBuilder &k;
   nn::ConvOp op;
@@ -121,7 +140,8 @@ private:
   PanelShape shape; ///< of the product
   // Scratch, in elements: a patch of t x t pixels, V, M.
   int64_t windowBlock, vTap, mTap, vAt, mAt, scratchSize;
-  Value scratch, in, weights, out, bias, residual;
+  LinearMemory operands;
+  Value scratch;
 };
 
 /// Time of a layer on one thread in units of a vector multiply-add, if it goes
@@ -228,66 +248,50 @@ WinogradEmitter::Window WinogradEmitter::windowAt(Index position) {
   return window;
 }
 
-/// x within [0, limit), as one unsigned comparison.
-static Value within(KernelBuilder &k, Index x, int64_t limit) {
-  return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult, k.val(x),
-                               k.constant(std::max<int64_t>(limit, 0)));
-}
-
 //===----------------------------------------------------------------------===//
 // Input
 //===----------------------------------------------------------------------===//
 
 /// (input, V | offset of the window's first pixel, distance of rows, offset in
 /// V, distance of taps): one window of one channel block.
-func::FuncOp WinogradEmitter::inputKernel() {
-  Type f32 = k.b.getF32Type();
-  return k.microKernel(
-      "winograd" + std::to_string(f.m) + "_input", {f32, f32}, 4,
-      [&](ValueRange a) {
-        k.repeat(block / k.VL, [&](Index part) {
-          Index lane = k.mul(part, k.VL);
-          emitTransform2D(
-              k, f.input,
-              [&](int64_t row, int64_t col) {
-                Index at = k.add(k.add(a[2], lane), k.mul(a[3], row));
-                return k.load(a[0], k.add(at, col * block), k.VL);
-              },
-              [&](int64_t row, int64_t col, Value x) {
-                Index tap = k.mul(a[5], row * f.t + col);
-                k.store(x, a[1], k.add(k.add(a[4], lane), tap));
-              });
-        });
-      });
+void WinogradEmitter::inputKernel(Value input, ArrayRef<Index> indices) {
+  k.callMicroKernel("winograd" + std::to_string(f.m) + "_input",
+                    {input, scratch}, indices, [&](ValueRange a) {
+                      transformBlock(
+                          k, f, f.input,
+                          [&](Index lane, int64_t row, int64_t col) {
+                            Index at =
+                                k.add(k.add(a[2], lane), k.mul(a[3], row));
+                            return k.load(a[0], k.add(at, col * block), k.VL);
+                          },
+                          a[1], a[4], a[5]);
+                    });
 }
 
 /// (input, patch | offset of the window's first pixel, distance of rows, first
 /// and last row and column inside): copies the pixels inside, dense.
-func::FuncOp WinogradEmitter::gatherKernel() {
-  Type f32 = k.b.getF32Type();
-  return k.microKernel("winograd" + std::to_string(f.m) + "_gather", {f32, f32},
-                       6, [&](ValueRange a) {
-                         k.loop(a[4], a[5], 1, [&](Value row) {
-                           k.loop(a[6], a[7], 1, [&](Value col) {
-                             Index from = k.add(k.add(a[2], k.mul(row, a[3])),
-                                                k.mul(col, block));
-                             Index to =
-                                 k.mul(k.add(k.mul(row, f.t), col), block);
-                             for (int64_t lane = 0; lane < block; lane += k.VL)
-                               k.store(k.load(a[0], k.add(from, lane), k.VL),
-                                       a[1], k.add(to, lane));
-                           });
-                         });
-                       });
+void WinogradEmitter::gatherKernel(ArrayRef<Index> indices) {
+  k.callMicroKernel("winograd" + std::to_string(f.m) + "_gather",
+                    {operands.in, scratch}, indices, [&](ValueRange a) {
+                      k.loop(a[4], a[5], 1, [&](Value row) {
+                        k.loop(a[6], a[7], 1, [&](Value col) {
+                          Index from = k.add(k.add(a[2], k.mul(row, a[3])),
+                                             k.mul(col, block));
+                          Index to = k.mul(k.add(k.mul(row, f.t), col), block);
+                          for (int64_t lane = 0; lane < block; lane += k.VL)
+                            k.store(k.load(a[0], k.add(from, lane), k.VL), a[1],
+                                    k.add(to, lane));
+                        });
+                      });
+                    });
 }
 
 void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
   int64_t inRow = w.width * block, plane = w.height * inRow;
-  auto transform = [&](Value memory, Index from, int64_t rowSize, Index channel,
+  auto transform = [&](Value input, Index from, int64_t rowSize, Index channel,
                        Index window) {
     Index to = k.add(k.mul(channel, windowBlock * block), k.mul(window, block));
-    k.call(inputKernel(), {memory, scratch},
-           {from, rowSize, k.add(to, vAt), vTap});
+    inputKernel(input, {from, rowSize, k.add(to, vAt), vTap});
   };
   k.loop(0, windows, 1, [&](Value i) {
     Window window = windowAt(k.add(firstWindow, i));
@@ -296,7 +300,8 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
                         k.add(k.mul(row, inRow), k.mul(col, block)));
     auto inside = [&]() -> Values {
       k.repeat(g.inBlocks, [&](Index channel) {
-        transform(in, k.add(first, k.mul(channel, plane)), inRow, channel, i);
+        transform(operands.in, k.add(first, k.mul(channel, plane)), inRow,
+                  channel, i);
       });
       return {};
     };
@@ -312,9 +317,8 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
       Index top = low(row), bottom = high(row, w.height), left = low(col),
             right = high(col, w.width);
       k.repeat(g.inBlocks, [&](Index channel) {
-        k.call(gatherKernel(), {in, scratch},
-               {k.add(first, k.mul(channel, plane)), inRow, top, bottom, left,
-                right});
+        gatherKernel({k.add(first, k.mul(channel, plane)), inRow, top, bottom,
+                      left, right});
         transform(scratch, 0, f.t * block, channel, i);
       });
       return {};
@@ -324,8 +328,8 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
       return;
     }
     Value isInside =
-        arith::AndIOp::create(k.b, within(k, row, w.height - f.t + 1),
-                              within(k, col, w.width - f.t + 1));
+        arith::AndIOp::create(k.b, k.within(row, w.height - f.t + 1),
+                              k.within(col, w.width - f.t + 1));
     k.ifElse(isInside, {}, inside, overBorder);
   });
 }
@@ -346,7 +350,7 @@ void WinogradEmitter::panelChunk(Index firstWindow, Index windows,
     k.repeat(f.taps(), [&](Index tap) {
       PanelBlock b;
       b.memory.in = b.memory.out = scratch;
-      b.memory.weights = weights;
+      b.memory.weights = operands.weights;
       b.at.in = k.add(k.mul(tap, vTap), vAt);
       b.at.blocks = w.channels / block;
       b.at.inBlock = windowBlock * block;
@@ -373,14 +377,13 @@ void WinogradEmitter::panelChunk(Index firstWindow, Index windows,
 /// columns][, channels from there on]): one window of one panel. A window that
 /// is not whole, and one with a long epilogue, goes through a patch at the
 /// beginning of the first memory.
-func::FuncOp WinogradEmitter::outputKernel(bool isWhole) {
-  Type f32 = k.b.getF32Type();
-  SmallVector<Type> memories(2 + epilogue.bias + epilogue.residual, f32);
+void WinogradEmitter::outputKernel(bool isWhole, ArrayRef<Index> indices) {
   std::string name = "winograd" + std::to_string(f.m) + "_output" +
                      (isWhole ? "" : "_part") +
                      (g.hasPadding() ? "_padded" : "") + epilogue.suffix();
-  int indices = (isWhole ? 5 : 7) + g.hasPadding();
-  return k.microKernel(name, memories, indices, [&](ValueRange a) {
+  Values memories = {scratch, operands.out, operands.bias, operands.residual};
+  llvm::erase(memories, Value());
+  k.callMicroKernel(name, memories, indices, [&](ValueRange a) {
     size_t next = 2;
     Value bias = epilogue.bias ? a[next++] : Value();
     Value residual = epilogue.residual ? a[next++] : Value();
@@ -429,11 +432,6 @@ func::FuncOp WinogradEmitter::outputKernel(bool isWhole) {
 void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
                                       Index panel, Index panels) {
   int64_t outRow = w.outWidth * panelWidth, plane = w.outHeight * outRow;
-  Values memories = {scratch, out};
-  if (bias)
-    memories.push_back(bias);
-  if (residual)
-    memories.push_back(residual);
   k.loop(0, windows, 1, [&](Value i) {
     Window window = windowAt(k.add(firstWindow, i));
     Index first =
@@ -450,7 +448,7 @@ void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
         if (g.hasPadding())
           args.push_back(
               k.sub(w.outChannels, k.mul(k.add(panel, p), panelWidth)));
-        k.call(outputKernel(isWhole), memories, args);
+        outputKernel(isWhole, args);
       });
     };
     auto whole = [&]() -> Values { return each(true, {}), Values(); };
@@ -465,39 +463,26 @@ void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
       whole();
     else
       k.ifElse(arith::AndIOp::create(
-                   k.b, within(k, window.row, w.outHeight - f.m + 1),
-                   within(k, window.col, w.outWidth - f.m + 1)),
+                   k.b, k.within(window.row, w.outHeight - f.m + 1),
+                   k.within(window.col, w.outWidth - f.m + 1)),
                {}, whole, part);
   });
 }
 
 KernelInfo WinogradEmitter::emit(StringRef symbol) {
-  SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(
-      symbol, memories,
-      [&](ValueRange operands, Value scratchMemory, Value begin, Value end) {
-        scratch = scratchMemory;
-        out = operands[0], in = operands[1], weights = operands[2];
-        size_t next = 3;
-        if (epilogue.bias)
-          bias = operands[next++];
-        if (epilogue.residual)
-          residual = operands[next++];
-        emitPanelTiles(k, grid, begin, end,
-                       [&](Index, Index window, Index windows, Value isNew,
-                           Index firstPanel) {
-                         k.ifThen(isNew,
-                                  [&] { transformInput(window, windows); });
-                         panelChunk(window, windows, firstPanel);
-                       });
-      });
-  KernelInfo info;
   // Windows are numbered across rows of windows, so a range of them is no box.
-  info.tiles = grid.tiles();
+  KernelInfo info = emitPanelTiles(
+      k, op, symbol, grid, epilogue, [&](const PanelBlock &b, Value memory) {
+        scratch = memory;
+        operands = b.memory;
+        k.ifThen(b.isNew, [&] { transformInput(b.row, b.rows); });
+        panelChunk(b.row, b.rows, b.firstPanel);
+      });
   info.scratchBytes = scratchSize * 4;
-  // A pixel's residual is read just before its result is written.
+  // Even a long epilogue reads a pixel's residual just before its result is
+  // written.
   if (epilogue.residual)
-    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
+    info.inPlaceOperands = {op->getNumOperands() - 1};
   return info;
 }
 
@@ -507,27 +492,21 @@ KernelInfo WinogradEmitter::emit(StringRef symbol) {
 
 /// (U, packed | offset in U, distance of taps, offset of the first weight): one
 /// input channel of one panel.
-func::FuncOp weightKernel(KernelBuilder &k, const Winograd &f) {
-  Type f32 = k.b.getF32Type();
-  return k.microKernel(
-      "winograd" + std::to_string(f.m) + "_weights", {f32, f32}, 3,
-      [&](ValueRange a) {
-        k.repeat(panelWidth / k.VL, [&](Index part) {
-          Index lane = k.mul(part, k.VL);
-          emitTransform2D(
-              k, f.weights,
-              [&](int64_t row, int64_t col) {
-                return k.load(a[1],
-                              k.add(k.add(a[4], lane),
-                                    (row * 3 + col) * block * panelWidth),
-                              k.VL);
-              },
-              [&](int64_t row, int64_t col, Value x) {
-                Index tap = k.mul(a[3], row * f.t + col);
-                k.store(x, a[0], k.add(k.add(a[2], lane), tap));
-              });
-        });
-      });
+void weightKernel(KernelBuilder &k, const Winograd &f, ValueRange memories,
+                  ArrayRef<Index> indices) {
+  k.callMicroKernel("winograd" + std::to_string(f.m) + "_weights", memories,
+                    indices, [&](ValueRange a) {
+                      transformBlock(
+                          k, f, f.weights,
+                          [&](Index lane, int64_t row, int64_t col) {
+                            return k.load(
+                                a[1],
+                                k.add(k.add(a[4], lane),
+                                      (row * 3 + col) * block * panelWidth),
+                                k.VL);
+                          },
+                          a[0], a[2], a[3]);
+                    });
 }
 
 /// Elements of the packed weights of a panel and a block of input channels.
@@ -551,12 +530,9 @@ public:
       return false;
     WindowGrid g(op, m);
     const WindowShape &w = g.w;
-    if (w.kernelRows != 3 || w.kernelCols != 3 || w.strideRows != 1 ||
-        w.strideCols != 1 || w.dilationRows != 1 || w.dilationCols != 1)
-      return false;
     // Transforming an input must be worth it, and so must be its remainder
     // windows: a quarter of the multiplications has to be saved at least.
-    return w.channels >= 16 && w.outChannels >= 16 &&
+    return g.fits() && w.channels >= 16 && w.outChannels >= 16 &&
            double(g.f.taps() * g.rows * g.cols) <=
                0.75 * double(9 * w.outHeight * w.outWidth);
   }
@@ -621,9 +597,9 @@ KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
                    k.add(k.mul(panel, g.panelSize()), k.mul(first, panelWidth));
                k.loop(0, count, 1, [&](Value channel) {
                  Index offset = k.mul(channel, panelWidth);
-                 k.call(weightKernel(k, g.f), {operands[0], operands[1]},
-                        {k.add(to, offset), g.tapSize(),
-                         k.add(k.mul(tile, packedBlock), offset)});
+                 weightKernel(k, g.f, operands,
+                              {k.add(to, offset), g.tapSize(),
+                               k.add(k.mul(tile, packedBlock), offset)});
                });
              });
            });
@@ -653,17 +629,8 @@ void ConvWinograd::transform(Operation *layer, const void *packed,
 
 } // namespace
 
-namespace nnv12::codegen {
-const Routine *convWinograd2Routine() {
-  static const ConvWinograd routine(2);
-  return &routine;
+Variants codegen::convWinogradRoutines() {
+  static const ConvWinograd two(2), four(4), six(6);
+  static const Routine *const all[] = {&four, &six, &two};
+  return all;
 }
-const Routine *convWinograd4Routine() {
-  static const ConvWinograd routine(4);
-  return &routine;
-}
-const Routine *convWinograd6Routine() {
-  static const ConvWinograd routine(6);
-  return &routine;
-}
-} // namespace nnv12::codegen

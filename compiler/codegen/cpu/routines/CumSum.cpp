@@ -2,98 +2,62 @@
 
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
-#include "compiler/routines/Work.h"
 
 using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
 
-namespace nnv12::codegen {
 namespace {
 
 /// cumsum: dense. Lanes are neighbouring rows, or there is one lane where the
 /// axis is the innermost.
-class CumSumRoutine : public CpuRoutine {
+class CumSumRoutine : public RowsRoutine<nn::CumSumOp> {
 public:
   CumSumRoutine()
-      : CpuRoutine("cumsum",
-                   "running sums and products; lanes are neighbouring rows") {}
-  bool matches(Operation *layer) const override {
-    return isa<nn::CumSumOp>(layer);
-  }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  llvm::StringRef symbol) const override;
-  Work work(Operation *layer) const override {
-    return {double(elementsOf(layer->getResult(0))), bytesOf(layer)};
-  }
+      : RowsRoutine("cumsum",
+                    "running sums and products; lanes are neighbouring rows") {}
+
+protected:
+  KernelInfo emitOp(KernelBuilder &k, nn::CumSumOp op,
+                    StringRef symbol) const override;
+  double stepsPerElement(nn::CumSumOp) const override { return 1; }
 };
 
-KernelInfo CumSumRoutine::emit(KernelBuilder &k, Operation *layer,
-                               llvm::StringRef symbol) const {
-  auto op = cast<nn::CumSumOp>(layer);
-  AxisView view(shapeOf(op.getInput()), op.getAxis());
-  int64_t lanes = view.inner > 1 ? k.VL : 1;
-  int64_t groups = (view.inner + lanes - 1) / lanes;
-  UnitGrid grid({view.elements() ? view.outer : 0, groups},
-                2.0 * view.size * lanes);
-  KernelInfo info;
-  info.tiles = grid.tiles();
-  info.maps = {view.tileMap(grid, lanes)};
-  info.inPlaceOperands = {0};
-  k.kernel(symbol, memoriesOf(layer),
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             Elements out(k, operands[0], op.getOutput()),
-                 in(k, operands[1], op.getInput());
-             Type type =
-                 lanes > 1 ? Type(k.vec(lanes, in.compute())) : in.compute();
-             bool product = op.getProduct();
-             auto kind = product ? nn::BinaryKind::mul : nn::BinaryKind::add;
-             Value neutral = isa<FloatType>(in.compute())
-                                 ? k.fconst(product, type)
-                                 : k.iconst(product, type);
-             auto run = [&](Index start, int64_t active) {
-               k.loop(0, view.size, 1, {neutral}, [&](Value i, ValueRange s) {
-                 Index step = op.getReverse() ? k.sub(view.size - 1, Index(i))
-                                              : Index(i);
-                 Index at = k.add(start, k.mul(step, view.inner));
-                 Value x = lanes > 1 ? in.load(at, lanes, active) : in.load(at);
-                 Value result = emitBinary(k, kind, s[0], x);
-                 Value y = op.getExclusive() ? s[0] : result;
-                 if (lanes > 1)
-                   out.store(y, at, active);
-                 else
-                   out.store(y, at);
-                 return Values{result};
-               });
-             };
-             forUnits(k, grid, begin, end, [&](Index unit) {
-               Index group = k.rem(unit, groups);
-               Index start =
-                   k.add(k.mul(k.div(unit, groups), view.size * view.inner),
-                         k.mul(group, lanes));
-               int64_t tail = view.inner % lanes;
-               if (!tail)
-                 return run(start, lanes);
-               if (groups == 1)
-                 return run(start, tail);
-               k.ifElse(
-                   k.less(group, groups - 1), {},
-                   [&] {
-                     run(start, lanes);
-                     return Values();
-                   },
-                   [&] {
-                     run(start, tail);
-                     return Values();
-                   });
-             });
-           });
-  return info;
+KernelInfo CumSumRoutine::emitOp(KernelBuilder &k, nn::CumSumOp op,
+                                 StringRef symbol) const {
+  RowGroups rows(k, AxisView(shapeOf(op.getInput()), op.getAxis()));
+  const AxisView &view = rows.view;
+  bool product = op.getProduct();
+  auto kind = product ? nn::BinaryKind::mul : nn::BinaryKind::add;
+  return rows.emit(
+      k, op, symbol, 2.0,
+      [&](const Elements &in, const Elements &out, Index unit) {
+        bool vectors = rows.lanes > 1;
+        Type type = vectors ? Type(k.vec(k.VL, in.compute())) : in.compute();
+        Value neutral = isa<FloatType>(in.compute()) ? k.fconst(product, type)
+                                                     : k.iconst(product, type);
+        Index group = k.rem(unit, rows.groups);
+        Index start =
+            k.add(k.mul(k.div(unit, rows.groups), view.size * view.inner),
+                  k.mul(group, rows.lanes));
+        rows.forActive(k, group, [&](int64_t active) {
+          k.loop(0, view.size, 1, {neutral}, [&](Value i, ValueRange s) {
+            Index step =
+                op.getReverse() ? k.sub(view.size - 1, Index(i)) : Index(i);
+            Index at = k.add(start, k.mul(step, view.inner));
+            Value x = vectors ? in.load(at, k.VL, active) : in.load(at);
+            Value result = emitBinary(k, kind, s[0], x);
+            Value y = op.getExclusive() ? s[0] : result;
+            if (vectors)
+              out.store(y, at, active);
+            else
+              out.store(y, at);
+            return Values{result};
+          });
+        });
+      });
 }
 
 } // namespace
 
-const Routine *cumSumRoutine() {
-  static const CumSumRoutine routine;
-  return &routine;
-}
-
-} // namespace nnv12::codegen
+Variants codegen::cumSumRoutine() { return onlyRoutine<CumSumRoutine>(); }

@@ -2,8 +2,6 @@
 
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 using namespace nnv12::codegen;
 
@@ -27,9 +25,9 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                     Value scratch) const {
   // Zero columns, and input columns that are not needed: strides and large
   // padding may leave nothing of the input.
-  int64_t first = std::clamp<int64_t>(left, 0, copyWidth);
-  int64_t skip = std::clamp<int64_t>(-left, 0, width);
-  int64_t copied = std::min(copyWidth - first, width - skip);
+  int64_t first = std::clamp<int64_t>(-firstColumn, 0, columns);
+  int64_t skip = std::clamp<int64_t>(firstColumn, 0, width);
+  int64_t copied = std::min(columns - first, width - skip);
   Value zero = k.fconst(0, k.vec(k.VL));
   auto clear = [&](Index at, int64_t count) {
     pieces(k, count, [&](Index i, int64_t lanes) {
@@ -40,11 +38,8 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
     k.repeat(rows, [&](Index row) {
       Index to = k.add(k.mul(plane, planeSize()), k.mul(row, rowSize()));
       Index y = k.add(firstRow, row);
-      // One unsigned comparison: a negative row is a huge one.
-      Value inside = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult,
-                                           k.val(y), k.constant(height));
       k.ifElse(
-          inside, {},
+          k.within(y, height), {},
           [&]() -> Values {
             Index from =
                 k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
@@ -55,7 +50,7 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                           k.add(k.add(to, first * pixel), i), lanes);
             });
             int64_t end = first + copied;
-            clear(k.add(to, end * pixel), (copyWidth - end) * pixel);
+            clear(k.add(to, end * pixel), (columns - end) * pixel);
             return {};
           },
           [&]() -> Values {

@@ -29,7 +29,6 @@
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/PanelPack.h"
-#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
@@ -78,6 +77,12 @@ struct MatMulShape {
     lhsBatch.assign(lhs.begin(), lhs.end() - 2);
     rhsBatch.assign(rhs.begin(), rhs.end() - 2);
   }
+  /// Sees the batches, which share the right matrix, as more rows.
+  void mergeBatches() {
+    m *= llvm::product_of(batch);
+    batch.clear();
+    lhsBatch.clear();
+  }
   /// Number of the matrix of an operand (with batch dimensions `own`) that
   /// batch `index` of the result takes.
   Index matrix(KernelBuilder &k, Index index, ArrayRef<int64_t> own) const {
@@ -104,13 +109,30 @@ bool isSupported(nn::MatMulOp op) {
   return op && isNonEmptyF32(op) && biasKind(op) != BiasKind::Other;
 }
 
+PanelGrid gridOf(const MatMulShape &s) {
+  PanelGrid grid;
+  grid.batches = llvm::product_of(s.batch);
+  grid.rows = s.m;
+  grid.panels = divideCeil(s.n, panelWidth);
+  grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
+  return grid;
+}
+
+PanelGrid::Costs costsOf(const MatMulShape &s, const PanelGrid &grid) {
+  PanelGrid::Costs costs;
+  costs.weightBytes = grid.panels * panelWidth * s.k * 4;
+  costs.inputRowBytes = s.k * 4;
+  costs.multiplyAdds =
+      double(grid.batches) * double(s.m) * double(costs.weightBytes / 4);
+  return costs;
+}
+
 /// Everything but the right matrix.
 struct Parts {
+  const MatMulShape &s;
   PanelShape shape;
-  PanelMemory memory;
-  SmallVector<unsigned> inPlace;
 
-  Parts(nn::MatMulOp op, const MatMulShape &s) {
+  Parts(nn::MatMulOp op, const MatMulShape &s) : s(s) {
     assert(biasKind(op) != BiasKind::Other && "isSupported() has looked");
     shape.epilogue = Epilogue::of(op);
     if (biasKind(op) == BiasKind::Full) {
@@ -122,22 +144,15 @@ struct Parts {
     shape.outRow = s.n;
     shape.blockedResult = false;
     shape.channelTail = s.k % shape.channelBlock;
-    // A residual's element is read just before the result's is written.
-    if (shape.epilogue.allowsInPlace())
-      inPlace.push_back(op->getNumOperands() - 1);
   }
-  void setOperands(ValueRange operands) {
-    memory = PanelMemory::of(operands, shape.epilogue);
+  PanelCall call() const {
+    PanelCall call;
+    call.blocks = s.k / panelWidth;
+    call.inBlock = shape.inChannel * panelWidth;
+    call.outPanel = panelWidth;
+    return call;
   }
 };
-
-PanelGrid gridOf(const MatMulShape &s) {
-  PanelGrid grid;
-  grid.rows = s.m;
-  grid.panels = divideCeil(s.n, panelWidth);
-  grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
-  return grid;
-}
 
 /// Rows [row, row + rows) of `columns` elements (a multiple of 16), in scratch
 /// apart by 16 more.
@@ -155,15 +170,12 @@ void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
   });
 }
 
-class MatMulPanels : public CpuRoutine {
+class MatMulPanels : public PanelRoutine {
 public:
   explicit MatMulPanels(const PanelTuning &tuning)
-      : MatMulPanels(
-            tuning.nameOf("matmul.panels"),
-            tuning.suffix.empty()
-                ? "the right matrix is a constant, in panels of 16 columns"
-                : tuning.summary,
-            tuning) {}
+      : PanelRoutine("matmul.panels",
+                     "the right matrix is a constant, in panels of 16 columns",
+                     tuning) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::MatMulOp>(layer);
     return isSupported(op) && shapeOf(op.getRhs()).size() == 2 &&
@@ -181,33 +193,21 @@ public:
                   StringRef symbol) const override {
     return emitWith(k, layer, symbol, 1);
   }
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
 
 protected:
-  MatMulPanels(const Twine &name, const Twine &summary,
-               const PanelTuning &tuning)
-      : CpuRoutine(name, summary), tuning(tuning) {}
+  using PanelRoutine::PanelRoutine;
   /// `sideBySide`: panels whose rows alternate in memory, all of a tile.
   KernelInfo emitWith(KernelBuilder &k, Operation *layer, StringRef symbol,
                       int64_t sideBySide) const;
-
-private:
-  const PanelTuning tuning;
 };
 
 KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
                                   StringRef symbol, int64_t sideBySide) const {
   auto op = cast<nn::MatMulOp>(layer);
   MatMulShape s(op);
-  s.m *= llvm::product_of(s.batch);
+  s.mergeBatches();
   PanelGrid grid = gridOf(s);
-  PanelGrid::Costs costs;
-  costs.weightBytes = grid.panels * panelWidth * s.k * 4;
-  costs.inputRowBytes = s.k * 4;
-  costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
-  grid.plan(k.target, costs, tuning);
+  grid.plan(k.target, costsOf(s, grid), tuning);
   assert((sideBySide == 1 || sideBySide == grid.tile.panels) &&
          "the panels of a tile alternate");
   Parts parts(op, s);
@@ -217,43 +217,28 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
     parts.shape.inRow = s.k + panelWidth;
   parts.shape.weightChannel = sideBySide * panelWidth;
   parts.shape.weightBlock = sideBySide * panelWidth * panelWidth;
-  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, types,
-           [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             parts.setOperands(operands);
-             emitPanelTiles(k, grid, begin, end,
-                            [&](Index, Index row, Index rows, Value isNew,
-                                Index firstPanel) {
-                              PanelBlock b;
-                              b.memory = parts.memory;
-                              b.at.in = k.mul(row, parts.shape.inRow);
-                              if (copies) {
-                                k.ifThen(isNew, [&] {
-                                  copyRows(k, operands[1], row, rows, s.k,
-                                           scratch);
-                                });
-                                b.memory.in = scratch;
-                                b.at.in = 0;
-                              }
-                              b.at.out = k.mul(row, s.n);
-                              b.at.blocks = s.k / panelWidth;
-                              b.at.inBlock = parts.shape.inChannel * panelWidth;
-                              b.at.weightPanel = s.k * panelWidth;
-                              if (sideBySide > 1) {
-                                b.weightStep = b.at.weightPanel;
-                                b.at.weightPanel = panelWidth;
-                              }
-                              b.at.outPanel = panelWidth;
-                              b.firstPanel = firstPanel;
-                              b.rows = rows;
-                              emitPanelBlock(k, parts.shape, grid, b);
-                            });
-           });
-  KernelInfo info;
-  info.tiles = grid.tiles();
+  KernelInfo info = emitPanelTiles(k, layer, symbol, grid, parts.shape.epilogue,
+                                   [&](PanelBlock b, Value scratch) {
+                                     b.at = parts.call();
+                                     b.at.in = k.mul(b.row, parts.shape.inRow);
+                                     if (copies) {
+                                       k.ifThen(b.isNew, [&] {
+                                         copyRows(k, b.memory.in, b.row, b.rows,
+                                                  s.k, scratch);
+                                       });
+                                       b.memory.in = scratch;
+                                       b.at.in = 0;
+                                     }
+                                     b.at.out = k.mul(b.row, s.n);
+                                     b.at.weightPanel = s.k * panelWidth;
+                                     if (sideBySide > 1) {
+                                       b.weightStep = b.at.weightPanel;
+                                       b.at.weightPanel = panelWidth;
+                                     }
+                                     emitPanelBlock(k, parts.shape, grid, b);
+                                   });
   info.maps = {grid.denseMap(s.n)};
   info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
-  info.inPlaceOperands = parts.inPlace;
   return info;
 }
 
@@ -312,27 +297,28 @@ private:
 KernelInfo MatMulPanels64::emitTransform(KernelBuilder &k, Operation *layer,
                                          StringRef symbol) const {
   Shape s(layer);
-  SmallVector<Type> types(2, k.b.getF32Type());
-  k.kernel(
-      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-        k.loop(begin, end, 1, [&](Value group) {
-          k.repeat(s.k, [&](Index row) {
-            for (int64_t p = 0; p < sideBySide; ++p)
-              for (int64_t v = 0; v < panelWidth; v += k.VL) {
-                Index panel = k.add(k.mul(group, sideBySide), p);
-                Index from =
-                    k.add(k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
-                          k.add(k.mul(row, panelWidth), v));
-                // Panels that do not exist repeat the last one; nobody reads
-                // them.
-                Index to = k.add(k.mul(group, sideBySide * s.k * panelWidth),
-                                 k.add(k.mul(row, sideBySide * panelWidth),
-                                       p * panelWidth + v));
-                k.store(k.load(operands[1], from, k.VL), operands[0], to);
-              }
-          });
-        });
-      });
+  Type f32 = k.b.getF32Type();
+  k.kernel(symbol, {f32, f32},
+           [&](ValueRange operands, Value, Value begin, Value end) {
+             k.loop(begin, end, 1, [&](Value group) {
+               k.repeat(s.k, [&](Index row) {
+                 for (int64_t p = 0; p < sideBySide; ++p)
+                   for (int64_t v = 0; v < panelWidth; v += k.VL) {
+                     Index panel = k.add(k.mul(group, sideBySide), p);
+                     Index from = k.add(
+                         k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
+                         k.add(k.mul(row, panelWidth), v));
+                     // Panels that do not exist repeat the last one; nobody
+                     // reads them.
+                     Index to =
+                         k.add(k.mul(group, sideBySide * s.k * panelWidth),
+                               k.add(k.mul(row, sideBySide * panelWidth),
+                                     p * panelWidth + v));
+                     k.store(k.load(operands[1], from, k.VL), operands[0], to);
+                   }
+               });
+             });
+           });
   KernelInfo info;
   info.tiles = s.groups;
   int64_t size = sideBySide * s.k * panelWidth;
@@ -354,40 +340,31 @@ void MatMulPanels64::transform(Operation *layer, const void *packed,
       }
 }
 
-class MatMulPacking : public CpuRoutine {
+class MatMulPacking : public PanelRoutine {
 public:
   MatMulPacking()
-      : CpuRoutine("matmul.packing",
-                   "any right matrix, packed to scratch by each tile") {}
+      : PanelRoutine("matmul.packing",
+                     "any right matrix, packed to scratch by each tile") {}
   bool matches(Operation *layer) const override {
     return isSupported(dyn_cast<nn::MatMulOp>(layer));
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
 };
 
 KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
                                StringRef symbol) const {
   auto op = cast<nn::MatMulOp>(layer);
   MatMulShape s(op);
-  if (s.rhsBatch.empty() && !s.transposeLhs) { // all batches are more rows
-    s.m *= llvm::product_of(s.batch);
-    s.batch.clear();
-    s.lhsBatch.clear();
-  }
+  if (s.rhsBatch.empty() && !s.transposeLhs)
+    s.mergeBatches();
   constexpr int64_t fewRows = 16;
   const int64_t packedBytes = k.target.secondLevelCache * 4 / 5;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
-  grid.batches = llvm::product_of(s.batch);
-  PanelGrid::Costs costs;
-  costs.weightBytes = grid.panels * panelWidth * s.k * 4;
-  costs.inputRowBytes = packs ? 1 : s.k * 4; // all rows read the packed input
-  costs.multiplyAdds =
-      double(grid.batches) * double(s.m) * double(costs.weightBytes / 4);
+  PanelGrid::Costs costs = costsOf(s, grid);
+  if (packs)
+    costs.inputRowBytes = 1; // all rows read the packed input
   grid.plan(k.target, costs);
   if (packs) {
     grid.rowBlock = s.m;
@@ -401,58 +378,40 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
     parts.shape.weightChannel = s.n;
     parts.shape.weightBlock = s.n * panelWidth;
   }
-  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(
-      symbol, types,
-      [&](ValueRange operands, Value scratch, Value begin, Value end) {
-        parts.setOperands(operands);
-        if (packs)
-          parts.memory.weights = scratch;
-        emitPanelTiles(
-            k, grid, begin, end,
-            [&](Index batch, Index row, Index rows, Value, Index firstPanel) {
-              Index rhs = k.mul(s.matrix(k, batch, s.rhsBatch), s.k * s.n);
-              PanelBlock b;
-              b.memory = parts.memory;
-              b.at.in = k.add(k.mul(s.matrix(k, batch, s.lhsBatch), s.m * s.k),
-                              k.mul(row, parts.shape.inRow));
-              b.at.out = k.add(k.mul(batch, s.m * s.n), k.mul(row, s.n));
-              b.at.blocks = s.k / panelWidth;
-              b.at.inBlock = parts.shape.inChannel * panelWidth;
-              b.at.weightPanel = packs ? pack.panelSize() : panelWidth;
-              b.at.outPanel = panelWidth;
-              b.firstPanel = firstPanel;
-              b.rows = rows;
-              b.at.weights = rhs;
-              if (packs) {
-                Index count =
-                    k.min(grid.panelChunk, k.sub(grid.panels, firstPanel));
-                pack.emit(k, operands[2], rhs, scratch, firstPanel, count);
-                // Scratch begins with the chunk's first panel.
-                b.at.weights = k.mul(k.mul(firstPanel, pack.panelSize()), -1);
-              }
-              emitPanelBlock(k, parts.shape, grid, b);
-            });
+  KernelInfo info = emitPanelTiles(
+      k, layer, symbol, grid, parts.shape.epilogue,
+      [&](PanelBlock b, Value scratch) {
+        Index rhs = k.mul(s.matrix(k, b.batch, s.rhsBatch), s.k * s.n);
+        b.at = parts.call();
+        b.at.in = k.add(k.mul(s.matrix(k, b.batch, s.lhsBatch), s.m * s.k),
+                        k.mul(b.row, parts.shape.inRow));
+        b.at.out = k.add(k.mul(b.batch, s.m * s.n), k.mul(b.row, s.n));
+        b.at.weightPanel = packs ? pack.panelSize() : panelWidth;
+        b.at.weights = rhs;
+        if (packs) {
+          Index count =
+              k.min(grid.panelChunk, k.sub(grid.panels, b.firstPanel));
+          pack.emit(k, b.memory.weights, rhs, scratch, b.firstPanel, count);
+          b.memory.weights = scratch;
+          // Scratch begins with the chunk's first panel.
+          b.at.weights = k.mul(k.mul(b.firstPanel, pack.panelSize()), -1);
+        }
+        emitPanelBlock(k, parts.shape, grid, b);
       });
-  KernelInfo info;
-  info.tiles = grid.tiles();
   info.maps = {grid.denseMap(s.n)};
-  info.scratchBytes =
-      packs ? std::min(grid.panelChunk, grid.panels) * pack.panelSize() * 4 : 0;
-  info.inPlaceOperands = parts.inPlace;
+  int64_t chunk = std::min(grid.panelChunk, grid.panels);
+  info.scratchBytes = packs ? chunk * pack.panelSize() * 4 : 0;
   return info;
 }
 
 } // namespace
 
-namespace nnv12::codegen {
-Variants matmulPanelsRoutines() { return tunedRoutines<MatMulPanels>(); }
-const Routine *matmulPanels64Routine() {
-  static const MatMulPanels64 routine;
-  return &routine;
+Variants codegen::matmulPanelsRoutines() {
+  return tunedRoutines<MatMulPanels>();
 }
-const Routine *matmulPackingRoutine() {
-  static const MatMulPacking routine;
-  return &routine;
+Variants codegen::matmulPanels64Routine() {
+  return onlyRoutine<MatMulPanels64>();
 }
-} // namespace nnv12::codegen
+Variants codegen::matmulPackingRoutine() {
+  return onlyRoutine<MatMulPacking>();
+}

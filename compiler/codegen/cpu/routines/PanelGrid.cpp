@@ -264,22 +264,37 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                   });
 }
 
-void codegen::emitPanelTiles(
-    KernelBuilder &k, const PanelGrid &grid, Value begin, Value end,
-    llvm::function_ref<void(Index, Index, Index, Value, Index)> body) {
-  k.loop(begin, end, 1, [&](Value t) {
+KernelInfo
+codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+                        const PanelGrid &grid, const Epilogue &epilogue,
+                        llvm::function_ref<void(PanelBlock, Value)> body) {
+  auto tile = [&](PanelBlock b, Value t, Value begin, Value scratch) {
     Index chunk = k.rem(t, grid.panelChunks);
     Index position = k.div(t, grid.panelChunks);
-    Index row = k.mul(k.rem(position, grid.rowBlocks), grid.rowBlock);
-    Index batch = k.div(position, grid.rowBlocks);
-    Index rows = grid.rowBlocks == 1
-                     ? Index(grid.rows)
-                     : k.min(grid.rowBlock, k.sub(grid.rows, row));
+    b.row = k.mul(k.rem(position, grid.rowBlocks), grid.rowBlock);
+    b.batch = k.div(position, grid.rowBlocks);
+    b.rows = grid.rowBlocks == 1
+                 ? Index(grid.rows)
+                 : k.min(grid.rowBlock, k.sub(grid.rows, b.row));
     Value isFirst =
         arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, t, begin);
     Value isChunk0 = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
                                            k.val(chunk), k.constant(0));
-    Value isNew = arith::OrIOp::create(k.b, isFirst, isChunk0);
-    body(batch, row, rows, isNew, k.mul(chunk, grid.panelChunk));
-  });
+    b.isNew = arith::OrIOp::create(k.b, isFirst, isChunk0);
+    b.firstPanel = k.mul(chunk, grid.panelChunk);
+    body(b, scratch);
+  };
+  k.kernel(symbol, layer,
+           [&](ValueRange operands, Value scratch, Value begin, Value end) {
+             PanelBlock b;
+             b.memory = LinearMemory::of(operands, epilogue);
+             k.loop(begin, end, 1,
+                    [&](Value t) { tile(b, t, begin, scratch); });
+           });
+  KernelInfo info;
+  info.tiles = grid.tiles();
+  // A residual's element is read just before the result's is written.
+  if (epilogue.allowsInPlace())
+    info.inPlaceOperands.push_back(layer->getNumOperands() - 1);
+  return info;
 }

@@ -20,6 +20,8 @@
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Work.h"
 
 #include <optional>
 
@@ -51,7 +53,7 @@ struct PanelTuning {
 llvm::ArrayRef<PanelTuning> panelTunings();
 
 /// One instance of a routine for each of panelTunings(), the plain one first.
-template <typename T> llvm::ArrayRef<const Routine *> tunedRoutines() {
+template <typename T> Variants tunedRoutines() {
   static const llvm::SmallVector<const Routine *> all = [] {
     llvm::SmallVector<const Routine *> routines;
     for (const PanelTuning &tuning : panelTunings())
@@ -60,6 +62,23 @@ template <typename T> llvm::ArrayRef<const Routine *> tunedRoutines() {
   }();
   return all;
 }
+
+/// A routine of sums of products in panels of output channels or columns, or a
+/// variant of one.
+class PanelRoutine : public CpuRoutine {
+public:
+  PanelRoutine(llvm::StringRef name, llvm::StringRef summary,
+               const PanelTuning &tuning = {})
+      : CpuRoutine(tuning.nameOf(name),
+                   tuning.suffix.empty() ? summary : tuning.summary),
+        tuning(tuning) {}
+  Work work(mlir::Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
+
+protected:
+  const PanelTuning tuning;
+};
 
 struct PanelGrid {
   // The layer.
@@ -100,16 +119,20 @@ private:
   void balanceRows(int64_t least, int64_t overhead);
 };
 
-/// Where the operands of one row block begin.
+/// The rows and panels of a runtime tile, and where their operands begin.
 struct PanelBlock {
-  PanelMemory memory;
+  Index batch, row; ///< the first row
+  Index rows;
+  /// An i1, whether the rows differ from those of the tile before: data for all
+  /// panels are prepared then.
+  mlir::Value isNew;
+  Index firstPanel; ///< panels [firstPanel, …) of the chunk
+  LinearMemory memory;
   PanelCall at; ///< of its first row, column and panel
   /// Distance of weights from one tile's panels to the next, a panel; as in a
   /// tile
   /// (`at.weightPanel`) where it is absent.
   std::optional<Index> weightStep;
-  Index firstPanel; ///< panels [firstPanel, …) of the chunk
-  Index rows;       ///< rows in this block
 };
 
 /// The panel groups of the chunk that begins at `firstPanel`: `body` gets a
@@ -127,14 +150,13 @@ void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
 void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                     const PanelGrid &grid, const PanelBlock &block);
 
-/// The runtime tiles [begin, end). `body` gets the batch, the first row and the
-/// number of rows of each, whether the rows differ from those of the tile
-/// before (an i1: data for all panels are prepared then), and the first panel.
-void emitPanelTiles(
-    KernelBuilder &k, const PanelGrid &grid, mlir::Value begin, mlir::Value end,
-    llvm::function_ref<void(Index batch, Index row, Index rows,
-                            mlir::Value isNew, Index firstPanel)>
-        body);
+/// Emits the kernel of a conv, conv_transpose or matmul. `body` gets each
+/// runtime tile, whose `at` is not yet set. Maps and scratch are the caller's
+/// to tell.
+KernelInfo emitPanelTiles(
+    KernelBuilder &k, mlir::Operation *layer, llvm::StringRef symbol,
+    const PanelGrid &grid, const Epilogue &epilogue,
+    llvm::function_ref<void(PanelBlock block, mlir::Value scratch)> body);
 
 } // namespace nnv12::codegen
 

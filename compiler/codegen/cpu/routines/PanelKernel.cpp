@@ -82,7 +82,7 @@ private:
   const PanelShape &s;
   const PanelTile &t;
   int64_t vectors, width, accumulators, unroll;
-  PanelMemory memory;
+  LinearMemory memory;
   PanelCall a;
 };
 
@@ -184,14 +184,8 @@ Values PanelEmitter::window(Values acc, Index in, Index weights,
 }
 
 void PanelEmitter::emit(ValueRange args) {
+  memory = LinearMemory::take(args, s.epilogue);
   size_t next = 0;
-  memory.in = args[next++];
-  memory.weights = args[next++];
-  memory.out = args[next++];
-  if (s.epilogue.bias)
-    memory.bias = args[next++];
-  if (s.epilogue.residual)
-    memory.residual = args[next++];
   for (Index *index : {&a.in, &a.weights, &a.out, &a.bias, &a.blocks,
                        &a.inBlock, &a.kernelRow, &a.weightPanel, &a.outPanel})
     *index = args[next++];
@@ -289,38 +283,15 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
 
 } // namespace
 
-PanelMemory PanelMemory::of(ValueRange operands, const Epilogue &epilogue) {
-  assert(operands.size() == 3u + epilogue.bias + epilogue.residual &&
-         "each operand is one of these");
-  PanelMemory memory;
-  memory.out = operands[0];
-  memory.in = operands[1];
-  memory.weights = operands[2];
-  size_t next = 3;
-  if (epilogue.bias)
-    memory.bias = operands[next++];
-  if (epilogue.residual)
-    memory.residual = operands[next++];
-  return memory;
-}
-
 void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
-                              const PanelTile &tile, const PanelMemory &memory,
+                              const PanelTile &tile, const LinearMemory &memory,
                               const PanelCall &args) {
-  assert((memory.bias || !shape.epilogue.bias) &&
-         (memory.residual || !shape.epilogue.residual) &&
+  assert(bool(memory.bias) == shape.epilogue.bias &&
+         bool(memory.residual) == shape.epilogue.residual &&
          "bias and residual have memory");
-  Values memories = {memory.in, memory.weights, memory.out};
-  if (shape.epilogue.bias)
-    memories.push_back(memory.bias);
-  if (shape.epilogue.residual)
-    memories.push_back(memory.residual);
-  llvm::SmallVector<Type> types(memories.size(), k.b.getF32Type());
-  auto function =
-      k.microKernel(nameOf(shape, tile), types, 9, [&](ValueRange args) {
-        PanelEmitter(k, shape, tile).emit(args);
-      });
-  k.call(function, memories,
-         {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
-          args.kernelRow, args.weightPanel, args.outPanel});
+  k.callMicroKernel(
+      nameOf(shape, tile), memory.arguments(),
+      {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
+       args.kernelRow, args.weightPanel, args.outPanel},
+      [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
 }

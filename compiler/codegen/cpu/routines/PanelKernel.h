@@ -13,8 +13,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 
-#include "compiler/codegen/common/Epilogue.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/routines/LinearMemory.h"
 
 namespace nnv12::codegen {
 
@@ -47,14 +47,6 @@ struct PanelTile {
   int64_t lastLanes = panelWidth;
 };
 
-/// Memory operands in the order of the micro-kernel's arguments.
-struct PanelMemory {
-  mlir::Value in, weights, out, bias, residual; ///< the last two may be null
-  /// From the operands of a kernel: out, in, weights, then bias and residual
-  /// where the epilogue has them.
-  static PanelMemory of(mlir::ValueRange operands, const Epilogue &epilogue);
-};
-
 /// Run-time arguments of one call. The residual lies at the result's offset.
 struct PanelCall {
   Index in, weights, out, bias;
@@ -67,7 +59,7 @@ struct PanelCall {
 
 /// Emits (once a module) and calls the micro-kernel for a tile.
 void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
-                     const PanelTile &tile, const PanelMemory &memory,
+                     const PanelTile &tile, const LinearMemory &memory,
                      const PanelCall &args);
 
 /// How many positions a tile of `panels` panels can have in registers; 0 if it

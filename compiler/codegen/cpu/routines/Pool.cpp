@@ -24,7 +24,6 @@
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
-using llvm::divideCeil;
 
 namespace {
 
@@ -33,16 +32,14 @@ public:
   PoolEmitter(KernelBuilder &k, nn::PoolOp op)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
         countPadding(op.getCountIncludePad()), high(countedHigh(op)),
-        window(k.target, WindowShape(op, op.getKernel()), high.back()),
-        w(window.w) {}
-  KernelInfo emit(StringRef symbol);
+        window(k.target, WindowShape(op), high.back()), w(window.w) {}
+  KernelInfo emit(nn::PoolOp op, StringRef symbol);
 
 private:
   static ArrayRef<int64_t> countedHigh(nn::PoolOp op) {
     return op.getCountedPadsHigh() ? *op.getCountedPadsHigh()
                                    : op.getPadsHigh();
   }
-  bool hasPadding() const { return w.channels % block; }
   Value combine(Value acc, Value x);
   void microKernel(ValueRange args, const ColumnTile &tile);
 
@@ -93,61 +90,52 @@ void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
         acc[p] = arith::DivFOp::create(k.b, acc[p], k.broadcast(count, k.VL));
       }
       // A window outside of the input has none, or the average of nothing.
-      if (hasPadding())
+      if (window.hasPadding())
         acc[p] = k.keepLanes(acc[p], Index(args.back(), -vector * k.VL));
       k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
     }
   }
 }
 
-KernelInfo PoolEmitter::emit(StringRef symbol) {
-  int64_t blocks = divideCeil(w.channels, block), planes = w.batch * blocks;
-  KernelInfo info;
-  info.tiles = window.plan(
-      planes, double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols));
-  info.maps = {window.tileMap(planes)};
+KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
+  KernelInfo info = window.plan(
+      double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols));
   int64_t inPlane = w.height * w.width * block,
           outPlane = w.outHeight * w.outWidth * block;
   int64_t countedBottom = high.size() == 1 ? 0 : high[0];
-  SmallVector<Type> types(2, k.b.getF32Type());
-  k.kernel(
-      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-        window.forEachRow(k, begin, end, [&](Index plane, Index y) {
-          KernelRows rows = window.kernelRows(k, y);
-          Index inside = k.sub(rows.high, rows.low), counted = inside;
-          if (countPadding) {
-            Index below = k.max(0, k.sub(w.height + countedBottom, rows.top));
-            counted =
-                k.min(k.div(k.add(below, w.dilationRows - 1), w.dilationRows),
-                      w.kernelRows);
-          }
-          Index firstRow = k.add(rows.top, k.mul(rows.low, w.dilationRows));
-          Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
-                           k.mul(firstRow, w.width * block));
-          Index out =
-              k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-          window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
-            std::string name = (isMax          ? "pool_max_k"
-                                : countPadding ? "pool_average_all_k"
-                                               : "pool_average_k") +
-                               std::to_string(w.kernelCols) + "_s" +
-                               std::to_string(w.strideCols) + "_d" +
-                               std::to_string(w.dilationCols) + "_" +
-                               std::to_string(w.dilationRows * w.width) +
-                               (hasPadding() ? "_padded_" : "_") + tile.name;
-            SmallVector<Index> at = {
-                k.add(in, k.mul(first, w.strideCols * block)),
-                k.add(out, k.mul(first, block)), inside, counted};
-            if (hasPadding())
-              at.push_back(
-                  k.sub(w.channels, k.mul(k.rem(plane, blocks), block)));
-            auto function = k.microKernel(
-                name, types, int(at.size()),
-                [&](ValueRange args) { microKernel(args, tile); });
-            k.call(function, {operands[1], operands[0]}, at);
-          });
-        });
+  k.kernel(symbol, op, [&](ValueRange operands, Value, Value begin, Value end) {
+    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+      KernelRows rows = window.kernelRows(k, y);
+      Index inside = k.sub(rows.high, rows.low), counted = inside;
+      if (countPadding) {
+        Index below = k.max(0, k.sub(w.height + countedBottom, rows.top));
+        counted = k.min(k.div(k.add(below, w.dilationRows - 1), w.dilationRows),
+                        w.kernelRows);
+      }
+      Index firstRow = k.add(rows.top, k.mul(rows.low, w.dilationRows));
+      Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                       k.mul(firstRow, w.width * block));
+      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+      window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+        std::string name = (isMax          ? "pool_max_k"
+                            : countPadding ? "pool_average_all_k"
+                                           : "pool_average_k") +
+                           std::to_string(w.kernelCols) + "_s" +
+                           std::to_string(w.strideCols) + "_d" +
+                           std::to_string(w.dilationCols) + "_" +
+                           std::to_string(w.dilationRows * w.width) +
+                           (window.hasPadding() ? "_padded_" : "_") + tile.name;
+        SmallVector<Index> at = {k.add(in, k.mul(first, w.strideCols * block)),
+                                 k.add(out, k.mul(first, block)), inside,
+                                 counted};
+        if (window.hasPadding())
+          at.push_back(
+              k.sub(w.channels, k.mul(k.rem(plane, window.blocks), block)));
+        k.callMicroKernel(name, {operands[1], operands[0]}, at,
+                          [&](ValueRange args) { microKernel(args, tile); });
       });
+    });
+  });
   return info;
 }
 
@@ -167,11 +155,12 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return PoolEmitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
+    auto op = cast<nn::PoolOp>(layer);
+    return PoolEmitter(k, op).emit(op, symbol);
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::PoolOp>(layer);
-    WindowShape w(op, op.getKernel());
+    WindowShape w(op);
     return {w.insideTaps() * double(llvm::alignTo(w.channels, block)),
             bytesOf(layer)};
   }
@@ -179,9 +168,4 @@ public:
 
 } // namespace
 
-namespace nnv12::codegen {
-const Routine *poolRoutine() {
-  static const Pool routine;
-  return &routine;
-}
-} // namespace nnv12::codegen
+Variants codegen::poolRoutine() { return onlyRoutine<Pool>(); }

@@ -17,8 +17,9 @@
 #include <cassert>
 
 using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
 
-namespace nnv12::codegen {
 namespace {
 
 class RecurrentRoutine : public CpuRoutine {
@@ -26,7 +27,7 @@ public:
   RecurrentRoutine() : CpuRoutine("recurrent", "RNN, GRU and LSTM over time") {}
   bool matches(Operation *layer) const override {
     return isa<nn::RecurrentOp>(layer) &&
-           isa<FloatType>(elementTypeOf(layer->getResult(0)));
+           isa<FloatType>(getElementTypeOrSelf(layer->getResult(0)));
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);
@@ -34,7 +35,7 @@ public:
     return request;
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  llvm::StringRef symbol) const override;
+                  StringRef symbol) const override;
   Work work(Operation *layer) const override {
     // A gate's function is an exponential and a division.
     return {definedMultiplyAdds(layer) +
@@ -67,7 +68,7 @@ public:
     batch = shapeOf(op.getGates())[1];
     columns = shapeOf(op.getGates())[2];
     hidden = shapeOf(op.getRecurrentWeights())[1];
-    words = elementTypeOf(op.getAll()).isF64() ? 2 : 1;
+    words = getElementTypeOrSelf(op.getAll()).isF64() ? 2 : 1;
   }
 
   void emitBatch(Index b);
@@ -294,7 +295,7 @@ void Cell::emitBatch(Index b) {
 }
 
 KernelInfo RecurrentRoutine::emit(KernelBuilder &k, Operation *layer,
-                                  llvm::StringRef symbol) const {
+                                  StringRef symbol) const {
   auto op = cast<nn::RecurrentOp>(layer);
   KernelInfo info;
   int64_t batch = shapeOf(op.getGates())[1],
@@ -307,9 +308,9 @@ KernelInfo RecurrentRoutine::emit(KernelBuilder &k, Operation *layer,
   info.maps.assign(op->getNumResults(), states);
   info.maps[0] = TileMap::grid(
       {{steps, batch * hidden}, {batch, hidden}, {hidden, 1}}, {{1, batch, 1}});
-  int64_t size = elementTypeOf(op.getAll()).isF64() ? 8 : 4;
+  int64_t size = getElementTypeOrSelf(op.getAll()).isF64() ? 8 : 4;
   info.scratchBytes = (columns + hidden + 3 * k.VL) * size;
-  k.kernel(symbol, memoriesOf(layer),
+  k.kernel(symbol, layer,
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
              if (info.tiles == 0)
                return;
@@ -321,9 +322,4 @@ KernelInfo RecurrentRoutine::emit(KernelBuilder &k, Operation *layer,
 
 } // namespace
 
-const Routine *recurrentRoutine() {
-  static const RecurrentRoutine routine;
-  return &routine;
-}
-
-} // namespace nnv12::codegen
+Variants codegen::recurrentRoutine() { return onlyRoutine<RecurrentRoutine>(); }

@@ -4,32 +4,32 @@
 
 namespace nnv12::codegen {
 
-namespace {
-/// A list of single routines and of variants.
-class List {
-public:
-  template <typename... Entries> explicit List(Entries... entries) {
-    (add(entries), ...);
-  }
-  llvm::SmallVector<const Routine *> all;
-
-private:
-  void add(const Routine *routine) { all.push_back(routine); }
-  void add(Variants variants) { all.append(variants.begin(), variants.end()); }
-};
-} // namespace
-
 const RoutineSet &cpuRoutines() {
-  static const RoutineSet set(
-      List(convFirstRoutines(), convFewRoutine(), convTransposeFewRoutine(),
-           convDepthwiseRoutine(), convGemmRoutines(), convDirectRoutines(),
-           convIm2colRoutines(), convWinograd4Routine(), convWinograd6Routine(),
-           convWinograd2Routine(), convTransposeRoutine(),
-           matmulPanelsRoutines(), matmulPanels64Routine(),
-           matmulPackingRoutine(), poolRoutine(), cumSumRoutine(),
-           normalizeRoutine(), recurrentRoutine(), scatterRoutine(),
-           softmaxRoutine(), topKRoutine(), elementRoutine())
-          .all);
+  static const RoutineSet set = [] {
+    llvm::SmallVector<const Routine *> all;
+    for (Variants routines : {convFirstRoutines(),
+                              convFewRoutine(),
+                              convTransposeFewRoutine(),
+                              convDepthwiseRoutine(),
+                              convGemmRoutines(),
+                              convDirectRoutines(),
+                              convIm2colRoutines(),
+                              convWinogradRoutines(),
+                              convTransposeRoutine(),
+                              matmulPanelsRoutines(),
+                              matmulPanels64Routine(),
+                              matmulPackingRoutine(),
+                              poolRoutine(),
+                              cumSumRoutine(),
+                              normalizeRoutine(),
+                              recurrentRoutine(),
+                              scatterRoutine(),
+                              softmaxRoutine(),
+                              topKRoutine(),
+                              elementRoutine()})
+      llvm::append_range(all, routines);
+    return RoutineSet(all);
+  }();
   return set;
 }
 

@@ -11,28 +11,33 @@ namespace nnv12::codegen {
 // as long as the process.
 using Variants = llvm::ArrayRef<const Routine *>;
 
+/// The only routine of a class.
+template <typename T> Variants onlyRoutine() {
+  static const T routine;
+  static const Routine *const pointer = &routine;
+  return pointer;
+}
+
+Variants convDepthwiseRoutine();
 Variants convDirectRoutines();
+Variants convFewRoutine();
 Variants convFirstRoutines();
 Variants convGemmRoutines();
 Variants convIm2colRoutines();
+Variants convTransposeFewRoutine();
+Variants convTransposeRoutine();
+Variants convWinogradRoutines();
+Variants cumSumRoutine();
+Variants elementRoutine();
+Variants matmulPackingRoutine();
+Variants matmulPanels64Routine();
 Variants matmulPanelsRoutines();
-const Routine *convDepthwiseRoutine();
-const Routine *convFewRoutine();
-const Routine *convTransposeFewRoutine();
-const Routine *convTransposeRoutine();
-const Routine *convWinograd2Routine();
-const Routine *convWinograd4Routine();
-const Routine *convWinograd6Routine();
-const Routine *cumSumRoutine();
-const Routine *elementRoutine();
-const Routine *matmulPackingRoutine();
-const Routine *matmulPanels64Routine();
-const Routine *normalizeRoutine();
-const Routine *poolRoutine();
-const Routine *recurrentRoutine();
-const Routine *scatterRoutine();
-const Routine *softmaxRoutine();
-const Routine *topKRoutine();
+Variants normalizeRoutine();
+Variants poolRoutine();
+Variants recurrentRoutine();
+Variants scatterRoutine();
+Variants softmaxRoutine();
+Variants topKRoutine();
 
 } // namespace nnv12::codegen
 

@@ -16,12 +16,8 @@ AxisView::AxisView(ArrayRef<int64_t> shape, int64_t axis) {
     (d < axis ? outer : d == axis ? size : inner) *= shape[d];
 }
 
-Type codegen::elementTypeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getElementType();
-}
-
 Elements::Elements(KernelBuilder &k, Value memory, Value tensor)
-    : k(&k), memory(memory), element(elementTypeOf(tensor)) {}
+    : k(&k), memory(memory), element(getElementTypeOrSelf(tensor)) {}
 
 Value Elements::load(Index offset) const {
   return toCompute(*k, k->load(memory, offset), element);
@@ -34,15 +30,6 @@ void Elements::store(Value x, Index offset) const {
 }
 void Elements::store(Value x, Index offset, int64_t active) const {
   k->storePart(toStorage(*k, x, element), memory, offset, active);
-}
-
-SmallVector<Type> codegen::memoriesOf(Operation *layer) {
-  SmallVector<Type> types;
-  for (Value v : layer->getResults())
-    types.push_back(storageType(elementTypeOf(v)));
-  for (Value v : layer->getOperands())
-    types.push_back(storageType(elementTypeOf(v)));
-  return types;
 }
 
 void codegen::forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
@@ -91,9 +78,50 @@ TileMap AxisView::tileMap(const UnitGrid &grid, int64_t lanes) const {
                        grid.cuts({0, 2}, {1, lanes}));
 }
 
-void codegen::forUnits(KernelBuilder &k, const UnitGrid &grid, Value begin,
-                       Value end, llvm::function_ref<void(Index)> body) {
-  grid.forRanges(k, Index(begin), Index(end), [&](Index first, Index last) {
-    k.loop(first, last, 1, [&](Value unit) { body(Index(unit)); });
-  });
+KernelInfo
+codegen::emitUnits(KernelBuilder &k, Operation *layer, StringRef symbol,
+                   const UnitGrid &grid, const TileMap &map,
+                   llvm::function_ref<void(ValueRange, Value, Index)> body) {
+  k.kernel(symbol, layer,
+           [&](ValueRange operands, Value scratch, Value begin, Value end) {
+             grid.forRanges(k, begin, end, [&](Index first, Index last) {
+               k.loop(first, last, 1,
+                      [&](Value unit) { body(operands, scratch, unit); });
+             });
+           });
+  KernelInfo info;
+  info.tiles = grid.tiles();
+  info.maps.assign(layer->getNumResults(), map);
+  return info;
+}
+
+RowGroups::RowGroups(KernelBuilder &k, const AxisView &view)
+    : view(view), lanes(view.inner > 1 ? k.VL : 1),
+      groups((view.inner + lanes - 1) / lanes) {}
+
+KernelInfo RowGroups::emit(
+    KernelBuilder &k, Operation *layer, StringRef symbol,
+    double stepsPerElement,
+    llvm::function_ref<void(const Elements &, const Elements &, Index)> body)
+    const {
+  UnitGrid grid({view.elements() ? view.outer : 0, groups},
+                stepsPerElement * view.size * lanes);
+  KernelInfo info =
+      emitUnits(k, layer, symbol, grid, view.tileMap(grid, lanes),
+                [&](ValueRange operands, Value, Index unit) {
+                  body(Elements(k, operands[1], layer->getOperand(0)),
+                       Elements(k, operands[0], layer->getResult(0)), unit);
+                });
+  info.inPlaceOperands = {0};
+  return info;
+}
+
+void RowGroups::forActive(KernelBuilder &k, Index group,
+                          llvm::function_ref<void(int64_t)> body) const {
+  int64_t tail = view.inner % lanes;
+  if (tail == 0 || groups == 1)
+    return body(tail ? tail : lanes);
+  k.ifElse(
+      k.less(group, groups - 1), {}, [&] { return body(lanes), Values(); },
+      [&] { return body(tail), Values(); });
 }

@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 
 #include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/UnitGrid.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
@@ -34,9 +35,6 @@ struct Elements {
   void store(mlir::Value x, Index offset, int64_t active) const;
 };
 
-/// The tensor's element type.
-mlir::Type elementTypeOf(mlir::Value tensor);
-
 /// body(offset, active) for every vector of `n` consecutive elements.
 void forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
                 llvm::function_ref<void(Index, int64_t)> body);
@@ -47,12 +45,56 @@ foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
         llvm::function_ref<mlir::Value(Index, int64_t)> term,
         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
-/// body(unit) for the units of tiles [begin, end).
-void forUnits(KernelBuilder &k, const UnitGrid &grid, mlir::Value begin,
-              mlir::Value end, llvm::function_ref<void(Index)> body);
+/// A routine of the layers `Op`, which compute dense rows along an axis of
+/// operand 0.
+template <typename Op> class RowsRoutine : public CpuRoutine {
+public:
+  using CpuRoutine::CpuRoutine;
+  bool matches(mlir::Operation *layer) const override {
+    return llvm::isa<Op>(layer);
+  }
+  Work work(mlir::Operation *layer) const override {
+    auto op = llvm::cast<Op>(layer);
+    return {stepsPerElement(op) * double(elementsOf(op.getInput())),
+            bytesOf(layer)};
+  }
+  KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
+                  llvm::StringRef symbol) const override {
+    return emitOp(k, llvm::cast<Op>(layer), symbol);
+  }
 
-/// Storage types of the layer's results, then its operands.
-llvm::SmallVector<mlir::Type> memoriesOf(mlir::Operation *layer);
+protected:
+  virtual KernelInfo emitOp(KernelBuilder &k, Op op,
+                            llvm::StringRef symbol) const = 0;
+  virtual double stepsPerElement(Op op) const = 0;
+};
+
+/// Emits a kernel that computes the units of `grid`, which write to each result
+/// as `map` says.
+KernelInfo emitUnits(KernelBuilder &k, mlir::Operation *layer,
+                     llvm::StringRef symbol, const UnitGrid &grid,
+                     const TileMap &map,
+                     llvm::function_ref<void(mlir::ValueRange operands,
+                                             mlir::Value scratch, Index unit)>
+                         body);
+
+/// Rows of operand 0 and of the result, `lanes` side by side: a vector of them,
+/// or one where the axis is the innermost.
+struct RowGroups {
+  AxisView view;
+  int64_t lanes, groups;
+  RowGroups(KernelBuilder &k, const AxisView &view);
+
+  /// Emits a kernel whose units are (outer, group), in place.
+  KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
+                  llvm::StringRef symbol, double stepsPerElement,
+                  llvm::function_ref<void(const Elements &in,
+                                          const Elements &out, Index unit)>
+                      body) const;
+  /// body(active) where a group has so many rows.
+  void forActive(KernelBuilder &k, Index group,
+                 llvm::function_ref<void(int64_t)> body) const;
+};
 
 } // namespace nnv12::codegen
 

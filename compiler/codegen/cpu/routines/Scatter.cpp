@@ -13,8 +13,9 @@
 #include <functional>
 
 using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
 
-namespace nnv12::codegen {
 namespace {
 
 /// An index as ONNX has it: negative ones count from the end; clamped.
@@ -32,27 +33,9 @@ Index readIndex(KernelBuilder &k, const Elements &indices, Index at,
   return Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(), x)));
 }
 
+/// The binary function that a reduction is named after; none for "none".
 std::optional<nn::BinaryKind> combination(nn::ScatterReduction reduction) {
-  switch (reduction) {
-  case nn::ScatterReduction::none:
-    return std::nullopt;
-  case nn::ScatterReduction::add:
-    return nn::BinaryKind::add;
-  case nn::ScatterReduction::mul:
-    return nn::BinaryKind::mul;
-  case nn::ScatterReduction::min:
-    return nn::BinaryKind::min;
-  case nn::ScatterReduction::max:
-    return nn::BinaryKind::max;
-  }
-  return std::nullopt;
-}
-
-int64_t productOf(ArrayRef<int64_t> shape) {
-  int64_t n = 1;
-  for (int64_t d : shape)
-    n *= d;
-  return n;
+  return nn::symbolizeBinaryKind(nn::stringifyScatterReduction(reduction));
 }
 
 void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
@@ -68,7 +51,7 @@ public:
     return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  llvm::StringRef symbol) const override;
+                  StringRef symbol) const override;
 };
 
 void emitElements(KernelBuilder &k, nn::ScatterElementsOp op,
@@ -83,7 +66,8 @@ void emitElements(KernelBuilder &k, nn::ScatterElementsOp op,
                                                        Index to) {
     if (d == count.size()) {
       Index place = readIndex(k, indices, from, shape[axis]);
-      Index at = k.add(to, k.mul(place, productOf(shape.drop_front(axis + 1))));
+      Index at =
+          k.add(to, k.mul(place, llvm::product_of(shape.drop_front(axis + 1))));
       Value x = updates.load(from);
       if (combine)
         x = emitBinary(k, *combine, out.load(at), x,
@@ -91,9 +75,9 @@ void emitElements(KernelBuilder &k, nn::ScatterElementsOp op,
       out.store(x, at);
       return;
     }
-    int64_t step = productOf(count.drop_front(d + 1));
+    int64_t step = llvm::product_of(count.drop_front(d + 1));
     int64_t stride =
-        int64_t(d) == axis ? 0 : productOf(shape.drop_front(d + 1));
+        int64_t(d) == axis ? 0 : llvm::product_of(shape.drop_front(d + 1));
     k.repeat(count[d], [&](Index i) {
       nest(d + 1, k.add(from, k.mul(i, step)), k.add(to, k.mul(i, stride)));
     });
@@ -106,15 +90,15 @@ void emitND(KernelBuilder &k, nn::ScatterNDOp op, const Elements &out,
   ArrayRef<int64_t> shape = shapeOf(op.getInput()),
                     tuples = shapeOf(op.getIndices());
   auto combine = combination(op.getReduction());
-  int64_t length = tuples.back(), count = productOf(tuples.drop_back());
-  int64_t slice = productOf(shape.drop_front(length));
+  int64_t length = tuples.back(), count = llvm::product_of(tuples.drop_back());
+  int64_t slice = llvm::product_of(shape.drop_front(length));
   if (slice == 0)
     return;
   k.repeat(count, [&](Index t) {
     Index to = 0;
     for (int64_t d = 0; d < length; ++d) {
       Index place = readIndex(k, indices, k.add(k.mul(t, length), d), shape[d]);
-      to = k.add(to, k.mul(place, productOf(shape.drop_front(d + 1))));
+      to = k.add(to, k.mul(place, llvm::product_of(shape.drop_front(d + 1))));
     }
     Index from = k.mul(t, slice);
     if (slice == 1) {
@@ -135,14 +119,14 @@ void emitND(KernelBuilder &k, nn::ScatterNDOp op, const Elements &out,
 }
 
 KernelInfo ScatterRoutine::emit(KernelBuilder &k, Operation *layer,
-                                llvm::StringRef symbol) const {
+                                StringRef symbol) const {
   Value input = layer->getOperand(0), output = layer->getResult(0);
-  int64_t n = productOf(shapeOf(input));
+  int64_t n = llvm::product_of(shapeOf(input));
   KernelInfo info;
   info.tiles = n ? 1 : 0;
   info.maps = {TileMap::grid({{n, 1}}, {})};
   info.inPlaceOperands = {0};
-  k.kernel(symbol, memoriesOf(layer),
+  k.kernel(symbol, layer,
            [&](ValueRange operands, Value, Value begin, Value end) {
              if (n == 0)
                return;
@@ -162,9 +146,4 @@ KernelInfo ScatterRoutine::emit(KernelBuilder &k, Operation *layer,
 
 } // namespace
 
-const Routine *scatterRoutine() {
-  static const ScatterRoutine routine;
-  return &routine;
-}
-
-} // namespace nnv12::codegen
+Variants codegen::scatterRoutine() { return onlyRoutine<ScatterRoutine>(); }

@@ -14,7 +14,8 @@ using llvm::divideCeil;
 
 SlidingWindow::SlidingWindow(const Target &target, const WindowShape &shape,
                              int64_t countedRight)
-    : w(shape), countedRight(countedRight) {
+    : w(shape), blocks(divideCeil(w.channels, block)),
+      countedRight(countedRight) {
   assert(w.kernelCols <= mostKernelCols && "the routine has looked");
   int64_t most = target.vectorRegisters == 32 ? 14 : 7;
   tileCols = divideCeil(w.outWidth, divideCeil(w.outWidth, most));
@@ -78,21 +79,20 @@ KernelRows SlidingWindow::kernelRows(KernelBuilder &k, Index outputRow) const {
   return rows;
 }
 
-int64_t SlidingWindow::plan(int64_t planes, double workPerPlane) {
+KernelInfo SlidingWindow::plan(double workPerPlane) {
+  int64_t planes = w.batch * blocks;
   double worth = std::clamp(double(planes) * workPerPlane / 4000, 1.0, 16.0);
   rowBlocks = 1;
   while (double(planes * rowBlocks) < worth && rowBlocks * 2 <= w.outHeight)
     rowBlocks *= 2;
   rowBlock = divideCeil(w.outHeight, rowBlocks);
   rowBlocks = divideCeil(w.outHeight, rowBlock);
-  return planes * rowBlocks;
-}
-
-TileMap SlidingWindow::tileMap(int64_t planes) const {
-  assert(rowBlock * rowBlocks >= w.outHeight && "plan() has been here");
+  KernelInfo info;
+  info.tiles = planes * rowBlocks;
   int64_t row = w.outWidth * block, plane = w.outHeight * row;
-  return TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
-                       {{0, planes, 1}, {1, rowBlocks, rowBlock}});
+  info.maps = {TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
+                             {{0, planes, 1}, {1, rowBlocks, rowBlock}})};
+  return info;
 }
 
 void SlidingWindow::forEachRow(

@@ -47,7 +47,11 @@ public:
                 int64_t countedRight = 0);
 
   const WindowShape w;
+  const int64_t blocks; ///< of an image's channels: each is a plane
   int64_t tileCols;
+
+  /// Whether the last block has channels that do not exist.
+  bool hasPadding() const { return w.channels % block; }
 
   ColumnTile columnTile(int64_t first) const;
   /// Calls body(tile, first column) for the tiles of a row; neighbours that are
@@ -60,11 +64,9 @@ public:
   /// row.
   void forEachRow(KernelBuilder &k, mlir::Value begin, mlir::Value end,
                   llvm::function_ref<void(Index plane, Index row)> body) const;
-  /// Chooses the row block and says how many tiles there are; work is
-  /// multiply-adds or the like.
-  int64_t plan(int64_t planes, double workPerPlane);
-  /// The tiles' boxes of the result.
-  TileMap tileMap(int64_t planes) const;
+  /// Chooses the row block and says what the tiles are; work is multiply-adds
+  /// or the like.
+  KernelInfo plan(double workPerPlane);
 
 private:
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;

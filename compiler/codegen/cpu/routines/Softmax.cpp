@@ -8,31 +8,24 @@
 #include "compiler/codegen/common/MathExpand.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
-#include "compiler/routines/Work.h"
 
 #include <limits>
 
 using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
 
-namespace nnv12::codegen {
 namespace {
 
-class SoftmaxRoutine : public CpuRoutine {
+class SoftmaxRoutine : public RowsRoutine<nn::SoftmaxOp> {
 public:
   SoftmaxRoutine()
-      : CpuRoutine("softmax", "softmax and its logarithm along an axis") {}
-  bool matches(Operation *layer) const override {
-    return isa<nn::SoftmaxOp>(layer);
-  }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  llvm::StringRef symbol) const override;
-  Work work(Operation *layer) const override {
-    return {stepsPerElement * double(elementsOf(layer->getResult(0))),
-            bytesOf(layer)};
-  }
+      : RowsRoutine("softmax", "softmax and its logarithm along an axis") {}
 
-private:
-  static constexpr double stepsPerElement = 16;
+protected:
+  KernelInfo emitOp(KernelBuilder &k, nn::SoftmaxOp op,
+                    StringRef symbol) const override;
+  double stepsPerElement(nn::SoftmaxOp) const override { return 16; }
 };
 
 /// One row whose elements follow each other.
@@ -104,57 +97,25 @@ void emitRows(KernelBuilder &k, const Elements &in, const Elements &out,
   });
 }
 
-KernelInfo SoftmaxRoutine::emit(KernelBuilder &k, Operation *layer,
-                                llvm::StringRef symbol) const {
-  auto op = cast<nn::SoftmaxOp>(layer);
-  AxisView view(shapeOf(op.getInput()), op.getAxis());
-  KernelInfo info;
-  int64_t groups = (view.inner + k.VL - 1) / k.VL;
-  UnitGrid grid({view.elements() == 0 ? 0 : view.outer, groups},
-                stepsPerElement * view.size * (view.inner == 1 ? 1 : k.VL));
-  info.tiles = grid.tiles();
-  info.maps = {view.tileMap(grid, k.VL)};
-  info.inPlaceOperands = {0};
-  k.kernel(symbol, memoriesOf(layer),
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             Elements out(k, operands[0], op.getOutput()),
-                 in(k, operands[1], op.getInput());
-             forUnits(k, grid, begin, end, [&](Index unit) {
-               if (view.inner == 1)
-                 return emitRow(k, in, out, k.mul(unit, view.size), view.size,
-                                op.getLog());
-               Index start = k.mul(k.div(unit, groups), view.size * view.inner);
-               Index group = k.rem(unit, groups);
-               start = k.add(start, k.mul(group, k.VL));
-               auto rows = [&](int64_t active) {
-                 emitRows(k, in, out, start, view.size, view.inner, active,
-                          op.getLog());
-               };
-               int64_t tail = view.inner % k.VL;
-               if (!tail)
-                 return rows(k.VL);
-               if (groups == 1)
-                 return rows(tail);
-               k.ifElse(
-                   k.less(group, groups - 1), {},
-                   [&] {
-                     rows(k.VL);
-                     return Values();
-                   },
-                   [&] {
-                     rows(tail);
-                     return Values();
-                   });
-             });
-           });
-  return info;
+KernelInfo SoftmaxRoutine::emitOp(KernelBuilder &k, nn::SoftmaxOp op,
+                                  StringRef symbol) const {
+  RowGroups rows(k, AxisView(shapeOf(op.getInput()), op.getAxis()));
+  const AxisView &view = rows.view;
+  return rows.emit(
+      k, op, symbol, stepsPerElement(op),
+      [&](const Elements &in, const Elements &out, Index unit) {
+        Index start = k.mul(k.div(unit, rows.groups), view.size * view.inner);
+        if (view.inner == 1)
+          return emitRow(k, in, out, start, view.size, op.getLog());
+        Index group = k.rem(unit, rows.groups);
+        start = k.add(start, k.mul(group, k.VL));
+        rows.forActive(k, group, [&](int64_t active) {
+          emitRows(k, in, out, start, view.size, view.inner, active,
+                   op.getLog());
+        });
+      });
 }
 
 } // namespace
 
-const Routine *softmaxRoutine() {
-  static const SoftmaxRoutine routine;
-  return &routine;
-}
-
-} // namespace nnv12::codegen
+Variants codegen::softmaxRoutine() { return onlyRoutine<SoftmaxRoutine>(); }

@@ -2,64 +2,50 @@
 
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
-#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
 
-namespace nnv12::codegen {
 namespace {
 
 /// topk: dense. Sorts the indices of a row in scratch, bottom up, by merging:
 /// it is stable, so that the lower index stays first among equals, and no
 /// comparison, of NaN for example, can lead it out of the row.
-class TopKRoutine : public CpuRoutine {
+class TopKRoutine : public RowsRoutine<nn::TopKOp> {
 public:
   TopKRoutine()
-      : CpuRoutine(
+      : RowsRoutine(
             "topk",
             "the largest elements along an axis, by a stable merge sort") {}
-  bool matches(Operation *layer) const override {
-    return isa<nn::TopKOp>(layer);
-  }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  llvm::StringRef symbol) const override;
-  Work work(Operation *layer) const override {
-    auto op = cast<nn::TopKOp>(layer);
-    int64_t size = shapeOf(op.getInput())[op.getAxis()];
-    return {stepsPerElement(size) * double(elementsOf(op.getInput())),
-            bytesOf(layer)};
+
+protected:
+  KernelInfo emitOp(KernelBuilder &k, nn::TopKOp op,
+                    StringRef symbol) const override;
+  double stepsPerElement(nn::TopKOp op) const override {
+    return 10.0 * (passesOf(shapeOf(op.getInput())[op.getAxis()]) + 1);
   }
 
 private:
   /// Merging passes over a row of n elements.
-  static int passesOf(int64_t n) {
-    int passes = 0;
-    while ((int64_t(1) << passes) < n)
-      ++passes;
-    return passes;
-  }
-  static double stepsPerElement(int64_t n) { return 10.0 * (passesOf(n) + 1); }
+  static int passesOf(int64_t n) { return n ? llvm::Log2_64_Ceil(n) : 0; }
 };
 
-KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
-                             llvm::StringRef symbol) const {
-  auto op = cast<nn::TopKOp>(layer);
+KernelInfo TopKRoutine::emitOp(KernelBuilder &k, nn::TopKOp op,
+                               StringRef symbol) const {
   AxisView view(shapeOf(op.getInput()), op.getAxis());
   int64_t n = view.size, count = op.getK();
   int passes = passesOf(n);
   UnitGrid grid({n && count ? view.outer : 0, view.inner},
-                n * stepsPerElement(n));
-  KernelInfo info;
-  info.tiles = grid.tiles();
+                n * stepsPerElement(op));
   AxisView kept = view;
   kept.size = count;
-  info.maps.assign(2, kept.tileMap(grid, 1));
-  info.scratchBytes = 2 * n * sizeof(int32_t);
-  k.kernel(
-      symbol, memoriesOf(layer),
-      [&](ValueRange operands, Value scratch, Value begin, Value end) {
+  KernelInfo info = emitUnits(
+      k, op, symbol, grid, kept.tileMap(grid, 1),
+      [&](ValueRange operands, Value scratch, Index unit) {
         Elements values(k, operands[0], op.getValues()),
             in(k, operands[2], op.getInput());
         Type i32 = k.b.getI32Type(), i64 = k.b.getI64Type(),
@@ -80,70 +66,61 @@ KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
                                             : nn::BinaryKind::less,
                             x, y, isUnsigned);
         };
-        forUnits(k, grid, begin, end, [&](Index unit) {
-          Index outer = k.div(unit, view.inner),
-                inner = k.rem(unit, view.inner);
-          Index row = k.add(k.mul(outer, n * view.inner), inner);
-          auto valueOf = [&](Value i) {
-            return in.load(k.add(row, k.mul(Index(i), view.inner)));
-          };
-          k.loop(0, n, 1, [&](Value i) { storeIndex(i, Index(i)); });
-          for (int pass = 0; pass < passes; ++pass) {
-            int64_t width = int64_t(1) << pass;
-            Index source = pass % 2 ? n : 0, target = pass % 2 ? 0 : n;
-            k.loop(0, n, 2 * width, [&](Value start) {
-              Value middle = k.val(k.min(Index(start, width), n));
-              Value last = k.val(k.min(Index(start, 2 * width), n));
-              k.loop(Index(start), Index(last), 1, {start, middle},
-                     [&](Value at, ValueRange s) {
-                       Value left = s[0], right = s[1];
-                       Value leftLeft = k.less(Index(left), Index(middle));
-                       Value rightLeft = k.less(Index(right), Index(last));
-                       // An exhausted side is read at its last place, and not
-                       // taken.
-                       Value i = loadIndex(
-                           k.add(source,
-                                 k.min(Index(left), k.sub(Index(middle), 1))));
-                       Value j = loadIndex(k.add(
-                           source, k.min(Index(right), k.sub(Index(last), 1))));
-                       Value takeRight = arith::AndIOp::create(
-                           k.b, rightLeft, better(valueOf(j), valueOf(i)));
-                       Value no = arith::XOrIOp::create(
-                           k.b, leftLeft, k.iconst(1, k.b.getI1Type()));
-                       takeRight = arith::OrIOp::create(
-                           k.b, takeRight,
-                           arith::AndIOp::create(k.b, rightLeft, no));
-                       Value step = arith::IndexCastUIOp::create(
-                           k.b, k.b.getIndexType(), takeRight);
-                       storeIndex(arith::SelectOp::create(k.b, takeRight, j, i),
-                                  k.add(target, Index(at)));
-                       Value one = k.constant(1);
-                       return Values{arith::AddIOp::create(
-                                         k.b, left,
-                                         arith::SubIOp::create(k.b, one, step)),
-                                     arith::AddIOp::create(k.b, right, step)};
-                     });
-            });
-          }
-          Index sorted = passes % 2 ? n : 0;
-          Index target = k.add(k.mul(outer, count * view.inner), inner);
-          k.loop(0, count, 1, [&](Value i) {
-            Value place = loadIndex(k.add(sorted, Index(i)));
-            Index at = k.add(target, k.mul(Index(i), view.inner));
-            values.store(valueOf(place), at);
-            k.store(arith::IndexCastOp::create(k.b, i64, place), operands[1],
-                    at);
+        Index outer = k.div(unit, view.inner), inner = k.rem(unit, view.inner);
+        Index row = k.add(k.mul(outer, n * view.inner), inner);
+        auto valueOf = [&](Value i) {
+          return in.load(k.add(row, k.mul(Index(i), view.inner)));
+        };
+        k.loop(0, n, 1, [&](Value i) { storeIndex(i, Index(i)); });
+        for (int pass = 0; pass < passes; ++pass) {
+          int64_t width = int64_t(1) << pass;
+          Index source = pass % 2 ? n : 0, target = pass % 2 ? 0 : n;
+          k.loop(0, n, 2 * width, [&](Value start) {
+            Value middle = k.val(k.min(Index(start, width), n));
+            Value last = k.val(k.min(Index(start, 2 * width), n));
+            k.loop(Index(start), Index(last), 1, {start, middle},
+                   [&](Value at, ValueRange s) {
+                     Value left = s[0], right = s[1];
+                     Value leftLeft = k.less(Index(left), Index(middle));
+                     Value rightLeft = k.less(Index(right), Index(last));
+                     // An exhausted side is read at its last place, and not
+                     // taken.
+                     Value i = loadIndex(k.add(
+                         source, k.min(Index(left), k.sub(Index(middle), 1))));
+                     Value j = loadIndex(k.add(
+                         source, k.min(Index(right), k.sub(Index(last), 1))));
+                     Value takeRight = arith::AndIOp::create(
+                         k.b, rightLeft, better(valueOf(j), valueOf(i)));
+                     Value no = arith::XOrIOp::create(
+                         k.b, leftLeft, k.iconst(1, k.b.getI1Type()));
+                     takeRight = arith::OrIOp::create(
+                         k.b, takeRight,
+                         arith::AndIOp::create(k.b, rightLeft, no));
+                     Value step = arith::IndexCastUIOp::create(
+                         k.b, k.b.getIndexType(), takeRight);
+                     storeIndex(arith::SelectOp::create(k.b, takeRight, j, i),
+                                k.add(target, Index(at)));
+                     Value one = k.constant(1);
+                     return Values{
+                         arith::AddIOp::create(
+                             k.b, left, arith::SubIOp::create(k.b, one, step)),
+                         arith::AddIOp::create(k.b, right, step)};
+                   });
           });
+        }
+        Index sorted = passes % 2 ? n : 0;
+        Index target = k.add(k.mul(outer, count * view.inner), inner);
+        k.loop(0, count, 1, [&](Value i) {
+          Value place = loadIndex(k.add(sorted, Index(i)));
+          Index at = k.add(target, k.mul(Index(i), view.inner));
+          values.store(valueOf(place), at);
+          k.store(arith::IndexCastOp::create(k.b, i64, place), operands[1], at);
         });
       });
+  info.scratchBytes = 2 * n * sizeof(int32_t);
   return info;
 }
 
 } // namespace
 
-const Routine *topKRoutine() {
-  static const TopKRoutine routine;
-  return &routine;
-}
-
-} // namespace nnv12::codegen
+Variants codegen::topKRoutine() { return onlyRoutine<TopKRoutine>(); }

@@ -201,9 +201,7 @@ public:
   }
 
 private:
-  static WindowShape sizes(nn::ConvOp op) {
-    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-  }
+  static WindowShape sizes(nn::ConvOp op) { return WindowShape(op); }
   static double taps(nn::ConvOp op) {
     WindowShape w = sizes(op);
     return double(w.kernelRows * w.kernelCols);

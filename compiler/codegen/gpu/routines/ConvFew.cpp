@@ -142,9 +142,7 @@ public:
   GpuSteps steps(Operation *layer) const override;
 
 private:
-  static WindowShape sizes(Op op) {
-    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-  }
+  static WindowShape sizes(Op op) { return WindowShape(op); }
 };
 
 template <typename Op>

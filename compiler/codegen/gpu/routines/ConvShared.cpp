@@ -85,9 +85,7 @@ public:
             llvm::StringRef symbol) const override;
 
 private:
-  static WindowShape sizes(nn::ConvOp op) {
-    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-  }
+  static WindowShape sizes(nn::ConvOp op) { return WindowShape(op); }
   SharedProduct product(nn::ConvOp op) const;
   SharedProduct::Kernel kernel(nn::ConvOp op) const;
 

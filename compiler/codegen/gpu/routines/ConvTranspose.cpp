@@ -94,9 +94,7 @@ private:
   static int64_t rankOf(Operation *layer) {
     return int64_t(shapeOf(layer->getOperand(0)).size());
   }
-  static WindowShape sizes(nn::ConvTransposeOp op) {
-    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-  }
+  static WindowShape sizes(nn::ConvTransposeOp op) { return WindowShape(op); }
 };
 
 GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {

@@ -51,8 +51,8 @@ struct Windows {
   int64_t inBlocks, outBlocks;
 
   explicit Windows(nn::ConvOp op)
-      : w(op, shapeOf(op.getWeights()).drop_front(2)),
-        rows(divideCeil(w.outHeight, side)), cols(divideCeil(w.outWidth, side)),
+      : w(op), rows(divideCeil(w.outHeight, side)),
+        cols(divideCeil(w.outWidth, side)),
         inBlocks(BlockedWindow::blocksOf(w.channels)),
         outBlocks(BlockedWindow::blocksOf(w.outChannels)) {}
 

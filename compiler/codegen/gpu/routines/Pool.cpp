@@ -122,9 +122,7 @@ public:
   GpuSteps steps(Operation *layer) const override;
 
 private:
-  static WindowShape sizes(nn::PoolOp op) {
-    return WindowShape(op, op.getKernel());
-  }
+  static WindowShape sizes(nn::PoolOp op) { return WindowShape(op); }
 };
 
 GpuSteps PoolRoutine::steps(Operation *layer) const {

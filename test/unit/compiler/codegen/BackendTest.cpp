@@ -33,7 +33,7 @@ mlir::OwningOpRef<mlir::ModuleOp> copyKernel(mlir::MLIRContext &context,
                k.store(k.load(operands[1], at, k.VL), operands[0], at);
              });
              if (declared)
-               k.call(declared, {}, {});
+               mlir::func::CallOp::create(k.b, declared);
            });
   return k.module;
 }

@@ -123,12 +123,10 @@ TEST(CheckBounds, LooksAtLanes) {
 TEST(CheckBounds, FollowsMemoryIntoMicroKernels) {
   auto through = [](int64_t at) {
     return [at](KernelBuilder &k, ValueRange m, Value) {
-      Type f32 = k.b.getF32Type();
-      auto function = k.microKernel("micro", {f32, f32}, 1, [&](ValueRange a) {
+      // The micro-kernel's memory 0 is operand 1.
+      k.callMicroKernel("micro", {m[1], m[0]}, {Index(at)}, [&](ValueRange a) {
         k.store(k.load(a[0], Index(a[2])), a[1], Index(a[2]));
       });
-      // The micro-kernel's memory 0 is operand 1.
-      k.call(function, {m[1], m[0]}, {Index(at)});
     };
   };
   runChecked(through(count - 1));

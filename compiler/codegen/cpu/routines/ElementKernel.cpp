@@ -1,10 +1,10 @@
-//===- ElementKernel.cpp - The loops around an element --------------------===//
+//===- ElementKernel.cpp - Any layer, element by element ------------------===//
 
-#include "compiler/codegen/cpu/ElementKernel.h"
 #include "compiler/codegen/common/ElementViews.h"
 #include "compiler/codegen/common/Math.h"
-#include "compiler/codegen/cpu/KernelNames.h"
 #include "compiler/codegen/cpu/UnitGrid.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -80,20 +80,15 @@ static void collectCuts(ElementEmitter &e, Value tensor,
         collectCuts(e, operand, cuts);
 }
 
-/// Cuts the result's memory into parts: at `cuts` and before a last block that
-/// is partly padding.
-static std::vector<Box> boxesOf(ElementEmitter &e,
-                                const ElementProgram &program) {
+/// Cuts the result's memory, `whole`, into parts: where the computation changes
+/// and before a last block that is partly padding.
+static std::vector<Box>
+boxesOf(ElementEmitter &e, const ElementProgram &program, const Box &whole) {
   const TensorView &out = program.output;
   std::vector<std::vector<int64_t>> cuts(out.shape.size());
   if (e.view(program.root).shape == out.shape &&
       llvm::is_contained(program.leaves, program.root) == false)
     collectCuts(e, program.root, cuts);
-  Box whole;
-  for (const Axis &axis : out.axes) {
-    whole.lo.push_back(0);
-    whole.hi.push_back(axis.extent);
-  }
   std::vector<Box> boxes = {whole};
   SmallVector<bool> seen(out.shape.size(), false);
   for (size_t a = 0; a < out.axes.size(); ++a) {
@@ -177,7 +172,6 @@ public:
   KernelInfo emit(StringRef symbol);
   /// Instructions of the whole kernel, roughly.
   double cost() const { return total; }
-  const ElementProgram &layers() const { return program; }
 
 private:
   struct Shape;
@@ -477,18 +471,10 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
 }
 
 KernelInfo KernelEmitter::emit(StringRef symbol) {
-  SmallVector<Type> memories;
-  auto elementOf = [](Value v) {
-    return cast<RankedTensorType>(v.getType()).getElementType();
-  };
-  memories.push_back(storageType(elementOf(layer->getResult(0))));
-  for (Value operand : layer->getOperands())
-    memories.push_back(storageType(elementOf(operand)));
   KernelInfo info;
   info.tiles = 0;
   k.kernel(
-      symbol, memories,
-      [&](ValueRange operands, Value, Value begin, Value end) {
+      symbol, layer, [&](ValueRange operands, Value, Value begin, Value end) {
         output = operands[0];
         if (program.output.elements() == 0)
           return;
@@ -499,10 +485,10 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
           e.addLeaf(leaf, memory);
         work = workPerElement(program);
         singleTile = work * program.output.elements() < 2 * tileWork;
-        std::vector<Box> boxes = boxesOf(e, program);
         TileMap map;
         for (const Axis &axis : program.output.axes)
           map.axes.push_back({axis.extent, axis.stride});
+        std::vector<Box> boxes = boxesOf(e, program, map.whole());
         if (plan ==
             Plan::Flat) { // the boxes are cut from memory, whatever its axes
           map.axes.assign(1, {program.output.elements(), 1});
@@ -543,8 +529,10 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
 // Choice
 //===----------------------------------------------------------------------===//
 
-KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
-                                      StringRef symbol) {
+/// Emits a kernel that computes the result of `layer` element by element: loops
+/// over the result's memory, in whichever of a few ways promises to cost least.
+static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
+                                    StringRef symbol) {
   ElementProgram program = ElementProgram::of(layer);
   // Vectors of indices are i32 unless a tensor is too large for that.
   int64_t largest = llvm::product_of(program.output.shape);
@@ -562,24 +550,20 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
   Type laneType = wide ? k.b.getI64Type() : k.b.getI32Type();
 
   struct Candidate {
-    func::FuncOp function;
+    OwningOpRef<func::FuncOp> function;
     KernelInfo info;
-    double cost;
+    double cost = std::numeric_limits<double>::infinity();
   };
-  std::optional<Candidate> best;
+  Candidate best;
   auto attempt = [&](Plan plan) {
     KernelEmitter emitter(k, layer, plan, laneType);
     KernelInfo info = emitter.emit(symbol);
     auto function =
         k.module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
     function->remove();
-    if (best && best->cost <= emitter.cost()) {
-      function->erase();
-      return emitter.cost();
-    }
-    if (best)
-      best->function->erase();
-    best = Candidate{function, info, emitter.cost()};
+    OwningOpRef<func::FuncOp> owner(function);
+    if (emitter.cost() < best.cost)
+      best = {std::move(owner), info, emitter.cost()};
     return emitter.cost();
   };
   // Weighs plans against the cost of one instruction for every access.
@@ -611,6 +595,35 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
     if (sums && cost > perfect)
       attempt(Plan::Scalar);
   }
-  k.module.push_back(best->function);
-  return best->info;
+  k.module.push_back(best.function.release());
+  return best.info;
 }
+
+namespace {
+
+/// The routine of last resort, and the right one for layers that only move
+/// elements or compute them singly.
+class ElementRoutine : public CpuRoutine {
+public:
+  ElementRoutine()
+      : CpuRoutine(
+            "element",
+            "any layer of one result, element by element; chains of layers in "
+            "one pass") {}
+  bool matches(Operation *layer) const override {
+    return hasElementKernel(layer);
+  }
+  bool isFallback() const override { return true; }
+  LayoutRequest layouts(Operation *layer) const override {
+    return anyLayouts(layer);
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return emitElementKernel(k, layer, symbol);
+  }
+  Work work(Operation *layer) const override { return elementWork(layer); }
+};
+
+} // namespace
+
+Variants codegen::elementRoutine() { return onlyRoutine<ElementRoutine>(); }
