@@ -1,18 +1,30 @@
 //===- Checks.h - Checks that do not return if they fail --------*- C++ -*-===//
 //
-// A check that fails says why and leaves what checks, by longjmp(): there are
-// no exceptions, and a test of the answer behind each of hundreds of checks is
-// a fifth of the code. So nothing on the way may need a destructor.
+// A check that fails says where and why, and leaves what checks, by longjmp():
+// there are no exceptions, and a test of the answer behind each of hundreds of
+// checks is a fifth of the code. So nothing on the way may need a destructor.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_CHECKS_H
 #define NNV12_ARTIFACT_CHECKS_H
 
-#include "artifact/Expect.h"
+#include "artifact/Array.h"
+#include "artifact/Fault.h"
 
 #include <csetjmp>
+#include <cstdint>
 
 namespace nnv12::artifact {
+
+/// A part of a bundle's metadata, as a message names it: "program 0: gpu:
+/// stretch 1".
+struct Where {
+  static constexpr uint32_t single = ~0u;
+
+  const Where *outer; ///< null: the bundle
+  const char *part;
+  uint32_t index = single; ///< `single`: there is one of it
+};
 
 /// Base of classes that check something by many functions.
 class Checks {
@@ -30,14 +42,25 @@ protected:
     return true;
   }
 
-  // As the functions of the same names, but "|" says ", expected ": there are
-  // many of these.
+  /// Leaves, with a fault that says where. The rest is as of printf, but "|"
+  /// says ", expected ": there are many of these.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   refuse(const Where &where, const char *format, ...);
+  /// Checks that a number is at least `least` and less than `end`.
   void expect(const Where &where, const char *field, uint64_t found,
               uint64_t least, uint64_t end);
+  /// Checks that `size` bytes at `offset` are at least one, lie at a multiple
+  /// of `alignment`, and inside `available` bytes of `space`.
   void expectInside(const Where &where, uint64_t offset, uint64_t size,
                     uint64_t alignment, uint64_t available, const char *space);
+
+  /// Makes room for `count` zeros.
+  template <typename T> void makeRoom(Array<T> &list, size_t count) {
+    if (list.allocate(count))
+      return;
+    fault.set(Fault::OutOfMemory, "no memory to check the plan");
+    fail();
+  }
 
   /// Leaves, with a fault that is set.
   [[noreturn]] void fail() { longjmp(*failed_, 1); }

@@ -116,14 +116,13 @@ private:
     for (uint32_t i = 0; i < list->size(); ++i) {
       if (!operation("operation", i, list->Get(i)))
         return false;
-      const auto *after = list->Get(i)->after();
-      for (uint32_t k = 0; i >= executes && after && k < after->size(); ++k)
-        if (after->Get(k) < executes)
+      for (uint32_t before : elementsOf(list->Get(i)->after()))
+        if (i >= executes && before < executes)
           return why.set(Fault::Unsupported,
                          "program %u: operation %u: after: found execute %u, "
                          "expected preparations (the program is for newer "
                          "readers)",
-                         number, i, after->Get(k));
+                         number, i, before);
     }
     return true;
   }
@@ -169,11 +168,10 @@ private:
       if (!known("preparation", i, "stage", preparation->stage(),
                  bundle::GpuStage_MAX))
         return false;
-      const auto *uploads = preparation->uploads();
-      for (uint32_t k = 0; uploads && k < uploads->size(); ++k)
-        if (!known("preparation", i, "codec", uploads->Get(k)->codec(),
+      for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
+        if (!known("preparation", i, "codec", upload->codec(),
                    bundle::Codec_MAX) ||
-            !space("preparation", i, uploads->Get(k)->source()))
+            !space("preparation", i, upload->source()))
           return false;
     }
     return true;

@@ -1,8 +1,6 @@
 //===- GpuFlowVerifier.cpp - Checks hand-overs and dispatches -------------===//
-#include "artifact/GpuFlowVerifier.h"
-
-#include "artifact/Array.h"
 #include "artifact/Checks.h"
+#include "artifact/GpuVerifier.h"
 #include "artifact/ProgramView.h"
 
 #include <algorithm>
@@ -18,8 +16,6 @@ using After = flatbuffers::Vector<uint32_t>;
 using RowsList = flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>>;
 
 constexpr uint32_t none = ~0u;
-
-uint32_t sizeOf(const After *list) { return list ? list->size() : 0; }
 
 /// The spaces whose bytes are followed: each output of the caller is one, from
 /// `OutputSpace` on. Inputs and weights are not, as nothing writes them.
@@ -88,19 +84,13 @@ private:
                  bool isHost);
   void verifyOut(const Where &where, const bundle::Stretch *stretch);
 
-  template <typename T> void allocate(Array<T> &list, size_t count) {
-    if (list.allocate(count))
-      return;
-    fault.set(Fault::OutOfMemory, "no memory to check the plan");
-    fail();
-  }
   const bundle::GpuPreparation *preparation(uint32_t index) const {
     return gpu_->preparations()->Get(index);
   }
   /// Whether `after` names GPU preparation `index`.
   bool isAfter(const After *after, uint32_t index) const {
-    for (uint32_t i = 0; i < sizeOf(after); ++i)
-      if (after->Get(i) == firstGpu_ + index)
+    for (uint32_t before : elementsOf(after))
+      if (before == firstGpu_ + index)
         return true;
     return false;
   }
@@ -211,12 +201,12 @@ private:
 
 void FlowVerifier::allocate() {
   uint32_t stretches = gpu_->stretches()->size();
-  allocate(recordOf_, stretches);
-  allocate(nextEnd_, stretches);
-  allocate(makerOf_, code_->pipelines()->size());
-  allocate(marked_, gpu_->preparations()->size());
-  allocate(switchOf_, executes_);
-  allocate(firstEnd_, size_t(executes_) + 1);
+  makeRoom(recordOf_, stretches);
+  makeRoom(nextEnd_, stretches);
+  makeRoom(makerOf_, code_->pipelines()->size());
+  makeRoom(marked_, gpu_->preparations()->size());
+  makeRoom(switchOf_, executes_);
+  makeRoom(firstEnd_, size_t(executes_) + 1);
   for (Array<uint32_t> *list :
        {&recordOf_, &makerOf_, &switchOf_, &firstEnd_, &nextEnd_})
     for (uint32_t &entry : *list)
@@ -245,12 +235,11 @@ void FlowVerifier::verifyPreparations() {
     if (i != device && !isAfter(preparation(i)->after(), device))
       refuse(where, "after: found no operation %u|the Device among them",
              firstGpu_ + device);
-    const auto *pipelines = preparation(i)->pipelines();
-    for (uint32_t k = 0; pipelines && k < pipelines->size(); ++k) {
-      uint32_t &maker = makerOf_[pipelines->Get(k)];
+    for (uint32_t pipeline : elementsOf(preparation(i)->pipelines())) {
+      uint32_t &maker = makerOf_[pipeline];
       if (maker != none)
         refuse(where, "pipelines: found %u, which preparation %u makes too",
-               pipelines->Get(k), maker);
+               pipeline, maker);
       maker = i;
     }
     if (preparation(i)->stage() != bundle::GpuStage_Record)
@@ -269,10 +258,9 @@ void FlowVerifier::verifyPreparations() {
 }
 
 void FlowVerifier::verifyRecord(uint32_t index) {
-  const After *after = preparation(index)->after();
-  for (uint32_t i = 0; i < sizeOf(after); ++i)
-    if (after->Get(i) >= firstGpu_)
-      marked_[after->Get(i) - firstGpu_] = index + 1;
+  for (uint32_t before : elementsOf(preparation(index)->after()))
+    if (before >= firstGpu_)
+      marked_[before - firstGpu_] = index + 1;
   const bundle::Stretch *stretch =
       gpu_->stretches()->Get(preparation(index)->stretch());
   for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
@@ -305,9 +293,8 @@ template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
   for (uint32_t i = 0; i < numSwitches(program_); ++i)
     visitOperands(program_->switches()->Get(i)->replacement());
   for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
-    if (preparation->uploads())
-      for (const bundle::Upload *upload : *preparation->uploads())
-        visit(place(upload));
+    for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
+      visit(place(upload));
   for (const bundle::Stretch *stretch : *gpu_->stretches()) {
     for (const RowsList *list : {stretch->in(), stretch->out()})
       for (const bundle::Rows *rows : *list) {
@@ -339,7 +326,7 @@ void FlowVerifier::collect() {
     *end++ = place.end;
   };
   forEachPlace(visit);
-  allocate(points_, 2 * places);
+  makeRoom(points_, 2 * places);
   end = points_.begin();
   forEachPlace(visit);
   // Half the code of std::sort, and as good in the worst case.
@@ -348,7 +335,7 @@ void FlowVerifier::collect() {
   numPoints_ = std::unique(points_.begin(), end) - points_.begin();
   size_t words = numPoints_ / 64 + 1;
   for (Bits *bits : {&live_, &handedOut_, &defined_, &written_, &read_})
-    allocate(*bits, words);
+    makeRoom(*bits, words);
   maxSteps_ = leastSteps + stepsPerPlace * places;
 }
 
@@ -404,15 +391,13 @@ void FlowVerifier::expectNone(const Where &where, uint32_t piece,
 //===----------------------------------------------------------------------===//
 
 void FlowVerifier::verifyUploads() {
-  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
-    const auto *uploads = preparation(i)->uploads();
-    for (uint32_t k = 0; uploads && k < uploads->size(); ++k) {
-      Pieces pieces = piecesOf(place(uploads->Get(k)));
+  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i)
+    for (const bundle::Upload *upload : elementsOf(preparation(i)->uploads())) {
+      Pieces pieces = piecesOf(place(upload));
       expectNone({&overlay_, "preparation", i}, find(pieces, defined_, true),
                  "uploaded twice|once");
       put(defined_, pieces, true);
     }
-  }
 }
 
 /// Goes backwards over the program. So the live bytes at each execute are known
@@ -482,13 +467,13 @@ void FlowVerifier::verifyBegin(uint32_t index) {
   wipe(defined_);
   wipe(written_);
   wipe(read_);
-  const After *after = stretch->after();
-  for (uint32_t i = 0; i < sizeOf(after); ++i) {
-    if (after->Get(i) < firstGpu_)
+  for (uint32_t before : elementsOf(stretch->after())) {
+    if (before < firstGpu_)
       continue;
-    const auto *uploads = preparation(after->Get(i) - firstGpu_)->uploads();
-    for (uint32_t k = 0; uploads && k < uploads->size() && !isEntangled(); ++k)
-      put(defined_, piecesOf(place(uploads->Get(k))), true);
+    for (const bundle::Upload *upload :
+         elementsOf(preparation(before - firstGpu_)->uploads()))
+      if (!isEntangled())
+        put(defined_, piecesOf(place(upload)), true);
   }
   verifyIn(where, stretch);
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {

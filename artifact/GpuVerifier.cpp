@@ -20,11 +20,6 @@ constexpr uint32_t leastApi = 1u << 22 | 1u << 12;
 /// Words of a SPIR-V header.
 constexpr uint32_t leastModuleWords = 5;
 
-/// The size of a vector that may be missing.
-template <typename Vector> uint32_t sizeOf(const Vector *vector) {
-  return vector ? vector->size() : 0;
-}
-
 /// Checks the tables of all programs.
 class TablesVerifier : Checks {
 public:
@@ -87,7 +82,7 @@ void TablesVerifier::verifyPipelines() {
     expect(where, "written", pipeline->written(), 1,
            uint64_t(1) << pipeline->bindings() % (maxBindings + 1));
     expect(where, "push_words", pipeline->push_words(), 0, maxPushWords + 1);
-    expect(where, "constants", sizeOf(pipeline->constants()), 0,
+    expect(where, "constants", elementsOf(pipeline->constants()).size(), 0,
            maxConstants + 1);
     expect(where, "local x", local->x(), 1, mostLocal);
     expect(where, "local y", local->y(), 1, mostLocal);
@@ -208,18 +203,17 @@ void OverlayVerifier::verifyPreparations() {
          isRecord = stage == bundle::GpuStage_Record;
     devices += stage == bundle::GpuStage_Device;
     Where where = {&overlay_, "preparation", i};
-    expect(where, "pipelines", sizeOf(preparation->pipelines()), isPipeline,
-           isPipeline ? anyNumber : 1);
-    expect(where, "uploads", sizeOf(preparation->uploads()), isUpload,
-           isUpload ? anyNumber : 1);
+    expect(where, "pipelines", elementsOf(preparation->pipelines()).size(),
+           isPipeline, isPipeline ? anyNumber : 1);
+    expect(where, "uploads", elementsOf(preparation->uploads()).size(),
+           isUpload, isUpload ? anyNumber : 1);
     expect(where, "stretch", preparation->stretch(), 0,
            isRecord ? gpu_->stretches()->size() : 1);
 
-    for (uint32_t k = 0; k < sizeOf(preparation->pipelines()); ++k)
-      expect(where, "pipeline", preparation->pipelines()->Get(k), 0,
-             code_->pipelines()->size());
+    for (uint32_t pipeline : elementsOf(preparation->pipelines()))
+      expect(where, "pipeline", pipeline, 0, code_->pipelines()->size());
 
-    for (uint32_t k = 0; k < sizeOf(preparation->uploads()); ++k)
+    for (uint32_t k = 0; k < elementsOf(preparation->uploads()).size(); ++k)
       verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
   }
   expect(overlay_, "Device preparations", devices, 1, 2);
@@ -297,7 +291,8 @@ void OverlayVerifier::verifyDispatch(const Where &where,
   uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
   expect(where, "operands", dispatch->operands()->size(), bindings,
          bindings + 1);
-  expect(where, "words of push", sizeOf(dispatch->push()), push, push + 1);
+  expect(where, "words of push", elementsOf(dispatch->push()).size(), push,
+         push + 1);
 
   for (uint32_t k = 0; k < bindings; ++k)
     verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
@@ -346,7 +341,7 @@ void OverlayVerifier::verifyRows(
 
 void OverlayVerifier::verifyWarm() {
   uint64_t end = 0;
-  for (uint32_t i = 0; i < sizeOf(gpu_->warm()); ++i) {
+  for (uint32_t i = 0; i < elementsOf(gpu_->warm()).size(); ++i) {
     Where where = {&overlay_, "warm", i};
     expect(where, "stretch", gpu_->warm()->Get(i), 0,
            gpu_->stretches()->size());

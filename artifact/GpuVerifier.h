@@ -1,9 +1,21 @@
 //===- GpuVerifier.h - Checks what a GPU may take over ----------*- C++ -*-===//
 //
-// Checks each table by itself: indices, ranges, counts. GpuFlowVerifier checks
-// the order of dispatches, hand-overs and executes; PlanVerifier also checks
-// the waits of preparations. The words of the modules are not looked at: a
-// caller that makes a pipeline of them must check them after verifyModule().
+// First each table by itself: indices, ranges, counts. Then the order of
+// dispatches, hand-overs and executes (GpuFlowVerifier.cpp); PlanVerifier also
+// checks the waits of preparations. The words of the modules are not looked at:
+// a caller that makes a pipeline of them must check them after verifyModule().
+//
+// These rules of the order hold in any run, for any choice of stretches that a
+// GPU takes over, and whether it works in the CPU's memory or copies:
+//   - a stretch is recorded, with pipelines and weights that are there;
+//   - bytes that its dispatches read were copied in, uploaded, or written
+//     before;
+//   - two dispatches that touch the same bytes, one of them writing, have a
+//     barrier between them;
+//   - results of its executes that something reads later are handed back. No
+//     bytes are handed back that anyone still needs as they were before, so
+//     that the CPU can compute the stretch itself when the GPU has failed.
+// The operands of the CPU's kernels say which bytes they write.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_GPUVERIFIER_H
@@ -27,6 +39,13 @@ namespace nnv12::artifact {
                                  const bundle::Overlays *overlays,
                                  const bundle::Program *program,
                                  uint32_t number, Fault &fault);
+
+/// Checks what a GPU may take over of `program`, number `number` of the bundle,
+/// whose tables and plan were found good.
+[[nodiscard]] bool verifyFlow(const bundle::Bundle *bundle,
+                              const bundle::Overlays *overlays,
+                              const bundle::Program *program, uint32_t number,
+                              Fault &fault);
 
 /// Checks the digest of module `index` of verified ones; `words` is where its
 /// words are.

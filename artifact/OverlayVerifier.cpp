@@ -1,6 +1,5 @@
 //===- OverlayVerifier.cpp - Checks overlays before a GPU takes over ------===//
 #include "artifact/Compatibility.h"
-#include "artifact/GpuFlowVerifier.h"
 #include "artifact/GpuVerifier.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"

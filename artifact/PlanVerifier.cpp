@@ -1,7 +1,7 @@
 //===- PlanVerifier.cpp - Checks the plan of a program --------------------===//
 #include "artifact/PlanVerifier.h"
 
-#include "artifact/Array.h"
+#include "artifact/Checks.h"
 #include "artifact/Limits.h"
 #include "artifact/ProgramView.h"
 
@@ -20,64 +20,78 @@ struct Write {
   uint32_t preparation; ///< its number among the operations
 };
 
-/// A reader of Prepared, as a message names it.
-struct Name {
-  const char *what; ///< "operation", "switch"
-  uint32_t index;
-};
-
 /// Nodes of the dependency graph are operations by number: executes, then, from
 /// `first` on, preparations, and from `firstGpu` on those of the GPU. Its lanes
 /// count on behind the program's, too.
-class PlanVerifier {
+class PlanVerifier : Checks {
 public:
   PlanVerifier(const bundle::Program *program, const bundle::ProgramGpu *gpu,
                unsigned number, Fault &fault)
-      : program_(program), gpu_(gpu), number_(number), fault_(fault),
-        first_(numExecutes(program)), firstGpu_(program->operations()->size()),
+      : Checks(fault), program_(program), gpu_(gpu),
+        root_{nullptr, "program", number}, first_(numExecutes(program)),
+        firstGpu_(program->operations()->size()),
         numNodes_(firstGpu_ + (gpu ? gpu->preparations()->size() : 0)),
         numLanes_(artifact::numLanes(program)),
         numSwitches_(artifact::numSwitches(program)) {}
 
   bool verify() {
-    if (numLanes_ == 0)
-      return verifyNoPlan();
-    return verifyCounts() && allocate() && verifyDependencies() &&
-           verifyLanes() && verifyGpuLanes() && verifyPlaces() &&
-           verifyNoCycle() && verifyBackground() && verifyNoDeadlock() &&
-           collectWrites() && verifyPreparations() && verifyExecutes() &&
-           verifySwitches();
+    return hold([this] {
+      if (numLanes_ == 0)
+        verifyNoPlan();
+      else
+        verifyAll();
+    });
   }
 
 private:
-  bool verifyNoPlan();
-  bool verifyCounts();
-  bool allocate();
-  bool verifyDependencies();
-  bool verifyAfter(Name name, const After *after, uint32_t executes,
+  void verifyAll() {
+    verifyCounts();
+    allocate();
+    verifyDependencies();
+    verifyLanes();
+    verifyGpuLanes();
+    verifyPlaces();
+    verifyNoCycle();
+    verifyBackground();
+    verifyNoDeadlock();
+    collectWrites();
+    verifyPreparations();
+    verifyExecutes();
+    verifySwitches();
+  }
+  void verifyNoPlan();
+  void verifyCounts();
+  void allocate();
+  void verifyDependencies();
+  void verifyAfter(const Where &where, const After *after, uint32_t executes,
                    uint32_t end);
-  bool verifyLanes();
-  bool verifyGpuLanes();
-  bool verifyPlaces();
-  bool verifyLane(uint32_t index);
-  bool verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
+  void verifyLanes();
+  void verifyGpuLanes();
+  void verifyPlaces();
+  void verifyLane(uint32_t index);
+  void verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
                    uint32_t &executes);
-  bool place(uint32_t lane, uint32_t node, bool isBackground);
-  bool verifyNoCycle();
-  bool verifyNoDeadlock();
-  uint32_t sort(uint32_t begin, bool withLanes);
-  bool verifyBackground();
-  bool collectWrites();
+  void place(uint32_t lane, uint32_t node, bool isBackground);
+  void append(uint32_t node);
+  void verifyNoCycle();
+  void verifyNoDeadlock();
+  uint32_t findStuck(uint32_t begin, bool withLanes);
+  void verifyBackground();
+  void collectWrites();
   bool arePartsOfOne(const Write &a, const Write &b) const;
-  bool verifyPreparations();
-  bool verifyReader(uint32_t index);
-  bool verifyExecutes();
-  bool verifySwitches();
+  void verifyPreparations();
+  void verifyReader(uint32_t index);
+  void verifyExecutes();
+  void verifySwitches();
   void markWaited(const After *after, uint32_t mark);
-  bool verifyReads(Name name, const bundle::Operation *operation);
+  void verifyReads(const Where &where, uint32_t mark,
+                   const bundle::Operation *operation);
+  template <typename HasWaited>
+  void verifyRead(const Where &where, const bundle::Operand *operand,
+                  HasWaited hasWaited, const char *missing, const char *why);
   void markBefore(uint32_t reader, uint32_t earliest);
   template <typename Visit>
-  bool forEachWrite(uint64_t begin, uint64_t end, Visit visit);
+  void forEachWrite(uint64_t begin, uint64_t end, Visit visit);
 
   const bundle::Operation *operation(uint32_t node) const {
     return program_->operations()->Get(node);
@@ -90,8 +104,10 @@ private:
                             : gpuPreparation(node)->after();
   }
 
+  /// Whether some bytes of the operand are in Prepared.
   bool isPrepared(const bundle::Operand *operand) const {
-    return isIn(program_, operand, bundle::MemoryKind_Prepared);
+    return operand->size() &&
+           isIn(program_, operand, bundle::MemoryKind_Prepared);
   }
 
   static constexpr uint32_t none = ~0u;
@@ -103,16 +119,16 @@ private:
 
   const bundle::Program *program_;
   const bundle::ProgramGpu *gpu_; ///< or null
-  unsigned number_;
-  Fault &fault_;
+  Where root_;
   uint32_t first_, firstGpu_, numNodes_, numLanes_, numSwitches_;
   uint64_t steps_ = 0, maxSteps_ = 0;
+  uint32_t last_ = none; ///< of the lane that is looked at, so far
 
   // By node; preparations alone where it says so.
   Array<uint32_t> laneOf_;   ///< of a preparation; `none` before it is placed
   Array<bool> background_;   ///< of a preparation
   Array<uint32_t> next_;     ///< the next one in its lane, or `none`
-  Array<uint32_t> pending_;  ///< the nodes it still waits for, in sort()
+  Array<uint32_t> pending_;  ///< the nodes it still waits for, in findStuck()
   Array<uint32_t> position_; ///< of a preparation, in an order by dependencies
   Array<uint32_t> stack_;    ///< of nodes
   Array<uint32_t> waited_;   ///< of a preparation: marks, see markWaited()
@@ -121,237 +137,176 @@ private:
   Array<uint32_t> users_;     ///< nodes that wait for it
   Array<Write> writes_;       ///< by begin
   Array<uint64_t> furthest_;  ///< the largest end of writes up to this one
+  Array<bool> switched_;      ///< by execute
 };
 
 } // namespace
 
-static uint32_t size(const After *after) { return after ? after->size() : 0; }
-
-bool PlanVerifier::verifyNoPlan() {
+void PlanVerifier::verifyNoPlan() {
   if (numNodes_ != first_ || numSwitches_)
-    return fault_.set(
-        Fault::BadBundle,
-        "program %u: lanes: found none, expected at least one for "
-        "%u preparations and %u switches",
-        number_, numNodes_ - first_, numSwitches_);
+    refuse(root_,
+           "lanes: found none|at least one for %u preparations and %u switches",
+           numNodes_ - first_, numSwitches_);
   for (uint32_t i = 0; i < first_; ++i)
-    if (!verifyAfter({"operation", i}, afterOf(i), i, firstGpu_))
-      return false;
-  return true;
+    verifyAfter({&root_, "operation", i}, afterOf(i), i, firstGpu_);
 }
 
-bool PlanVerifier::verifyCounts() {
+void PlanVerifier::verifyCounts() {
   uint32_t lanes = numLanes_ + (gpu_ ? gpu_->lanes()->size() : 0);
   if (lanes > maxLanes)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lanes: found %u, expected at most %u",
-                      number_, lanes, maxLanes);
+    refuse(root_, "lanes: found %u|at most %u", lanes, maxLanes);
   if (numNodes_ > maxOperations || numSwitches_ > maxOperations)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: found %u operations and %u switches, "
-                      "expected at most %u",
-                      number_, numNodes_, numSwitches_, maxOperations);
-  return true;
+    refuse(root_, "found %u operations and %u switches|at most %u", numNodes_,
+           numSwitches_, maxOperations);
 }
 
-bool PlanVerifier::allocate() {
-  if (!laneOf_.allocate(numNodes_) || !background_.allocate(numNodes_) ||
-      !next_.allocate(numNodes_) || !pending_.allocate(numNodes_) ||
-      !position_.allocate(numNodes_) || !stack_.allocate(numNodes_) ||
-      !waited_.allocate(numNodes_) || !marked_.allocate(numNodes_) ||
-      !firstUser_.allocate(size_t(numNodes_) + 1))
-    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
-  for (uint32_t &lane : laneOf_)
-    lane = none;
-  for (uint32_t &node : next_)
-    node = none;
-  return true;
+void PlanVerifier::allocate() {
+  for (Array<uint32_t> *list :
+       {&laneOf_, &next_, &pending_, &position_, &stack_, &waited_, &marked_})
+    makeRoom(*list, numNodes_);
+  makeRoom(background_, numNodes_);
+  makeRoom(firstUser_, size_t(numNodes_) + 1);
+  std::fill(laneOf_.begin(), laneOf_.end(), none);
+  std::fill(next_.begin(), next_.end(), none);
 }
 
 /// `executes`: those before this number run before it. `end`: it may wait for
 /// operations before this number.
-bool PlanVerifier::verifyAfter(Name name, const After *after, uint32_t executes,
-                               uint32_t end) {
-  for (uint32_t i = 0; i < size(after); ++i) {
-    uint32_t before = after->Get(i);
+void PlanVerifier::verifyAfter(const Where &where, const After *after,
+                               uint32_t executes, uint32_t end) {
+  for (uint32_t before : elementsOf(after)) {
     if (before >= end)
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: %s %u: after: found operation %u, expected "
-          "less than %u",
-          number_, name.what, name.index, before, end);
+      refuse(where, "after: found operation %u|less than %u", before, end);
     if (before < first_ && before >= executes)
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: %s %u: after: found execute %u, which does "
-          "not run before it",
-          number_, name.what, name.index, before);
+      refuse(where, "after: found execute %u, which does not run before it",
+             before);
   }
-  return true;
 }
 
 /// Checks all `after` and turns them round.
-bool PlanVerifier::verifyDependencies() {
+void PlanVerifier::verifyDependencies() {
   uint64_t edges = 0;
   for (uint32_t node = 0; node < numNodes_; ++node) {
-    if (!verifyAfter({"operation", node}, afterOf(node),
-                     node < first_ ? node : 0,
-                     node < firstGpu_ ? firstGpu_ : numNodes_))
-      return false;
-    edges += size(afterOf(node));
-    for (uint32_t i = 0; i < size(afterOf(node)); ++i) {
-      uint32_t before = afterOf(node)->Get(i);
+    Where where = {&root_, "operation", node};
+    verifyAfter(where, afterOf(node), node < first_ ? node : 0,
+                node < firstGpu_ ? firstGpu_ : numNodes_);
+    edges += elementsOf(afterOf(node)).size();
+    for (uint32_t before : elementsOf(afterOf(node))) {
       if (before == node)
-        return fault_.set(Fault::BadBundle,
-                          "program %u: operation %u: after: found itself",
-                          number_, node);
+        refuse(where, "after: found itself");
       ++firstUser_[before];
     }
   }
   for (uint32_t i = 0; i < numSwitches_; ++i) {
     const bundle::Switch *change = program_->switches()->Get(i);
-    if (!verifyAfter({"switch", i}, change->replacement()->after(),
-                     change->operation(), firstGpu_))
-      return false;
+    verifyAfter({&root_, "switch", i}, change->replacement()->after(),
+                change->operation(), firstGpu_);
   }
   for (uint32_t i = 0; gpu_ && i < gpu_->stretches()->size(); ++i)
-    if (!verifyAfter({"gpu: stretch", i}, gpu_->stretches()->Get(i)->after(), 0,
-                     numNodes_))
-      return false;
-  if (!users_.allocate(edges))
-    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+    verifyAfter({&root_, "gpu: stretch", i}, gpu_->stretches()->Get(i)->after(),
+                0, numNodes_);
+  makeRoom(users_, edges);
   // Counts become ends, and filling backwards makes them begins.
   for (uint32_t i = 1; i <= numNodes_; ++i)
     firstUser_[i] += firstUser_[i - 1];
   for (uint32_t node = numNodes_; node-- > 0;)
-    for (uint32_t i = 0; i < size(afterOf(node)); ++i)
-      users_[--firstUser_[afterOf(node)->Get(i)]] = node;
-  return true;
+    for (uint32_t before : elementsOf(afterOf(node)))
+      users_[--firstUser_[before]] = node;
 }
 
-bool PlanVerifier::verifyLanes() {
+void PlanVerifier::verifyLanes() {
   for (uint32_t lane = 0; lane < numLanes_; ++lane)
-    if (!verifyLane(lane))
-      return false;
-  return true;
+    verifyLane(lane);
 }
 
 /// Threads of the CPU work on them, beside those of the program.
-bool PlanVerifier::verifyGpuLanes() {
+void PlanVerifier::verifyGpuLanes() {
   for (uint32_t i = 0; gpu_ && i < gpu_->lanes()->size(); ++i) {
     const bundle::Lane *lane = gpu_->lanes()->Get(i);
     if (lane->kind() != bundle::LaneKind_Prepare || lane->processor() != 0 ||
-        size(lane->background()))
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: gpu: lane %u: found kind %u, processor %u "
-          "and %u in the background, expected Prepare, 0 and none",
-          number_, i, lane->kind(), lane->processor(),
-          size(lane->background()));
-    uint32_t last = none;
+        elementsOf(lane->background()).size())
+      refuse({&root_, "gpu: lane", i},
+             "found kind %u, processor %u and %u in the background|Prepare, 0 "
+             "and none",
+             lane->kind(), lane->processor(),
+             elementsOf(lane->background()).size());
+    last_ = none;
     for (uint32_t node : *lane->queue()) {
-      if (!place(numLanes_ + i, node, false))
-        return false;
-      if (last != none)
-        next_[last] = node;
-      last = node;
+      place(numLanes_ + i, node, false);
+      append(node);
     }
   }
-  return true;
 }
 
-bool PlanVerifier::verifyPlaces() {
+void PlanVerifier::verifyPlaces() {
   for (uint32_t node = first_; node < numNodes_; ++node)
     if (laneOf_[node] == none)
-      return fault_.set(Fault::BadBundle,
-                        "program %u: operation %u: found it in no lane, "
-                        "expected one",
-                        number_, node);
-  return true;
+      refuse({&root_, "operation", node}, "found it in no lane|one");
 }
 
-bool PlanVerifier::verifyLane(uint32_t index) {
+void PlanVerifier::verifyLane(uint32_t index) {
   const bundle::Lane *lane = program_->lanes()->Get(index);
-  if (lane->processor() >= program_->processors()->size())
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lane %u: processor: found %u, expected less "
-                      "than %u",
-                      number_, index, lane->processor(),
-                      program_->processors()->size());
+  Where where = {&root_, "lane", index};
+  expect(where, "processor", lane->processor(), 0,
+         program_->processors()->size());
   if ((lane->kind() == bundle::LaneKind_Execute) != (index == 0))
-    return fault_.set(
-        Fault::BadBundle,
-        "program %u: lane %u: kind: found %s, expected Execute for "
-        "lane 0 and for no other",
-        number_, index, bundle::EnumNameLaneKind(lane->kind()));
-  uint32_t executes = 0, last = none;
+    refuse(where, "kind: found %s|Execute for lane 0 and for no other",
+           bundle::EnumNameLaneKind(lane->kind()));
+  uint32_t executes = 0;
+  last_ = none;
   for (uint32_t i = 0; i < lane->queue()->size(); ++i) {
-    uint32_t node = lane->queue()->Get(i);
-    if (!verifyEntry(index, i, node, executes))
-      return false;
-    if (last != none)
-      next_[last] = node;
-    last = node;
+    verifyEntry(index, i, lane->queue()->Get(i), executes);
+    append(lane->queue()->Get(i));
   }
   if (index == 0 && executes != first_)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lane 0: found %u executes, expected all %u",
-                      number_, executes, first_);
-  for (uint32_t i = 0; lane->background() && i < lane->background()->size();
-       ++i) {
-    if (!place(index, lane->background()->Get(i), true))
-      return false;
-    uint32_t node = lane->background()->Get(i);
-    if (last != none)
-      next_[last] = node;
-    last = node;
+    refuse(where, "found %u executes|all %u", executes, first_);
+  for (uint32_t node : elementsOf(lane->background())) {
+    place(index, node, true);
+    append(node);
   }
-  return true;
 }
 
-bool PlanVerifier::verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
+void PlanVerifier::verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
                                uint32_t &executes) {
-  if (node >= first_)
-    return place(lane, node, false);
+  if (node >= first_) {
+    place(lane, node, false);
+    return;
+  }
+  Where where = {&root_, "lane", lane}, entry = {&where, "entry", position};
   if (lane != 0)
-    return fault_.set(
-        Fault::BadBundle,
-        "program %u: lane %u: entry %u: found an execute, expected "
-        "them in lane 0",
-        number_, lane, position);
+    refuse(entry, "found an execute|them in lane 0");
   if (node != executes)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lane 0: entry %u: found operation %u, "
-                      "expected %u (each execute once, in order)",
-                      number_, position, node, executes);
+    refuse(entry, "found operation %u|%u (each execute once, in order)", node,
+           executes);
   ++executes;
-  return true;
 }
 
-bool PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
+void PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
   uint32_t begin = lane < numLanes_ ? first_ : firstGpu_;
   uint32_t end = lane < numLanes_ ? firstGpu_ : numNodes_;
+  Where where = {&root_, "lane", lane};
   if (node >= end || node < begin)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lane %u: found operation %u, expected a "
-                      "preparation, %u to %u",
-                      number_, lane, node, begin, end - 1);
+    refuse(where, "found operation %u|a preparation, %u to %u", node, begin,
+           end - 1);
   if (laneOf_[node] != none)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: lane %u: found operation %u, which is in "
-                      "lane %u already",
-                      number_, lane, node, laneOf_[node]);
+    refuse(where, "found operation %u, which is in lane %u already", node,
+           laneOf_[node]);
   laneOf_[node] = lane;
   background_[node] = isBackground;
-  return true;
 }
 
-/// Counts nodes from `begin` on that can run in some order: fewer than there
-/// are when there is a cycle, and `pending` is not zero for the rest.
-uint32_t PlanVerifier::sort(uint32_t begin, bool withLanes) {
+void PlanVerifier::append(uint32_t node) {
+  if (last_ != none)
+    next_[last_] = node;
+  last_ = node;
+}
+
+/// The first node from `begin` on that cannot run in any order, because there
+/// is a cycle; `none` where all can.
+uint32_t PlanVerifier::findStuck(uint32_t begin, bool withLanes) {
   uint32_t depth = 0, done = 0;
   for (uint32_t node = begin; node < numNodes_; ++node)
-    pending_[node] = size(afterOf(node));
+    pending_[node] = elementsOf(afterOf(node)).size();
   if (withLanes)
     for (uint32_t node = begin; node < numNodes_; ++node)
       if (next_[node] != none)
@@ -373,48 +328,39 @@ uint32_t PlanVerifier::sort(uint32_t begin, bool withLanes) {
       release(next_[node]);
     ++done;
   }
-  return done;
+  if (done == numNodes_ - begin)
+    return none;
+  while (pending_[begin] == 0)
+    ++begin;
+  return begin;
 }
 
 /// Preparations wait for preparations alone (artifact/Compatibility.h).
-bool PlanVerifier::verifyNoCycle() {
-  if (sort(first_, false) == numNodes_ - first_)
-    return true;
-  uint32_t node = first_;
-  while (pending_[node] == 0)
-    ++node;
-  return fault_.set(Fault::BadBundle,
-                    "program %u: operation %u: after: found a cycle", number_,
-                    node);
+void PlanVerifier::verifyNoCycle() {
+  if (uint32_t node = findStuck(first_, false); node != none)
+    refuse({&root_, "operation", node}, "after: found a cycle");
 }
 
-bool PlanVerifier::verifyNoDeadlock() {
-  if (sort(0, true) == numNodes_)
-    return true;
-  uint32_t node = 0;
-  while (pending_[node] == 0)
-    ++node;
-  return fault_.set(
-      Fault::BadBundle,
-      "program %u: lanes: operation %u never starts: the order of "
-      "the lanes and `after` form a cycle",
-      number_, node);
+void PlanVerifier::verifyNoDeadlock() {
+  if (uint32_t node = findStuck(0, true); node != none)
+    refuse(root_,
+           "lanes: operation %u never starts: the order of the lanes and "
+           "`after` form a cycle",
+           node);
 }
 
 /// The queues must not need preparations that are done after them. Lanes of a
 /// GPU hold nobody up, and may wait for those.
-bool PlanVerifier::verifyBackground() {
+void PlanVerifier::verifyBackground() {
   for (uint32_t node = 0; node < firstGpu_; ++node) {
     if (background_[node])
       continue;
-    for (uint32_t i = 0; i < size(afterOf(node)); ++i)
-      if (background_[afterOf(node)->Get(i)])
-        return fault_.set(Fault::BadBundle,
-                          "program %u: operation %u: after: found operation %u "
-                          "of a background, expected one of a queue",
-                          number_, node, afterOf(node)->Get(i));
+    for (uint32_t before : elementsOf(afterOf(node)))
+      if (background_[before])
+        refuse({&root_, "operation", node},
+               "after: found operation %u of a background|one of a queue",
+               before);
   }
-  return true;
 }
 
 /// How many operands the preparation writes.
@@ -430,12 +376,12 @@ static uint32_t numWritten(const bundle::Program *program,
   }
 }
 
-bool PlanVerifier::collectWrites() {
+void PlanVerifier::collectWrites() {
   size_t count = 0;
   for (uint32_t node = first_; node < firstGpu_; ++node)
     count += numWritten(program_, operation(node));
-  if (!writes_.allocate(count) || !furthest_.allocate(count))
-    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+  makeRoom(writes_, count);
+  makeRoom(furthest_, count);
   Write *write = writes_.data();
   for (uint32_t node = first_; node < firstGpu_; ++node)
     for (uint32_t k = 0; k < numWritten(program_, operation(node)); ++k) {
@@ -454,27 +400,20 @@ bool PlanVerifier::collectWrites() {
     furthest_[i] = end = std::max(end, writes_[i].end);
   maxSteps_ =
       leastSteps + stepsPerPart * (uint64_t(numNodes_) + users_.size() + count);
-  return true;
 }
 
-/// Visits the writes that touch [begin, end), by begin. Stops at the first
-/// visit that returns false.
+/// Visits the writes that touch [begin, end), by begin.
 template <typename Visit>
-bool PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
+void PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
   size_t i = std::upper_bound(furthest_.begin(), furthest_.end(), begin) -
              furthest_.begin();
   for (; i < writes_.size() && writes_[i].begin < end; ++i) {
-    ++steps_;
-    bool good = writes_[i].end <= begin || visit(writes_[i]);
     // Beyond the limit the result of a search means nothing.
-    if (steps_ > maxSteps_)
-      return fault_.set(Fault::BadBundle,
-                        "program %u: preparations: too entangled to check",
-                        number_);
-    if (!good)
-      return false;
+    if (++steps_ > maxSteps_)
+      refuse(root_, "preparations: too entangled to check");
+    if (writes_[i].end > begin)
+      visit(writes_[i]);
   }
-  return true;
 }
 
 /// Marks the preparations that `reader` waits for, by way of others too, as far
@@ -484,9 +423,7 @@ void PlanVerifier::markBefore(uint32_t reader, uint32_t earliest) {
   uint32_t depth = 0;
   stack_[depth++] = reader;
   while (depth) {
-    const After *after = afterOf(stack_[--depth]);
-    for (uint32_t i = 0; i < size(after); ++i) {
-      uint32_t before = after->Get(i);
+    for (uint32_t before : elementsOf(afterOf(stack_[--depth]))) {
       if (++steps_ > maxSteps_)
         return;
       if (marked_[before] == reader + 1 || position_[before] < earliest)
@@ -511,78 +448,76 @@ bool PlanVerifier::arePartsOfOne(const Write &a, const Write &b) const {
 /// Bytes have one writer: a runtime may write them again at any time, if the
 /// thread that was at it seems to have stopped. And bytes that are read must
 /// have been written.
-bool PlanVerifier::verifyPreparations() {
+void PlanVerifier::verifyPreparations() {
   for (const Write &write : writes_)
-    if (!forEachWrite(write.begin, write.end, [&](const Write &other) {
-          if (&write == &other || arePartsOfOne(write, other))
-            return true;
-          return fault_.set(
-              Fault::BadBundle,
-              "program %u: operations %u and %u: found both "
-              "writing Prepared bytes at %" PRIu64 ", expected one",
-              number_, std::min(write.preparation, other.preparation),
-              std::max(write.preparation, other.preparation),
-              std::max(write.begin, other.begin));
-        }))
-      return false;
+    forEachWrite(write.begin, write.end, [&](const Write &other) {
+      if (&write != &other && !arePartsOfOne(write, other))
+        refuse(root_,
+               "operations %u and %u: found both writing Prepared bytes at "
+               "%" PRIu64 "|one",
+               std::min(write.preparation, other.preparation),
+               std::max(write.preparation, other.preparation),
+               std::max(write.begin, other.begin));
+    });
   for (uint32_t node = first_; node < numNodes_; ++node)
-    if (!verifyReader(node))
-      return false;
-  return true;
+    verifyReader(node);
 }
 
-/// Whether all that preparation `index` reads of Prepared was written by
+/// Checks that all that preparation `index` reads of Prepared was written by
 /// preparations that it waits for.
-bool PlanVerifier::verifyReader(uint32_t index) {
+void PlanVerifier::verifyReader(uint32_t index) {
   bool isGpu = index >= firstGpu_;
   const bundle::Operation *reader = isGpu ? nullptr : operation(index);
-  const auto *uploads = isGpu ? gpuPreparation(index)->uploads() : nullptr;
+  const auto &uploads =
+      elementsOf(isGpu ? gpuPreparation(index)->uploads() : nullptr);
   uint32_t begin = isGpu ? 0 : numWritten(program_, reader);
-  uint32_t end = !isGpu    ? reader->operands()->size()
-                 : uploads ? uploads->size()
-                           : 0;
+  uint32_t end = isGpu ? uploads.size() : reader->operands()->size();
   auto forEachRead = [&](auto visit) {
     for (uint32_t k = begin; k < end; ++k) {
       const bundle::Operand *operand =
-          isGpu ? uploads->Get(k)->source() : reader->operands()->Get(k);
-      if (isPrepared(operand) && operand->size() &&
-          !visit(k, operand->offset(), operand->offset() + operand->size()))
-        return false;
+          isGpu ? uploads.Get(k)->source() : reader->operands()->Get(k);
+      if (isPrepared(operand))
+        visit(k, operand);
     }
-    return true;
   };
   uint32_t earliest = none;
-  if (!forEachRead([&](uint32_t, uint64_t begin, uint64_t end) {
-        return forEachWrite(begin, end, [&](const Write &write) {
-          earliest = std::min(earliest, position_[write.preparation]);
-          return true;
-        });
-      }))
-    return false;
+  forEachRead([&](uint32_t, const bundle::Operand *operand) {
+    forEachWrite(operand->offset(), operand->offset() + operand->size(),
+                 [&](const Write &write) {
+                   earliest = std::min(earliest, position_[write.preparation]);
+                 });
+  });
   if (earliest != none)
     markBefore(index, earliest);
-  return forEachRead([&](uint32_t k, uint64_t begin, uint64_t end) {
-    uint64_t covered = begin;
-    if (!forEachWrite(begin, end, [&](const Write &write) {
-          uint32_t writer = write.preparation;
-          if (marked_[writer] == index + 1) {
-            if (write.begin <= covered)
-              covered = std::max(covered, write.end);
-            return true;
-          }
-          return fault_.set(Fault::BadBundle,
-                            "program %u: operation %u: operand %u: found "
-                            "Prepared bytes that operation %u writes, "
-                            "expected it in `after`",
-                            number_, index, k, writer);
-        }))
-      return false;
-    return covered >= end ||
-           fault_.set(Fault::BadBundle,
-                      "program %u: operation %u: operand %u: found Prepared "
-                      "bytes at %" PRIu64 " that no operation before it writes",
-                      number_, index, k, covered);
+  Where where = {&root_, "operation", index};
+  forEachRead([&](uint32_t k, const bundle::Operand *operand) {
+    verifyRead(
+        {&where, "operand", k}, operand,
+        [&](uint32_t writer) { return marked_[writer] == index + 1; },
+        "no operation before it writes", "");
   });
+}
+
+/// Checks that all bytes of an operand in Prepared were written by preparations
+/// that its reader has waited for, and by no others. `missing` and `why` are
+/// parts of messages.
+template <typename HasWaited>
+void PlanVerifier::verifyRead(const Where &where,
+                              const bundle::Operand *operand,
+                              HasWaited hasWaited, const char *missing,
+                              const char *why) {
+  uint64_t covered = operand->offset(), end = covered + operand->size();
+  forEachWrite(covered, end, [&](const Write &write) {
+    if (!hasWaited(write.preparation))
+      refuse(where,
+             "found Prepared bytes that operation %u writes|it in `after`%s",
+             write.preparation, why);
+    if (write.begin <= covered)
+      covered = std::max(covered, write.end);
+  });
+  if (covered < end)
+    refuse(where, "found Prepared bytes at %" PRIu64 " that %s%s", covered,
+           missing, why);
 }
 
 /// Marks the operations that `after` names, and those that they wait for, with
@@ -590,9 +525,8 @@ bool PlanVerifier::verifyReader(uint32_t index) {
 void PlanVerifier::markWaited(const After *after, uint32_t mark) {
   uint32_t depth = 0;
   auto push = [&](const After *list) {
-    steps_ += size(list);
-    for (uint32_t i = 0; i < size(list); ++i) {
-      uint32_t before = list->Get(i);
+    steps_ += elementsOf(list).size();
+    for (uint32_t before : elementsOf(list)) {
       // An execute before it has been looked at itself.
       if (before < first_ || waited_[before] == 1 || waited_[before] == mark)
         continue;
@@ -605,74 +539,45 @@ void PlanVerifier::markWaited(const After *after, uint32_t mark) {
     push(afterOf(stack_[--depth]));
 }
 
-/// Whether all that `operation` reads of Prepared was written by preparations
-/// with a mark, and by no others.
-bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
-  uint32_t mark = name.what[0] == 's' ? name.index + 2 : 1;
-  for (uint32_t k = 0; k < operation->operands()->size(); ++k) {
-    const bundle::Operand *operand = operation->operands()->Get(k);
-    if (!isPrepared(operand) || operand->size() == 0)
-      continue;
-    uint64_t covered = operand->offset();
-    uint64_t end = operand->offset() + operand->size();
-    if (!forEachWrite(covered, end, [&](const Write &write) {
-          if (waited_[write.preparation] != 1 &&
-              waited_[write.preparation] != mark)
-            return fault_.set(Fault::BadBundle,
-                              "program %u: %s %u: operand %u: found Prepared "
-                              "bytes that operation %u writes, expected it in "
-                              "`after` (it starts before its weights)",
-                              number_, name.what, name.index, k,
-                              write.preparation);
-          if (write.begin <= covered)
-            covered = std::max(covered, write.end);
-          return true;
-        }))
-      return false;
-    if (covered < end)
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: %s %u: operand %u: found Prepared bytes at "
-          "%" PRIu64 " that nothing that it waits for writes "
-          "(it starts before its weights)",
-          number_, name.what, name.index, k, covered);
-  }
-  return true;
+/// Checks that all that `operation` reads of Prepared was written by
+/// preparations with a mark, and by no others.
+void PlanVerifier::verifyReads(const Where &where, uint32_t mark,
+                               const bundle::Operation *operation) {
+  for (uint32_t k = 0; k < operation->operands()->size(); ++k)
+    if (isPrepared(operation->operands()->Get(k)))
+      verifyRead(
+          {&where, "operand", k}, operation->operands()->Get(k),
+          [&](uint32_t writer) {
+            return waited_[writer] == 1 || waited_[writer] == mark;
+          },
+          "nothing that it waits for writes",
+          " (it starts before its weights)");
 }
 
 /// An execute starts after the executes before it, so it has waited for all
 /// that they waited for.
-bool PlanVerifier::verifyExecutes() {
+void PlanVerifier::verifyExecutes() {
   for (uint32_t i = 0; i < first_; ++i) {
     markWaited(afterOf(i), 1);
-    if (!verifyReads({"operation", i}, operation(i)))
-      return false;
+    verifyReads({&root_, "operation", i}, 1, operation(i));
   }
-  return true;
 }
 
 /// A switch happens after a whole run.
-bool PlanVerifier::verifySwitches() {
-  Array<bool> switched;
-  if (!switched.allocate(first_))
-    return fault_.set(Fault::OutOfMemory, "no memory to check the plan");
+void PlanVerifier::verifySwitches() {
+  makeRoom(switched_, first_);
   for (uint32_t i = 0; i < numSwitches_; ++i) {
     const bundle::Switch *change = program_->switches()->Get(i);
-    if (switched[change->operation()])
-      return fault_.set(Fault::BadBundle,
-                        "program %u: switch %u: operation: found %u, which an "
-                        "earlier switch replaces",
-                        number_, i, change->operation());
-    switched[change->operation()] = true;
+    Where where = {&root_, "switch", i};
+    if (switched_[change->operation()])
+      refuse(where, "operation: found %u, which an earlier switch replaces",
+             change->operation());
+    switched_[change->operation()] = true;
     markWaited(change->replacement()->after(), i + 2);
     if (steps_ > maxSteps_)
-      return fault_.set(Fault::BadBundle,
-                        "program %u: switches: too entangled to check",
-                        number_);
-    if (!verifyReads({"switch", i}, change->replacement()))
-      return false;
+      refuse(root_, "switches: too entangled to check");
+    verifyReads(where, i + 2, change->replacement());
   }
-  return true;
 }
 
 bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,

@@ -8,6 +8,14 @@
 
 namespace nnv12::artifact {
 
+/// A list of a table. One that is missing has no elements.
+template <typename T>
+const flatbuffers::Vector<T> &elementsOf(const flatbuffers::Vector<T> *list) {
+  // Its length comes first, and then they would.
+  static constexpr flatbuffers::uoffset_t none = 0;
+  return list ? *list : reinterpret_cast<const flatbuffers::Vector<T> &>(none);
+}
+
 /// How many of a program's operations are executes. These come first, so an
 /// execute's number counts executes too, and a preparation's number less this
 /// counts preparations.
@@ -25,11 +33,11 @@ inline uint32_t numExecutes(const bundle::Program *program) {
 }
 
 inline uint32_t numLanes(const bundle::Program *program) {
-  return program->lanes() ? program->lanes()->size() : 0;
+  return elementsOf(program->lanes()).size();
 }
 
 inline uint32_t numSwitches(const bundle::Program *program) {
-  return program->switches() ? program->switches()->size() : 0;
+  return elementsOf(program->switches()).size();
 }
 
 /// The memory of this kind; null where the program has none.
@@ -53,6 +61,15 @@ inline bool isIn(const bundle::Program *program, const bundle::Operand *operand,
                  bundle::MemoryKind kind) {
   return operand->space() == bundle::Space_Memory &&
          program->memories()->Get(operand->index())->kind() == kind;
+}
+
+/// The largest scratch that a kernel asks for.
+inline uint64_t scratchSize(const bundle::Program *program) {
+  uint64_t largest = 0;
+  for (const bundle::Kernel *kernel : *program->kernels())
+    if (kernel->scratch() > largest)
+      largest = kernel->scratch();
+  return largest;
 }
 
 /// The processor that runs the program's code: the CPU of the process.

@@ -23,17 +23,11 @@ enum SpirvFeature : uint64_t {
   SpirvUniformAndStorageBuffer16 = 1 << 8
 };
 
-/// Limits that Vulkan promises of any device, and that kernels keep to.
+/// The limit that Vulkan promises of any device, and that kernels keep to.
+/// Where specialization constants give the size of workgroups it is
+/// maxInvocations; the code that makes the pipeline compares that with the
+/// device's own limit.
 constexpr uint32_t mostSpirvInvocations = 128;
-constexpr uint32_t mostSpirvPushWords = maxPushWords;
-constexpr uint32_t mostSpirvSharedBytes = maxShared;
-/// The limit where specialization constants give the size of workgroups; the
-/// code that makes the pipeline compares it with the device's own.
-constexpr uint32_t mostSpecialisedInvocations = maxInvocations;
-/// A bit of `written` each.
-constexpr uint32_t mostSpirvBindings = maxBindings;
-constexpr uint32_t mostSpirvConstants = maxConstants;
-constexpr uint32_t mostSpirvWords = maxModuleWords;
 
 /// A module, and the bundle's claims about it.
 struct SpirvInterface {

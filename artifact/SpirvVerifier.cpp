@@ -327,28 +327,24 @@ void SpirvVerifier::decorateMember() {
 
 // The interface.
 
-static bool failOf(Fault &fault, const char *what, uint64_t found,
-                   uint64_t most) {
-  return fault.set(Fault::BadBundle, "%s: found %llu, expected at most %llu",
+static bool isAtMost(const char *what, uint64_t found, uint64_t most,
+                     Fault &fault) {
+  return found <= most ||
+         fault.set(Fault::BadBundle, "%s: found %llu, expected at most %llu",
                    what, static_cast<unsigned long long>(found),
                    static_cast<unsigned long long>(most));
 }
 
 static bool verifyInterface(const SpirvInterface &facts, Fault &fault) {
-  if (facts.bindings > mostSpirvBindings)
-    return failOf(fault, "bindings", facts.bindings, mostSpirvBindings);
-  uint64_t mostWritten = (uint64_t(1) << facts.bindings) - 1;
-  if (facts.written > mostWritten)
-    return failOf(fault, "written", facts.written, mostWritten);
-  if (facts.pushWords > mostSpirvPushWords)
-    return failOf(fault, "push words", facts.pushWords, mostSpirvPushWords);
-  if (facts.shared > mostSpirvSharedBytes)
-    return failOf(fault, "shared bytes", facts.shared, mostSpirvSharedBytes);
-  if (facts.numConstants > mostSpirvConstants)
-    return failOf(fault, "specialization constants", facts.numConstants,
-                  mostSpirvConstants);
-  uint64_t most =
-      facts.numConstants ? mostSpecialisedInvocations : mostSpirvInvocations;
+  if (!isAtMost("bindings", facts.bindings, maxBindings, fault) ||
+      !isAtMost("written", facts.written, (uint64_t(1) << facts.bindings) - 1,
+                fault) ||
+      !isAtMost("push words", facts.pushWords, maxPushWords, fault) ||
+      !isAtMost("shared bytes", facts.shared, maxShared, fault) ||
+      !isAtMost("specialization constants", facts.numConstants, maxConstants,
+                fault))
+    return false;
+  uint64_t most = facts.numConstants ? maxInvocations : mostSpirvInvocations;
   uint64_t invocations = 1;
   for (uint32_t size : facts.local) {
     if (size == 0 || size > most)
@@ -357,15 +353,13 @@ static bool verifyInterface(const SpirvInterface &facts, Fault &fault) {
                        uint32_t(most));
     invocations *= size;
   }
-  if (invocations > most)
-    return failOf(fault, "invocations of a workgroup", invocations, most);
-  return true;
+  return isAtMost("invocations of a workgroup", invocations, most, fault);
 }
 
 static bool verifyHeader(const SpirvInterface &facts, Fault &fault) {
-  if (facts.numWords < headerWords || facts.numWords > mostSpirvWords)
+  if (facts.numWords < headerWords || facts.numWords > maxModuleWords)
     return fault.set(Fault::BadBundle, "found %zu words, expected %u to %u",
-                     facts.numWords, headerWords, mostSpirvWords);
+                     facts.numWords, headerWords, maxModuleWords);
   const uint32_t *words = facts.words;
   if (words[0] != spv::MagicNumber)
     return fault.set(Fault::BadBundle, "word 0: found 0x%08x, expected 0x%08x",

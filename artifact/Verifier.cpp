@@ -1,6 +1,7 @@
 //===- Verifier.cpp - Checks a bundle before anyone uses it ---------------===//
 #include "artifact/Verifier.h"
 
+#include "artifact/Checks.h"
 #include "artifact/Compatibility.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
@@ -14,132 +15,118 @@ namespace nnv12::artifact {
 
 namespace {
 
-/// Walks the metadata. Each check returns false and sets the fault at the first
-/// thing that is wrong.
-class MetadataVerifier {
+/// Walks the metadata.
+class MetadataVerifier : Checks {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
                    Fault &fault)
-      : bundle_(bundle), fileSize_(fileSize), fault_(fault) {}
+      : Checks(fault), bundle_(bundle), fileSize_(fileSize) {}
 
   bool verify() {
-    return isUnderstood(bundle_, fault_) &&
-           verifyTensors(bundle_->inputs(), "input") &&
-           verifyTensors(bundle_->outputs(), "output") && verifySegments() &&
-           verifyPrograms() && verifyProperties();
+    return hold([this] {
+      if (!isUnderstood(bundle_, fault))
+        fail();
+      verifyTensors(bundle_->inputs(), "input");
+      verifyTensors(bundle_->outputs(), "output");
+      verifySegments();
+      verifyPrograms();
+      verifyProperties();
+    });
   }
 
 private:
   using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
 
-  bool verifyTensors(const TensorList *tensors, const char *what);
-  bool verifySegments();
-  bool verifyProperties();
-  bool verifyPrograms();
-  bool verifyProgram(const bundle::Program *program, unsigned number);
-  bool verifyProcessors(const bundle::Program *program, unsigned number);
-  bool verifyMemories(const bundle::Program *program, unsigned number);
-  bool verifyKernel(const bundle::Program *program, unsigned number,
-                    unsigned index);
-  bool verifyOperation(const bundle::Program *program, unsigned number,
-                       const char *what, unsigned index,
+  void verifyTensors(const TensorList *tensors, const char *what);
+  void verifySegments();
+  void verifyProperties();
+  void verifyPrograms();
+  void verifyProgram(const bundle::Program *program, unsigned number);
+  void verifyProcessors(const Where &where, const bundle::Program *program);
+  void verifyMemories(const Where &where, const bundle::Program *program);
+  void verifyKernel(const Where &where, const bundle::Program *program,
+                    const bundle::Kernel *kernel);
+  void verifyOperation(const Where &where, const bundle::Program *program,
                        const bundle::Operation *operation);
-  bool verifyStorage(unsigned number, unsigned index,
-                     const bundle::Operation *operation);
-  bool verifyLastReader(unsigned number, const char *what, unsigned index,
-                        const bundle::Operation *operation);
-  bool verifySwitch(const bundle::Program *program, unsigned number,
-                    unsigned index);
+  void verifyStorage(const Where &where, const bundle::Operation *operation);
+  void verifyLastReader(const Where &where, const bundle::Operation *operation);
+  void verifySwitch(const Where &where, const bundle::Program *program,
+                    const bundle::Switch *change);
 
   const bundle::Bundle *bundle_;
   uint64_t fileSize_;
-  Fault &fault_;
 };
 
 } // namespace
 
-bool MetadataVerifier::verifyTensors(const TensorList *tensors,
+void MetadataVerifier::verifyTensors(const TensorList *tensors,
                                      const char *what) {
   for (unsigned i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
+    Where where = {nullptr, what, i};
     if (tensor->shape()->size() > maxRank)
-      return fault_.set(Fault::BadBundle,
-                        "%s %u: rank: found %u, expected at most %u", what, i,
-                        tensor->shape()->size(), maxRank);
+      refuse(where, "rank: found %u|at most %u", tensor->shape()->size(),
+             maxRank);
     // A zero extent does not excuse absurd ones: their product without it must
     // be sane too, which also keeps strides from overflowing.
     uint64_t bytes = elementSize(tensor->type());
     for (int64_t extent : *tensor->shape()) {
       if (extent < 0 || uint64_t(extent) > maxBytes)
-        return fault_.set(Fault::BadBundle,
-                          "%s %u: shape: found an extent of %" PRId64
-                          ", expected 0 to 2^46",
-                          what, i, extent);
+        refuse(where, "shape: found an extent of %" PRId64 "|0 to 2^46",
+               extent);
       if (extent && bytes > maxBytes / uint64_t(extent))
-        return fault_.set(Fault::BadBundle,
-                          "%s %u: shape: found more than 2^46 bytes", what, i);
+        refuse(where, "shape: found more than 2^46 bytes");
       bytes *= extent ? uint64_t(extent) : 1;
     }
   }
-  return true;
 }
 
 /// Segments that lie in one file and share nothing are no larger than it: all
 /// of them can be hashed in one go over it.
-bool MetadataVerifier::verifySegments() {
+void MetadataVerifier::verifySegments() {
   uint64_t left = fileSize_;
   for (unsigned i = 0; i < bundle_->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle_->segments()->Get(i);
+    Where where = {nullptr, "segment", i};
     if (segment->offset() % segmentAlignment)
-      return fault_.set(Fault::BadBundle,
-                        "segment %u: offset: found %" PRIu64
-                        ", expected a multiple of %" PRIu64,
-                        i, segment->offset(), segmentAlignment);
+      refuse(where, "offset: found %" PRIu64 "|a multiple of %" PRIu64,
+             segment->offset(), segmentAlignment);
     if (!fits(segment->offset(), segment->size(), fileSize_))
-      return fault_.set(Fault::BadBundle,
-                        "segment %u: found %" PRIu64 " bytes at %" PRIu64
-                        ", expected them inside the file's %" PRIu64,
-                        i, segment->size(), segment->offset(), fileSize_);
+      refuse(where,
+             "found %" PRIu64 " bytes at %" PRIu64
+             "|them inside the file's %" PRIu64,
+             segment->size(), segment->offset(), fileSize_);
     if (segment->digest()->size() != sizeof(Digest))
-      return fault_.set(Fault::BadBundle,
-                        "segment %u: digest: found %u bytes, expected %zu", i,
-                        segment->digest()->size(), sizeof(Digest));
+      refuse(where, "digest: found %u bytes|%zu", segment->digest()->size(),
+             sizeof(Digest));
     if (segment->size() > left)
-      return fault_.set(Fault::BadBundle,
-                        "segment %u: found more bytes in segments than the "
-                        "file's %" PRIu64 ", expected them not to overlap",
-                        i, fileSize_);
+      refuse(where,
+             "found more bytes in segments than the file's %" PRIu64
+             "|them not to overlap",
+             fileSize_);
     left -= segment->size();
   }
-  return true;
 }
 
 /// Any text will do. Keys in order are each there once.
-bool MetadataVerifier::verifyProperties() {
-  const auto *list = bundle_->properties();
-  if (!list)
-    return true;
-  if (list->size() > maxProperties)
-    return fault_.set(Fault::BadBundle,
-                      "properties: found %u, expected at most %u", list->size(),
-                      maxProperties);
+void MetadataVerifier::verifyProperties() {
+  const auto &list = elementsOf(bundle_->properties());
+  if (list.size() > maxProperties)
+    refuse({nullptr, "properties"}, "found %u|at most %u", list.size(),
+           maxProperties);
   const char *last = "";
-  for (unsigned i = 0; i < list->size(); ++i) {
-    const char *key = list->Get(i)->key()->c_str();
+  for (unsigned i = 0; i < list.size(); ++i) {
+    const char *key = list.Get(i)->key()->c_str();
     if (strcmp(last, key) >= 0)
-      return fault_.set(Fault::BadBundle,
-                        "property %u: key: found one that is empty, or not "
-                        "behind that before it",
-                        i);
+      refuse({nullptr, "property", i},
+             "key: found one that is empty, or not behind that before it");
     last = key;
   }
-  return true;
 }
 
-bool MetadataVerifier::verifyPrograms() {
+void MetadataVerifier::verifyPrograms() {
   if (bundle_->programs()->size() == 0)
-    return fault_.set(Fault::BadBundle,
-                      "programs: found none, expected at least one");
+    refuse({nullptr, "programs"}, "found none|at least one");
   // One that nobody here can run is not looked at.
   Fault why, later;
   unsigned understood = 0;
@@ -147,94 +134,77 @@ bool MetadataVerifier::verifyPrograms() {
     Fault &reason = why.code == Fault::None ? why : later;
     if (!isUnderstood(bundle_->programs()->Get(i), i, reason))
       continue;
-    if (!verifyProgram(bundle_->programs()->Get(i), i))
-      return false;
+    verifyProgram(bundle_->programs()->Get(i), i);
     ++understood;
   }
-  return understood || fault_.set(why.code,
-                                  "programs: found none of %u that this reader "
-                                  "knows all of: %.300s",
-                                  bundle_->programs()->size(), why.text);
+  if (understood)
+    return;
+  fault.set(why.code,
+            "programs: found none of %u that this reader knows all of: %.300s",
+            bundle_->programs()->size(), why.text);
+  fail();
 }
 
-bool MetadataVerifier::verifyProcessors(const bundle::Program *program,
-                                        unsigned number) {
+void MetadataVerifier::verifyProcessors(const Where &where,
+                                        const bundle::Program *program) {
   if (program->processors()->size() == 0)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: processors: found none, expected one",
-                      number);
+    refuse(where, "processors: found none|one");
   const bundle::Processor *cpu = cpuOf(program);
   uint32_t code = cpu->code();
   if (code >= bundle_->segments()->size() ||
       bundle_->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: code: found %u, expected a code segment",
-                      number, code);
+    refuse(where, "code: found %u|a code segment", code);
   uint64_t offset = bundle_->segments()->Get(code)->offset();
   uint64_t alignment = codeAlignment(cpu->architecture()->c_str());
   if (offset % alignment)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: code: found segment %u at %" PRIu64
-                      ", expected a multiple of %" PRIu64,
-                      number, code, offset, alignment);
-  return true;
+    refuse(where,
+           "code: found segment %u at %" PRIu64 "|a multiple of %" PRIu64, code,
+           offset, alignment);
 }
 
-bool MetadataVerifier::verifyMemories(const bundle::Program *program,
-                                      unsigned number) {
+void MetadataVerifier::verifyMemories(const Where &where,
+                                      const bundle::Program *program) {
   for (unsigned i = 0; i < program->memories()->size(); ++i) {
     const bundle::Memory *memory = program->memories()->Get(i);
-    if (memory->processor() >= program->processors()->size())
-      return fault_.set(Fault::BadBundle,
-                        "program %u: memory %u: processor: found %u, expected "
-                        "less than %u",
-                        number, i, memory->processor(),
-                        program->processors()->size());
+    const char *kind = bundle::EnumNameMemoryKind(memory->kind());
+    expect({&where, "memory", i}, "processor", memory->processor(), 0,
+           program->processors()->size());
     if (memory->size() > maxBytes)
-      return fault_.set(Fault::BadBundle,
-                        "program %u: memory %u (%s): found %" PRIu64
-                        " bytes, expected at most 2^46",
-                        number, i, bundle::EnumNameMemoryKind(memory->kind()),
-                        memory->size());
+      refuse(where, "memory %u (%s): found %" PRIu64 " bytes|at most 2^46", i,
+             kind, memory->size());
     uint64_t alignment = memory->alignment();
     if (alignment == 0 || (alignment & (alignment - 1)))
-      return fault_.set(Fault::BadBundle,
-                        "program %u: memory %u (%s): alignment: found %" PRIu64
-                        ", expected a power of two",
-                        number, i, bundle::EnumNameMemoryKind(memory->kind()),
-                        alignment);
+      refuse(where,
+             "memory %u (%s): alignment: found %" PRIu64 "|a power of two", i,
+             kind, alignment);
   }
-  return true;
 }
 
-bool MetadataVerifier::verifyProgram(const bundle::Program *program,
+void MetadataVerifier::verifyProgram(const bundle::Program *program,
                                      unsigned number) {
-  if (!verifyProcessors(program, number) || !verifyMemories(program, number))
-    return false;
+  Where where = {nullptr, "program", number};
+  verifyProcessors(where, program);
+  verifyMemories(where, program);
   for (unsigned i = 0; i < program->kernels()->size(); ++i)
-    if (!verifyKernel(program, number, i))
-      return false;
+    verifyKernel({&where, "kernel", i}, program, program->kernels()->Get(i));
   bool inExecutes = true;
   for (unsigned i = 0; i < program->operations()->size(); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
+    Where here = {&where, "operation", i};
     bool isExecute = operation->kind() == bundle::OperationKind_Execute;
     if (isExecute && !inExecutes)
-      return fault_.set(Fault::BadBundle,
-                        "program %u: operation %u: kind: found an Execute "
-                        "behind a %s, expected executes first",
-                        number, i,
-                        bundle::EnumNameOperationKind(
-                            program->operations()->Get(i - 1)->kind()));
+      refuse(here, "kind: found an Execute behind a %s|executes first",
+             bundle::EnumNameOperationKind(
+                 program->operations()->Get(i - 1)->kind()));
     inExecutes = isExecute;
-    if (!verifyOperation(program, number, "operation", i, operation) ||
-        !verifyStorage(number, i, operation) ||
-        !verifyLastReader(number, "operation", i, operation))
-      return false;
+    verifyOperation(here, program, operation);
+    verifyStorage(here, operation);
+    verifyLastReader(here, operation);
   }
   for (unsigned i = 0; i < numSwitches(program); ++i)
-    if (!verifySwitch(program, number, i))
-      return false;
-  return verifyPlan(program, /*gpu=*/nullptr, number, fault_);
+    verifySwitch({&where, "switch", i}, program, program->switches()->Get(i));
+  if (!verifyPlan(program, /*gpu=*/nullptr, number, fault))
+    fail();
 }
 
 /// Whether the pieces of a cut share out `length` positions, none of them
@@ -290,63 +260,39 @@ static const char *findWrong(const bundle::TileMap *map, uint64_t tiles) {
                           "kernel has";
 }
 
-bool MetadataVerifier::verifyKernel(const bundle::Program *program,
-                                    unsigned number, unsigned index) {
-  const bundle::Kernel *kernel = program->kernels()->Get(index);
-  if (kernel->processor() >= program->processors()->size())
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: processor: found %u, expected "
-                      "less than %u",
-                      number, index, kernel->processor(),
-                      program->processors()->size());
+void MetadataVerifier::verifyKernel(const Where &where,
+                                    const bundle::Program *program,
+                                    const bundle::Kernel *kernel) {
+  expect(where, "processor", kernel->processor(), 0,
+         program->processors()->size());
   const bundle::Processor *cpu = cpuOf(program);
   uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
   if (kernel->entry() >= codeSize)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: entry: found %u, expected less "
-                      "than the code's %" PRIu64 " bytes",
-                      number, index, kernel->entry(), codeSize);
+    refuse(where, "entry: found %u|less than the code's %" PRIu64 " bytes",
+           kernel->entry(), codeSize);
   // The only instruction alignment that matters to us; x86-64 has none.
   if (kernel->entry() % 4 &&
       strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: entry: found %u, expected a "
-                      "multiple of 4",
-                      number, index, kernel->entry());
+    refuse(where, "entry: found %u|a multiple of 4", kernel->entry());
   if (kernel->outputs() > kernel->operands())
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: outputs: found %u, expected at "
-                      "most its %u operands",
-                      number, index, kernel->outputs(), kernel->operands());
+    refuse(where, "outputs: found %u|at most its %u operands",
+           kernel->outputs(), kernel->operands());
   if (kernel->scratch() > maxScratch)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: scratch: found %" PRIu64
-                      " bytes, expected at most 2^30",
-                      number, index, kernel->scratch());
+    refuse(where, "scratch: found %" PRIu64 " bytes|at most 2^30",
+           kernel->scratch());
   if (kernel->tiles() > maxTiles)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: tiles: found %" PRIu64
-                      ", expected at most 2^31",
-                      number, index, kernel->tiles());
+    refuse(where, "tiles: found %" PRIu64 "|at most 2^31", kernel->tiles());
   if (kernel->fingerprint() && kernel->fingerprint()->size() &&
       kernel->fingerprint()->size() != sizeof(Digest))
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: fingerprint: found %u bytes, "
-                      "expected none or %zu",
-                      number, index, kernel->fingerprint()->size(),
-                      sizeof(Digest));
-  uint32_t maps = kernel->maps() ? kernel->maps()->size() : 0;
+    refuse(where, "fingerprint: found %u bytes|none or %zu",
+           kernel->fingerprint()->size(), sizeof(Digest));
+  uint32_t maps = elementsOf(kernel->maps()).size();
   if (maps && maps != kernel->outputs())
-    return fault_.set(Fault::BadBundle,
-                      "program %u: kernel %u: maps: found %u, expected none or "
-                      "one for each of %u outputs",
-                      number, index, maps, kernel->outputs());
+    refuse(where, "maps: found %u|none or one for each of %u outputs", maps,
+           kernel->outputs());
   for (uint32_t i = 0; i < maps; ++i)
     if (const char *wrong = findWrong(kernel->maps()->Get(i), kernel->tiles()))
-      return fault_.set(Fault::BadBundle,
-                        "program %u: kernel %u: tile map %u: %s", number, index,
-                        i, wrong);
-  return true;
+      refuse({&where, "tile map", i}, "%s", wrong);
 }
 
 /// Where an operand may lie: memories by kind, then the other spaces.
@@ -402,128 +348,96 @@ static constexpr StageRule stageRules[] = {
     {PreparedPlace, WeightsPlace | PreparedPlace, "Prepared",
      "Weights or Prepared", 0, 0}};
 
-/// Checks an operation of any kind; `what` and `index` name it.
-bool MetadataVerifier::verifyOperation(const bundle::Program *program,
-                                       unsigned number, const char *what,
-                                       unsigned index,
+/// Checks an operation of any kind.
+void MetadataVerifier::verifyOperation(const Where &where,
+                                       const bundle::Program *program,
                                        const bundle::Operation *operation) {
   const StageRule &rule = stageRules[operation->kind()];
   bool hasKernel = rule.operands == 0;
-  if (hasKernel && operation->kernel() >= program->kernels()->size())
-    return fault_.set(Fault::BadBundle,
-                      "program %u: %s %u: kernel: found %u, expected less than "
-                      "%u",
-                      number, what, index, operation->kernel(),
-                      program->kernels()->size());
+  if (hasKernel)
+    expect(where, "kernel", operation->kernel(), 0, program->kernels()->size());
   const bundle::Kernel *kernel =
       hasKernel ? program->kernels()->Get(operation->kernel()) : nullptr;
   uint32_t operands = kernel ? kernel->operands() : rule.operands;
   uint32_t written = kernel ? kernel->outputs() : rule.written;
   if (operation->operands()->size() != operands)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: %s %u: operands: found %u, expected the "
-                      "%s's %u",
-                      number, what, index, operation->operands()->size(),
-                      kernel ? "kernel" : "stage", operands);
+    refuse(where, "operands: found %u|the %s's %u",
+           operation->operands()->size(), kernel ? "kernel" : "stage",
+           operands);
   uint64_t tiles = !kernel ? 0 : kernel->tiles() ? kernel->tiles() : maxTiles;
   if (operation->tile_begin() > operation->tile_end() ||
       operation->tile_end() > tiles)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: %s %u: tiles: found %" PRIu64 " to %" PRIu64
-                      ", expected a range of at most %" PRIu64,
-                      number, what, index, operation->tile_begin(),
-                      operation->tile_end(), tiles);
+    refuse(where,
+           "tiles: found %" PRIu64 " to %" PRIu64
+           "|a range of at most %" PRIu64,
+           operation->tile_begin(), operation->tile_end(), tiles);
   for (unsigned i = 0; i < operands; ++i) {
     const bundle::Operand *operand = operation->operands()->Get(i);
     const char *space = spaceName(program, operand);
+    Where here = {&where, "operand", i};
     uint64_t size;
     if (!spaceSize(bundle_, program, operand, size))
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: %s %u: operand %u: found %s %u, which does "
-          "not exist",
-          number, what, index, i, space, operand->index());
+      refuse(here, "found %s %u, which does not exist", space,
+             operand->index());
     bool isWritten = i < written;
     if (!((isWritten ? rule.writes : rule.reads) & placeOf(program, operand)))
-      return fault_.set(
-          Fault::BadBundle,
-          "program %u: %s %u: operand %u: found a %s %s, expected "
-          "%s",
-          number, what, index, i, isWritten ? "write to" : "read of", space,
-          isWritten ? rule.writesText : rule.readsText);
+      refuse(here, "found a %s %s|%s", isWritten ? "write to" : "read of",
+             space, isWritten ? rule.writesText : rule.readsText);
     if (!fits(operand->offset(), operand->size(), size))
-      return fault_.set(Fault::BadBundle,
-                        "program %u: %s %u: operand %u: found %" PRIu64
-                        " bytes at %" PRIu64
-                        ", expected them inside the %" PRIu64 " of %s %u",
-                        number, what, index, i, operand->size(),
-                        operand->offset(), size, space, operand->index());
+      refuse(here,
+             "found %" PRIu64 " bytes at %" PRIu64 "|them inside the %" PRIu64
+             " of %s %u",
+             operand->size(), operand->offset(), size, space, operand->index());
   }
-  return true;
 }
 
 /// Checks a decode's facts about its stored bytes.
-bool MetadataVerifier::verifyStorage(unsigned number, unsigned index,
+void MetadataVerifier::verifyStorage(const Where &where,
                                      const bundle::Operation *operation) {
   if (operation->kind() != bundle::OperationKind_Decode)
-    return true;
+    return;
   uint64_t size = operation->operands()->Get(0)->size();
   uint8_t planes = operation->planes();
   if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
       size % planes)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: operation %u: planes: found %u for %" PRIu64
-                      " bytes, expected 1, 2, 4 or 8, and whole elements",
-                      number, index, planes, size);
+    refuse(where,
+           "planes: found %u for %" PRIu64
+           " bytes|1, 2, 4 or 8, and whole elements",
+           planes, size);
   uint64_t stored = operation->operands()->Get(1)->size();
   if (operation->codec() == bundle::Codec_Stored && stored != size)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: operation %u: found %" PRIu64
-                      " stored bytes, expected the %" PRIu64
-                      " of its operand 0",
-                      number, index, stored, size);
+    refuse(where,
+           "found %" PRIu64 " stored bytes|the %" PRIu64 " of its operand 0",
+           stored, size);
   // No frame is empty, so that one that could not be made cannot pass for one.
   if (stored == 0 && size != 0)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: operation %u: found 0 stored bytes, "
-                      "expected a frame of %" PRIu64,
-                      number, index, size);
-  return true;
+    refuse(where, "found 0 stored bytes|a frame of %" PRIu64, size);
 }
 
-bool MetadataVerifier::verifyLastReader(unsigned number, const char *what,
-                                        unsigned index,
+void MetadataVerifier::verifyLastReader(const Where &where,
                                         const bundle::Operation *operation) {
   bool mayBe = operation->kind() == bundle::OperationKind_Decode ||
                operation->kind() == bundle::OperationKind_Transform;
-  if (!operation->last_reader() ||
-      (mayBe && operation->operands()->size() > 1 &&
-       operation->operands()->Get(1)->space() == bundle::Space_Weights))
-    return true;
-  return fault_.set(Fault::BadBundle,
-                    "program %u: %s %u: last_reader: found it set, expected it "
-                    "of a decode or transform of Weights alone",
-                    number, what, index);
+  if (operation->last_reader() &&
+      !(mayBe && operation->operands()->size() > 1 &&
+        operation->operands()->Get(1)->space() == bundle::Space_Weights))
+    refuse(where, "last_reader: found it set|it of a decode or transform of "
+                  "Weights alone");
 }
 
-bool MetadataVerifier::verifySwitch(const bundle::Program *program,
-                                    unsigned number, unsigned index) {
-  const bundle::Switch *change = program->switches()->Get(index);
+void MetadataVerifier::verifySwitch(const Where &where,
+                                    const bundle::Program *program,
+                                    const bundle::Switch *change) {
   uint32_t executes = numExecutes(program);
   if (change->operation() >= executes)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: switch %u: operation: found %u, expected an "
-                      "execute, less than %u",
-                      number, index, change->operation(), executes);
+    refuse(where, "operation: found %u|an execute, less than %u",
+           change->operation(), executes);
   const bundle::Operation *operation = change->replacement();
   if (operation->kind() != bundle::OperationKind_Execute)
-    return fault_.set(Fault::BadBundle,
-                      "program %u: switch %u: kind: found %u, expected %u "
-                      "(Execute)",
-                      number, index, operation->kind(),
-                      bundle::OperationKind_Execute);
-  return verifyOperation(program, number, "switch", index, operation) &&
-         verifyLastReader(number, "switch", index, operation);
+    refuse(where, "kind: found %u|%u (Execute)", operation->kind(),
+           bundle::OperationKind_Execute);
+  verifyOperation(where, program, operation);
+  verifyLastReader(where, operation);
 }
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,

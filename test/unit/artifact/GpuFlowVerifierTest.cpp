@@ -3,7 +3,7 @@
 // test/unit/sample/GpuSample.h says what the overlay is that these damage.
 //
 //===----------------------------------------------------------------------===//
-#include "artifact/GpuFlowVerifier.h"
+#include "artifact/GpuVerifier.h"
 
 #include "artifact/Bundle.h"
 #include "test/unit/artifact/ChangedOverlay.h"
