@@ -62,63 +62,99 @@ static Place measure(const Segment &segment) {
   return place;
 }
 
-static fb::Offset<bundle::Memory> addMemory(fb::FlatBufferBuilder &builder,
-                                            bundle::MemoryKind kind,
-                                            uint64_t size, uint64_t alignment,
-                                            uint32_t processor = 0) {
-  return bundle::CreateMemory(builder, kind, processor, size, alignment);
-}
-
-static fb::Offset<bundle::Operand> addOperand(fb::FlatBufferBuilder &builder,
-                                              const Operand &operand) {
-  // By Space. The arena and prepared memory are memories 0 and 1.
-  static constexpr bundle::Space spaces[] = {
-      bundle::Space_Memory, bundle::Space_Weights, bundle::Space_Input,
-      bundle::Space_Output, bundle::Space_Memory};
-  uint32_t index = operand.space == Space::Prepared ? 1 : operand.index;
-  return bundle::CreateOperand(builder, spaces[unsigned(operand.space)], index,
-                               operand.offset, operand.size);
-}
-
-static fb::Offset<bundle::TileMap> addTileMap(fb::FlatBufferBuilder &builder,
-                                              const TileMap &map) {
-  std::vector<bundle::TileAxis> axes;
-  for (const TileAxis &axis : map.axes)
-    axes.emplace_back(axis.extent, axis.stride);
-  std::vector<fb::Offset<bundle::TilePart>> parts;
-  for (const TilePart &part : map.parts) {
-    std::vector<bundle::TileCut> cuts;
-    for (const TileCut &cut : part.cuts)
-      cuts.emplace_back(cut.axis, cut.count, cut.size);
-    parts.push_back(
-        bundle::CreateTilePartDirect(builder, &part.lo, &part.hi, &cuts));
-  }
-  return bundle::CreateTileMapDirect(builder, &axes, &parts);
-}
-
-static fb::Offset<bundle::Kernel> addKernel(fb::FlatBufferBuilder &builder,
-                                            const Kernel &kernel) {
-  std::vector<fb::Offset<bundle::TileMap>> maps;
-  for (const TileMap &map : kernel.maps)
-    maps.push_back(addTileMap(builder, map));
-  return bundle::CreateKernelDirect(
-      builder, kernel.name.c_str(), /*processor=*/0, kernel.entry,
-      kernel.operands, kernel.outputs, kernel.scratch, kernel.tiles,
-      kernel.routine.c_str(), kernel.multiplyAdds, kernel.bytes,
-      kernel.key.c_str(), &kernel.fingerprint, &maps);
-}
-
 static bundle::GpuExtent extentOf(const GpuExtent &extent) {
   return {extent.x, extent.y, extent.z};
 }
 
-namespace {
-/// Writes operations, which the bundle numbers executes first.
-class OperationWriter {
-public:
-  OperationWriter(fb::FlatBufferBuilder &builder, const Program &program)
-      : builder_(builder), executes_(program.operations.size()) {}
+static uint32_t numCommands(const Stretch &stretch) {
+  return static_cast<uint32_t>(1 + stretch.dispatches.size());
+}
 
+namespace {
+/// Writes tables, each from the struct that it is named as.
+class TableWriter {
+public:
+  /// `executes`: how many the program has whose tables these are. The bundle
+  /// numbers them first.
+  explicit TableWriter(fb::FlatBufferBuilder &builder, size_t executes = 0)
+      : builder_(builder), executes_(executes) {}
+
+  /// A table for each.
+  template <typename T> auto all(const std::vector<T> &list) {
+    std::vector<decltype(add(list[0]))> result;
+    for (const T &one : list)
+      result.push_back(add(one));
+    return result;
+  }
+
+  fb::Offset<bundle::Tensor> add(const Tensor &tensor) {
+    return bundle::CreateTensorDirect(
+        builder_, tensor.name.c_str(),
+        static_cast<bundle::ElementType>(tensor.type), &tensor.shape);
+  }
+
+  fb::Offset<bundle::Property> add(const Property &property) {
+    return bundle::CreatePropertyDirect(builder_, property.key.c_str(),
+                                        property.value.c_str());
+  }
+
+  /// `overlays`: how many there are of the programs before it.
+  fb::Offset<bundle::Program> add(const Program &program, uint32_t &overlays) {
+    auto kernels = all(program.kernels);
+    auto operations = all(program.operations);
+    auto preparations = all(program.preparations);
+    operations.insert(operations.end(), preparations.begin(),
+                      preparations.end());
+    auto lanes = all(program.lanes);
+    auto switches = all(program.switches);
+    auto features = all(program.features);
+    std::vector<fb::Offset<bundle::Processor>> processors = {
+        bundle::CreateProcessorDirect(builder_, bundle::ProcessorKind_Cpu,
+                                      program.architecture.c_str(), &features,
+                                      program.code, program.tune.c_str())};
+    std::vector<fb::Offset<bundle::Memory>> memories = {
+        // Where a GPU works in the arena, its operands lie at such addresses.
+        bundle::CreateMemory(builder_, bundle::MemoryKind_Arena,
+                             /*processor=*/0, program.arenaSize,
+                             program.gpu ? gpuAlignment : memoryAlignment),
+        bundle::CreateMemory(builder_, bundle::MemoryKind_Prepared,
+                             /*processor=*/0, program.preparedSize,
+                             memoryAlignment)};
+    fb::Offset<bundle::OverlayHead> overlay;
+    if (program.gpu)
+      overlay = addHead(overlays++, *program.gpu);
+    return bundle::CreateProgramDirect(
+        builder_, program.target.c_str(), program.revision.c_str(), &processors,
+        &memories, &kernels, &operations, &lanes, &switches,
+        program.predictedCold, program.predictedWarm, overlay,
+        program.laterWaits);
+  }
+
+  fb::Offset<bundle::ProgramGpu> add(const ProgramGpu &gpu) {
+    // Behind the program's processor.
+    std::vector<fb::Offset<bundle::Memory>> memories = {
+        bundle::CreateMemory(builder_, bundle::MemoryKind_Arena,
+                             /*processor=*/1, gpu.arenaSize, gpuAlignment),
+        bundle::CreateMemory(builder_, bundle::MemoryKind_Prepared,
+                             /*processor=*/1, gpu.preparedSize, gpuAlignment)};
+    auto boundaries = all(gpu.boundaries);
+    auto preparations = all(gpu.preparations);
+    auto lanes = all(gpu.lanes);
+    auto stretches = all(gpu.stretches);
+    return bundle::CreateProgramGpuDirect(
+        builder_, &memories, &boundaries, &preparations, &lanes, &stretches,
+        &gpu.warm, gpu.profile.c_str(), gpu.predictedCold, gpu.predictedWarm);
+  }
+
+  fb::Offset<bundle::GpuPipeline> add(const GpuPipeline &pipeline) {
+    bundle::GpuExtent local = extentOf(pipeline.local);
+    return bundle::CreateGpuPipelineDirect(
+        builder_, pipeline.module, pipeline.bindings, pipeline.written,
+        pipeline.pushWords, &pipeline.constants, &local, pipeline.shared,
+        pipeline.features);
+  }
+
+private:
   std::vector<uint32_t> numbers(const std::vector<OperationId> &ids) const {
     std::vector<uint32_t> result;
     for (OperationId id : ids)
@@ -127,10 +163,50 @@ public:
     return result;
   }
 
+  fb::Offset<fb::String> add(const std::string &text) {
+    return builder_.CreateString(text);
+  }
+
+  fb::Offset<bundle::Operand> add(const Operand &operand) {
+    // By Space. The arena and prepared memory are memories 0 and 1.
+    static constexpr bundle::Space spaces[] = {
+        bundle::Space_Memory, bundle::Space_Weights, bundle::Space_Input,
+        bundle::Space_Output, bundle::Space_Memory};
+    uint32_t index = operand.space == Space::Prepared ? 1 : operand.index;
+    return bundle::CreateOperand(builder_, spaces[unsigned(operand.space)],
+                                 index, operand.offset, operand.size);
+  }
+
+  static bundle::TileAxis add(const TileAxis &axis) {
+    return {axis.extent, axis.stride};
+  }
+
+  static bundle::TileCut add(const TileCut &cut) {
+    return {cut.axis, cut.count, cut.size};
+  }
+
+  fb::Offset<bundle::TilePart> add(const TilePart &part) {
+    auto cuts = all(part.cuts);
+    return bundle::CreateTilePartDirect(builder_, &part.lo, &part.hi, &cuts);
+  }
+
+  fb::Offset<bundle::TileMap> add(const TileMap &map) {
+    auto axes = all(map.axes);
+    auto parts = all(map.parts);
+    return bundle::CreateTileMapDirect(builder_, &axes, &parts);
+  }
+
+  fb::Offset<bundle::Kernel> add(const Kernel &kernel) {
+    auto maps = all(kernel.maps);
+    return bundle::CreateKernelDirect(
+        builder_, kernel.name.c_str(), /*processor=*/0, kernel.entry,
+        kernel.operands, kernel.outputs, kernel.scratch, kernel.tiles,
+        kernel.routine.c_str(), kernel.multiplyAdds, kernel.bytes,
+        kernel.key.c_str(), &kernel.fingerprint, &maps);
+  }
+
   fb::Offset<bundle::Operation> add(const Operation &operation) {
-    std::vector<fb::Offset<bundle::Operand>> operands;
-    for (const Operand &operand : operation.operands)
-      operands.push_back(addOperand(builder_, operand));
+    auto operands = all(operation.operands);
     std::vector<uint32_t> after = numbers(operation.after);
     return bundle::CreateOperationDirect(
         builder_, static_cast<bundle::OperationKind>(operation.kind),
@@ -141,7 +217,7 @@ public:
         operation.liveArena);
   }
 
-  fb::Offset<bundle::Lane> add(const Lane &lane) const {
+  fb::Offset<bundle::Lane> add(const Lane &lane) {
     std::vector<uint32_t> queue = numbers(lane.queue);
     std::vector<uint32_t> background = numbers(lane.background);
     return bundle::CreateLaneDirect(
@@ -149,67 +225,48 @@ public:
         static_cast<bundle::CoreKind>(lane.core), &queue, &background);
   }
 
-private:
-  fb::FlatBufferBuilder &builder_;
-  size_t executes_;
-};
-
-/// Writes a program's overlay for a GPU.
-class OverlayWriter {
-public:
-  OverlayWriter(fb::FlatBufferBuilder &builder,
-                const OperationWriter &operations, const ProgramGpu &source)
-      : builder_(builder), operations_(operations), source_(source) {}
-
-  fb::Offset<bundle::ProgramGpu> add() {
-    // Behind the program's processor.
-    std::vector<fb::Offset<bundle::Memory>> memories = {
-        addMemory(builder_, bundle::MemoryKind_Arena, source_.arenaSize,
-                  gpuAlignment, /*processor=*/1),
-        addMemory(builder_, bundle::MemoryKind_Prepared, source_.preparedSize,
-                  gpuAlignment, /*processor=*/1)};
-    std::vector<fb::Offset<bundle::Boundary>> boundaries;
-    for (const Boundary &boundary : source_.boundaries)
-      boundaries.push_back(bundle::CreateBoundary(
-          builder_, addOperand(builder_, boundary.host), boundary.device));
-    std::vector<fb::Offset<bundle::GpuPreparation>> preparations;
-    for (const GpuPreparation &preparation : source_.preparations)
-      preparations.push_back(add(preparation));
-    std::vector<fb::Offset<bundle::Lane>> lanes;
-    for (const Lane &lane : source_.lanes)
-      lanes.push_back(operations_.add(lane));
-    std::vector<fb::Offset<bundle::Stretch>> stretches;
-    for (const Stretch &stretch : source_.stretches)
-      stretches.push_back(add(stretch));
-    return bundle::CreateProgramGpuDirect(
-        builder_, &memories, &boundaries, &preparations, &lanes, &stretches,
-        &source_.warm, source_.profile.c_str(), source_.predictedCold,
-        source_.predictedWarm);
+  fb::Offset<bundle::Switch> add(const Switch &change) {
+    return bundle::CreateSwitch(builder_, change.operation,
+                                add(change.replacement));
   }
 
-private:
-  std::vector<fb::Offset<bundle::Rows>> add(const std::vector<Rows> &list) {
-    std::vector<fb::Offset<bundle::Rows>> result;
-    for (const Rows &rows : list)
-      result.push_back(
-          bundle::CreateRows(builder_, rows.boundary, rows.offset, rows.bytes));
-    return result;
+  /// `index`: of the overlay among all.
+  fb::Offset<bundle::OverlayHead> addHead(uint32_t index,
+                                          const ProgramGpu &gpu) {
+    uint32_t cold = 0, warm = 0;
+    for (const Stretch &stretch : gpu.stretches)
+      cold += stretch.cold ? numCommands(stretch) : 0;
+    for (uint32_t stretch : gpu.warm)
+      if (stretch < gpu.stretches.size())
+        warm += numCommands(gpu.stretches[stretch]);
+    return bundle::CreateOverlayHead(
+        builder_, index, static_cast<bundle::GpuStart>(gpu.start), cold, warm);
+  }
+
+  fb::Offset<bundle::Boundary> add(const Boundary &boundary) {
+    return bundle::CreateBoundary(builder_, add(boundary.host),
+                                  boundary.device);
+  }
+
+  fb::Offset<bundle::Rows> add(const Rows &rows) {
+    return bundle::CreateRows(builder_, rows.boundary, rows.offset, rows.bytes);
+  }
+
+  static bundle::GpuOperand add(const GpuOperand &operand) {
+    return {static_cast<bundle::GpuSpace>(operand.space), operand.index,
+            operand.offset, operand.size};
   }
 
   fb::Offset<bundle::Dispatch> add(const Dispatch &dispatch) {
-    std::vector<bundle::GpuOperand> operands;
-    for (const GpuOperand &operand : dispatch.operands)
-      operands.emplace_back(static_cast<bundle::GpuSpace>(operand.space),
-                            operand.index, operand.offset, operand.size);
     bundle::GpuExtent groups = extentOf(dispatch.groups);
-    auto operandList = builder_.CreateVectorOfStructs(operands);
-    auto pushList = addPush(dispatch.push);
+    auto operands = builder_.CreateVectorOfStructs(all(dispatch.operands));
+    auto push = addPush(dispatch.push);
     fb::Offset<bundle::DispatchWork> work = 0;
     if (dispatch.work)
       work = add(*dispatch.work);
-    return bundle::CreateDispatch(
-        builder_, dispatch.operation, dispatch.pipeline, operandList, &groups,
-        pushList, dispatch.barrier, dispatch.predicted, work);
+    return bundle::CreateDispatch(builder_, dispatch.operation,
+                                  dispatch.pipeline, operands, &groups, push,
+                                  dispatch.barrier, dispatch.predicted, work);
   }
 
   /// The table that factsOf() reads.
@@ -229,25 +286,24 @@ private:
   }
 
   fb::Offset<bundle::Stretch> add(const Stretch &stretch) {
-    std::vector<fb::Offset<bundle::Dispatch>> dispatches;
-    for (const Dispatch &dispatch : stretch.dispatches)
-      dispatches.push_back(add(dispatch));
-    auto in = add(stretch.in), out = add(stretch.out);
-    std::vector<uint32_t> after = operations_.numbers(stretch.after);
+    auto dispatches = all(stretch.dispatches);
+    auto in = all(stretch.in), out = all(stretch.out);
+    std::vector<uint32_t> after = numbers(stretch.after);
     return bundle::CreateStretchDirect(
         builder_, static_cast<bundle::StretchKind>(stretch.kind), stretch.first,
         stretch.count, &dispatches, &in, &out, &after, stretch.cold,
         stretch.predicted);
   }
 
+  fb::Offset<bundle::Upload> add(const Upload &upload) {
+    return bundle::CreateUpload(
+        builder_, add(upload.source), upload.offset, upload.size,
+        static_cast<bundle::Codec>(upload.codec), upload.planes);
+  }
+
   fb::Offset<bundle::GpuPreparation> add(const GpuPreparation &preparation) {
-    std::vector<fb::Offset<bundle::Upload>> uploads;
-    for (const Upload &upload : preparation.uploads)
-      uploads.push_back(bundle::CreateUpload(
-          builder_, addOperand(builder_, upload.source), upload.offset,
-          upload.size, static_cast<bundle::Codec>(upload.codec),
-          upload.planes));
-    std::vector<uint32_t> after = operations_.numbers(preparation.after);
+    auto uploads = all(preparation.uploads);
+    std::vector<uint32_t> after = numbers(preparation.after);
     return bundle::CreateGpuPreparationDirect(
         builder_, static_cast<bundle::GpuStage>(preparation.stage),
         &preparation.pipelines, &uploads, preparation.stretch, &after,
@@ -255,71 +311,10 @@ private:
   }
 
   fb::FlatBufferBuilder &builder_;
-  const OperationWriter &operations_;
-  const ProgramGpu &source_;
+  size_t executes_;
   std::map<std::vector<uint32_t>, fb::Offset<fb::Vector<uint32_t>>> pushes_;
 };
 } // namespace
-
-static uint32_t numCommands(const Stretch &stretch) {
-  return static_cast<uint32_t>(1 + stretch.dispatches.size());
-}
-
-/// `index`: of the overlay among all.
-static fb::Offset<bundle::OverlayHead>
-addHead(fb::FlatBufferBuilder &builder, uint32_t index, const ProgramGpu &gpu) {
-  uint32_t cold = 0, warm = 0;
-  for (const Stretch &stretch : gpu.stretches)
-    cold += stretch.cold ? numCommands(stretch) : 0;
-  for (uint32_t stretch : gpu.warm)
-    if (stretch < gpu.stretches.size())
-      warm += numCommands(gpu.stretches[stretch]);
-  return bundle::CreateOverlayHead(
-      builder, index, static_cast<bundle::GpuStart>(gpu.start), cold, warm);
-}
-
-/// `overlays`: how many there are of the programs before it.
-static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
-                                              const Program &program,
-                                              uint32_t &overlays) {
-  std::vector<fb::Offset<bundle::Kernel>> kernels;
-  for (const Kernel &kernel : program.kernels)
-    kernels.push_back(addKernel(builder, kernel));
-  OperationWriter writer(builder, program);
-  std::vector<fb::Offset<bundle::Operation>> operations;
-  for (const Operation &operation : program.operations)
-    operations.push_back(writer.add(operation));
-  for (const Operation &operation : program.preparations)
-    operations.push_back(writer.add(operation));
-  std::vector<fb::Offset<bundle::Lane>> lanes;
-  for (const Lane &lane : program.lanes)
-    lanes.push_back(writer.add(lane));
-  std::vector<fb::Offset<bundle::Switch>> switches;
-  for (const Switch &change : program.switches)
-    switches.push_back(bundle::CreateSwitch(builder, change.operation,
-                                            writer.add(change.replacement)));
-  std::vector<fb::Offset<fb::String>> features;
-  for (const std::string &feature : program.features)
-    features.push_back(builder.CreateString(feature));
-  std::vector<fb::Offset<bundle::Processor>> processors = {
-      bundle::CreateProcessorDirect(builder, bundle::ProcessorKind_Cpu,
-                                    program.architecture.c_str(), &features,
-                                    program.code, program.tune.c_str())};
-  std::vector<fb::Offset<bundle::Memory>> memories = {
-      // Where a GPU works in the arena, its operands lie at such addresses.
-      addMemory(builder, bundle::MemoryKind_Arena, program.arenaSize,
-                program.gpu ? gpuAlignment : memoryAlignment),
-      addMemory(builder, bundle::MemoryKind_Prepared, program.preparedSize,
-                memoryAlignment)};
-  fb::Offset<bundle::OverlayHead> overlay;
-  if (program.gpu)
-    overlay = addHead(builder, overlays++, *program.gpu);
-  return bundle::CreateProgramDirect(
-      builder, program.target.c_str(), program.revision.c_str(), &processors,
-      &memories, &kernels, &operations, &lanes, &switches,
-      program.predictedCold, program.predictedWarm, overlay,
-      program.laterWaits);
-}
 
 /// Adds a GPU's tables; its modules are pieces of the segment `code`.
 static fb::Offset<bundle::Gpu> addGpu(fb::FlatBufferBuilder &builder,
@@ -340,26 +335,9 @@ static fb::Offset<bundle::Gpu> addGpu(fb::FlatBufferBuilder &builder,
         builder, name, offsets[module.piece],
         static_cast<uint32_t>(piece.size / sizeof(uint32_t)), digestBytes));
   }
-  std::vector<fb::Offset<bundle::GpuPipeline>> pipelines;
-  for (const GpuPipeline &pipeline : gpu.pipelines) {
-    bundle::GpuExtent local = extentOf(pipeline.local);
-    pipelines.push_back(bundle::CreateGpuPipelineDirect(
-        builder, pipeline.module, pipeline.bindings, pipeline.written,
-        pipeline.pushWords, &pipeline.constants, &local, pipeline.shared,
-        pipeline.features));
-  }
+  auto pipelines = TableWriter(builder).all(gpu.pipelines);
   return bundle::CreateGpuDirect(builder, gpu.api, gpu.code, &modules,
                                  &pipelines);
-}
-
-static std::vector<fb::Offset<bundle::Tensor>>
-addTensors(fb::FlatBufferBuilder &builder, const std::vector<Tensor> &tensors) {
-  std::vector<fb::Offset<bundle::Tensor>> result;
-  for (const Tensor &tensor : tensors)
-    result.push_back(bundle::CreateTensorDirect(
-        builder, tensor.name.c_str(),
-        static_cast<bundle::ElementType>(tensor.type), &tensor.shape));
-  return result;
 }
 
 /// Adds all programs' overlays.
@@ -370,10 +348,8 @@ static void buildOverlays(fb::FlatBufferBuilder &builder,
   std::vector<fb::Offset<bundle::ProgramGpu>> programs;
   for (const Program &program : source.programs)
     if (program.gpu)
-      programs.push_back(OverlayWriter(builder,
-                                       OperationWriter(builder, program),
-                                       *program.gpu)
-                             .add());
+      programs.push_back(
+          TableWriter(builder, program.operations.size()).add(*program.gpu));
   auto gpu = addGpu(builder, *source.gpu, source.segments[source.gpu->code]);
   builder.Finish(bundle::CreateOverlaysDirect(builder, gpu, &programs),
                  overlaysIdentifier);
@@ -387,8 +363,9 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   // Fields equal to their default are stored too, so that the size does not
   // depend on the offsets, which depend on the size.
   builder.ForceDefaults(true);
-  auto inputs = addTensors(builder, source.inputs);
-  auto outputs = addTensors(builder, source.outputs);
+  TableWriter tables(builder);
+  auto inputs = tables.all(source.inputs);
+  auto outputs = tables.all(source.outputs);
   std::vector<fb::Offset<bundle::Segment>> segments;
   for (size_t i = 0; i < places.size(); ++i) {
     auto digest = builder.CreateVector(places[i].digest.bytes, sizeof(Digest));
@@ -399,11 +376,9 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   std::vector<fb::Offset<bundle::Program>> programs;
   uint32_t overlays = 0;
   for (const Program &program : source.programs)
-    programs.push_back(addProgram(builder, program, overlays));
-  std::vector<fb::Offset<bundle::Property>> properties;
-  for (const Property &property : source.properties)
-    properties.push_back(bundle::CreatePropertyDirect(
-        builder, property.key.c_str(), property.value.c_str()));
+    programs.push_back(
+        TableWriter(builder, program.operations.size()).add(program, overlays));
+  auto properties = tables.all(source.properties);
   uint32_t overlaysSegment =
       source.gpu ? static_cast<uint32_t>(places.size() - 1) : ~0u;
   bundle::FinishBundleBuffer(
