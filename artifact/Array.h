@@ -2,6 +2,8 @@
 #ifndef NNV12_ARTIFACT_ARRAY_H
 #define NNV12_ARTIFACT_ARRAY_H
 
+#include "artifact/NonCopyable.h"
+
 #include <cassert>
 #include <cstddef>
 #include <cstdlib>
@@ -9,11 +11,8 @@
 namespace nnv12::artifact {
 
 /// A fixed number of zero-initialised, trivially destructible elements.
-template <typename T> class Array {
+template <typename T> class Array : NonCopyable {
 public:
-  Array() = default;
-  Array(const Array &) = delete;
-  Array &operator=(const Array &) = delete;
   ~Array() { free(elements_); }
 
   /// False when memory ran out.

@@ -3,6 +3,7 @@
 #define NNV12_ARTIFACT_ATOMICFILE_H
 
 #include "artifact/Fault.h"
+#include "artifact/NonCopyable.h"
 
 #include <cstddef>
 #include <string>
@@ -12,11 +13,8 @@ namespace nnv12::artifact {
 
 /// Until commit() has succeeded, the path names what it named before. Where the
 /// file system knows O_TMPFILE, even a killed process leaves nothing behind.
-class AtomicFile {
+class AtomicFile : NonCopyable {
 public:
-  AtomicFile() = default;
-  AtomicFile(const AtomicFile &) = delete;
-  AtomicFile &operator=(const AtomicFile &) = delete;
   ~AtomicFile();
 
   /// Refuses a path that names something other than a regular file; follows

@@ -3,6 +3,7 @@
 #define NNV12_ARTIFACT_MAPPEDFILE_H
 
 #include "artifact/Fault.h"
+#include "artifact/NonCopyable.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +11,8 @@
 namespace nnv12::artifact {
 
 /// Owns the mapping and the descriptor. An empty file has null data.
-class MappedFile {
+class MappedFile : NonCopyable {
 public:
-  MappedFile() = default;
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
   /// Returns before anything is read, but has asked storage for the first

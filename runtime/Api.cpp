@@ -60,6 +60,22 @@ static nnv12_status reportArgument(const char *text, nnv12_error *error) {
   return report(fault, nullptr, error);
 }
 
+/// Gives the caller an object that `open(object, fault)` has filled.
+template <typename Object, typename Open>
+static nnv12_status make(Object **object, const char *noMemory,
+                         const char *path, nnv12_error *error, Open open) {
+  Fault fault;
+  auto *result = create<Object>();
+  if (!result) {
+    fault.set(Fault::OutOfMemory, "%s", noMemory);
+  } else if (open(*result, fault)) {
+    *object = result;
+    return NNV12_OK;
+  }
+  destroy(result);
+  return report(fault, path, error);
+}
+
 /// The steps that opening from a path and from memory share.
 template <typename Open>
 static nnv12_status openBundle(const nnv12_open_options *options,
@@ -71,19 +87,10 @@ static nnv12_status openBundle(const nnv12_open_options *options,
   nnv12_open_options known = NNV12_OPEN_OPTIONS_INIT;
   if (!readStruct(options, known))
     return reportArgument("options: struct_size is not set", error);
-  auto *result = create<nnv12_bundle>();
-  if (!result) {
-    Fault fault;
-    fault.set(Fault::OutOfMemory, "no memory to open the bundle");
-    return report(fault, path, error);
-  }
-  Fault fault;
-  if (!open(*result, known, fault)) {
-    result->release();
-    return report(fault, path, error);
-  }
-  *bundle = result;
-  return NNV12_OK;
+  return make(bundle, "no memory to open the bundle", path, error,
+              [&](nnv12_bundle &result, Fault &fault) {
+                return open(result, known, fault);
+              });
 }
 
 static const char *textOf(const flatbuffers::String *text) {
@@ -205,7 +212,7 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
     if (segment->kind() == bundle::SegmentKind_Weights)
       result.weights_size += segment->size();
   result.arena_size = artifact::memorySize(program, bundle::MemoryKind_Arena);
-  result.scratch_size = bundle->scratchSize();
+  result.scratch_size = artifact::scratchSize(program);
   result.num_operations = artifact::numExecutes(program);
   result.num_kernels = program->kernels()->size();
   result.is_signed = bundle->isSigned();
@@ -338,18 +345,10 @@ nnv12_status nnv12_session_create(nnv12_bundle *bundle,
   nnv12_session_options known = NNV12_SESSION_OPTIONS_INIT;
   if (!readStruct(options, known))
     return reportArgument("options: struct_size is not set", error);
-  Fault fault;
-  auto *result = create<nnv12_session>();
-  if (!result) {
-    fault.set(Fault::OutOfMemory, "no memory for a session");
-    return report(fault, nullptr, error);
-  }
-  if (!result->create(*bundle, known, fault)) {
-    destroy(result);
-    return report(fault, nullptr, error);
-  }
-  *session = result;
-  return NNV12_OK;
+  return make(session, "no memory for a session", nullptr, error,
+              [&](nnv12_session &result, Fault &fault) {
+                return result.create(*bundle, known, fault);
+              });
 }
 
 size_t nnv12_recorder_size(const nnv12_bundle *bundle,
@@ -467,18 +466,10 @@ nnv12_status nnv12_recording_open(const void *memory, size_t size,
   if (!recording)
     return reportArgument("recording: found NULL", error);
   *recording = nullptr;
-  Fault fault;
-  auto *result = create<nnv12_recording>();
-  if (!result) {
-    fault.set(Fault::OutOfMemory, "no memory to read the recording");
-    return report(fault, nullptr, error);
-  }
-  if (!result->open(memory, size, fault)) {
-    destroy(result);
-    return report(fault, nullptr, error);
-  }
-  *recording = result;
-  return NNV12_OK;
+  return make(recording, "no memory to read the recording", nullptr, error,
+              [&](nnv12_recording &result, Fault &fault) {
+                return result.open(memory, size, fault);
+              });
 }
 
 void nnv12_recording_close(nnv12_recording *recording) { destroy(recording); }

@@ -3,6 +3,7 @@
 #define NNV12_RUNTIME_CODEMAPPING_H
 
 #include "artifact/Fault.h"
+#include "artifact/NonCopyable.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +12,8 @@ namespace nnv12::runtime {
 
 /// A code segment, mapped so that it may run and never so that it may be
 /// written at the same time.
-class CodeMapping {
+class CodeMapping : artifact::NonCopyable {
 public:
-  CodeMapping() = default;
-  CodeMapping(const CodeMapping &) = delete;
-  CodeMapping &operator=(const CodeMapping &) = delete;
   ~CodeMapping();
 
   /// Maps `size` bytes at `offset` of `descriptor` in place. False when the

@@ -19,9 +19,6 @@ public:
 /// The memory and state that one thread needs to decode.
 class Decoder {
 public:
-  Decoder() = default;
-  Decoder(const Decoder &) = delete;
-  Decoder &operator=(const Decoder &) = delete;
   ~Decoder();
 
   /// Allocates all that decode() needs; `split` is the size of the largest

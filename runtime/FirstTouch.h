@@ -23,10 +23,6 @@ namespace nnv12::runtime {
 
 class FirstTouch {
 public:
-  FirstTouch() = default;
-  FirstTouch(const FirstTouch &) = delete;
-  FirstTouch &operator=(const FirstTouch &) = delete;
-
   /// Room for so many ranges. False when memory ran out.
   bool create(size_t ranges);
   /// Adds memory that will be written after all memory added before. One thread

@@ -2,6 +2,8 @@
 #ifndef NNV12_RUNTIME_FLOATMODE_H
 #define NNV12_RUNTIME_FLOATMODE_H
 
+#include "artifact/NonCopyable.h"
+
 #include <cstdint>
 
 namespace nnv12::runtime {
@@ -9,12 +11,10 @@ namespace nnv12::runtime {
 /// While it lives, the thread rounds to nearest, flushes denormals to zero and
 /// masks floating-point exceptions, whatever the application had set. Denormals
 /// cost up to a hundred cycles each on x86-64.
-class FloatMode {
+class FloatMode : artifact::NonCopyable {
 public:
   FloatMode() : saved_(read()) { write(mode); }
   ~FloatMode() { write(saved_); }
-  FloatMode(const FloatMode &) = delete;
-  FloatMode &operator=(const FloatMode &) = delete;
 
 private:
 #if defined(__x86_64__)

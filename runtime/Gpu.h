@@ -24,9 +24,6 @@ namespace nnv12::runtime {
 
 class Gpu {
 public:
-  Gpu() = default;
-  Gpu(const Gpu &) = delete;
-  Gpu &operator=(const Gpu &) = delete;
   /// Ends the threads, which may have to wait for a call of the driver.
   ~Gpu();
 

@@ -1,7 +1,7 @@
 //===- GpuUploads.cpp - Brings weights to a GPU ---------------------------===//
 #include "runtime/GpuUploads.h"
 
-#include "runtime/gpu/Barrier.h"
+#include "runtime/gpu/DispatchCommand.h"
 
 #include <algorithm>
 

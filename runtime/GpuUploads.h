@@ -10,10 +10,6 @@ namespace nnv12::runtime {
 
 class GpuUploads {
 public:
-  GpuUploads() = default;
-  GpuUploads(const GpuUploads &) = delete;
-  GpuUploads &operator=(const GpuUploads &) = delete;
-
   /// `host` is the session's memory, which holds the results of the CPUs'
   /// preparations.
   [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory host,

@@ -21,9 +21,6 @@ namespace nnv12::runtime {
 
 class Lanes {
 public:
-  Lanes() = default;
-  Lanes(const Lanes &) = delete;
-  Lanes &operator=(const Lanes &) = delete;
   ~Lanes();
 
   struct Options {

@@ -5,7 +5,7 @@
 #include "artifact/CpuFeatures.h"
 #include "artifact/ProgramView.h"
 #include "artifact/RuntimePolicy.h"
-#include "runtime/ReadAhead.h"
+#include "runtime/Reader.h"
 #include "runtime/system/Cpus.h"
 
 #include <cstddef>
@@ -288,12 +288,4 @@ bool nnv12_bundle::describeTensors(Fault &fault) {
       describe(bundle_->outputs(), outputInfos_))
     return true;
   return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
-}
-
-uint64_t nnv12_bundle::scratchSize() const {
-  uint64_t largest = 0;
-  for (const bundle::Kernel *kernel : *program_->kernels())
-    if (kernel->scratch() > largest)
-      largest = kernel->scratch();
-  return largest;
 }

@@ -49,8 +49,6 @@ public:
   /// Puts memory that the system has supplied already at the beginning of a
   /// session's arena of at least a huge page, once. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);
-  /// The largest scratch that a kernel of the program asks for.
-  uint64_t scratchSize() const;
 
   const nnv12::runtime::Array<nnv12_tensor_info> &inputs() const {
     return inputInfos_;

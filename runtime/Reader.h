@@ -2,6 +2,8 @@
 #ifndef NNV12_RUNTIME_READER_H
 #define NNV12_RUNTIME_READER_H
 
+#include "artifact/MappedFile.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +18,11 @@ constexpr uint64_t readPiece = 1u << 20;
 /// in this process's page tables. It touches the pages: the system reads ahead
 /// of a thread that touches in order, and no call to the system is faster.
 void readPages(const uint8_t *data, size_t size);
+
+/// Waits for the first `needed` bytes of a file whose head opening has asked
+/// for (RuntimePolicy.h). Then asks for the bytes that follow, which the system
+/// would read in small pieces otherwise.
+void readAhead(const artifact::MappedFile &file, size_t needed);
 
 } // namespace nnv12::runtime
 

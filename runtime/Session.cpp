@@ -6,7 +6,6 @@
 #include "artifact/RuntimePolicy.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Reader.h"
-#include "runtime/system/Structs.h"
 #if NNV12_GPU
 #include "runtime/Gpu.h"
 #endif
@@ -210,7 +209,7 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   };
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride_ = after(bundle_->scratchSize(), nullptr);
+  scratchStride_ = after(artifact::scratchSize(program), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared),
            size = preparedAt + preparedSize, huge = inHugePages(size);

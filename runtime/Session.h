@@ -5,10 +5,9 @@
 #include "runtime/FirstTouch.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/Team.h"
+#include "runtime/system/Structs.h"
 
 #if NNV12_GPU
-#include "runtime/gpu/CallersBuffers.h"
-
 namespace nnv12::runtime {
 class Gpu;
 } // namespace nnv12::runtime

@@ -25,9 +25,6 @@ namespace nnv12::runtime {
 
 class Team {
 public:
-  Team() = default;
-  Team(const Team &) = delete;
-  Team &operator=(const Team &) = delete;
   /// Ends and joins the threads, in the middle of the plan if need be.
   ~Team();
 

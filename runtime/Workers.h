@@ -23,10 +23,6 @@ constexpr uint32_t maxThreads = 64;
 
 class Workers {
 public:
-  Workers() = default;
-  Workers(const Workers &) = delete;
-  Workers &operator=(const Workers &) = delete;
-
   /// Makes room for `threads` threads, the leader included. `scratch` is where
   /// the threads' private memory begins, `stride` bytes for each: the leader's,
   /// those of `others` that are no workers, and then the workers'. `events` has

@@ -30,8 +30,6 @@ public:
 
   /// Tests have another way to open than the system's.
   explicit SystemCounters(unsigned wanted, Open open = openEvent);
-  SystemCounters(const SystemCounters &) = delete;
-  SystemCounters &operator=(const SystemCounters &) = delete;
   ~SystemCounters();
 
   /// False where the calling thread has that number already.

@@ -3,11 +3,19 @@
 #define NNV12_RUNTIME_GPU_CACHEPATH_H
 
 #include "artifact/Digest.h"
-#include "runtime/gpu/CacheKey.h"
+#include "runtime/gpu/Vulkan.h"
 
 #include <sys/stat.h>
 
 namespace nnv12::runtime {
+
+/// All that the driver's compiled pipelines depend on, field by field.
+struct CacheKey {
+  uint32_t vendor, device, api, driver, driverId, isRobust;
+  uint8_t deviceUuid[VK_UUID_SIZE], driverUuid[VK_UUID_SIZE],
+      cacheUuid[VK_UUID_SIZE];
+  uint64_t features;
+};
 
 /// A path, built up from its left.
 struct CachePath {

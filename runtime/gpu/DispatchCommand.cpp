@@ -1,4 +1,4 @@
-//===- DispatchCommand.cpp - One dispatch among commands ------------------===//
+//===- DispatchCommand.cpp - Dispatches and barriers to record ------------===//
 #include "runtime/gpu/DispatchCommand.h"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   VkDescriptorPool pool;
-  return check(device.vulkan().CreateDescriptorPool(device.device(), &info,
-                                                    nullptr, &pool),
-               "vkCreateDescriptorPool", fault)
-             ? pool
-             : nullptr;
+  (void)checkMade(pool,
+                  device.vulkan().CreateDescriptorPool(device.device(), &info,
+                                                       nullptr, &pool),
+                  "vkCreateDescriptorPool", fault);
+  return pool;
 }
 
 bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
@@ -58,6 +58,15 @@ bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
   vk.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1],
                  dispatch.groups[2]);
   return true;
+}
+
+void recordBarrier(const Barrier &barrier, const Vulkan &vk,
+                   VkCommandBuffer commands) {
+  auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+  all.srcAccessMask = barrier.written;
+  all.dstAccessMask = barrier.used;
+  vk.CmdPipelineBarrier(commands, barrier.from, barrier.to, 0, 1, &all, 0,
+                        nullptr, 0, nullptr);
 }
 
 } // namespace nnv12::runtime

@@ -1,4 +1,4 @@
-//===- DispatchCommand.h - One dispatch among commands ----------*- C++ -*-===//
+//===- DispatchCommand.h - Dispatches and barriers to record ----*- C++ -*-===//
 #ifndef NNV12_RUNTIME_GPU_DISPATCHCOMMAND_H
 #define NNV12_RUNTIME_GPU_DISPATCHCOMMAND_H
 
@@ -25,6 +25,17 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
                                   GpuDevice &device, VkDescriptorPool pool,
                                   VkCommandBuffer commands,
                                   artifact::Fault &fault);
+
+/// Uses of all memory before and after the barrier.
+struct Barrier {
+  VkPipelineStageFlags from;
+  VkAccessFlags written;
+  VkPipelineStageFlags to;
+  VkAccessFlags used;
+};
+
+void recordBarrier(const Barrier &barrier, const Vulkan &vk,
+                   VkCommandBuffer commands);
 
 } // namespace nnv12::runtime
 

@@ -32,12 +32,11 @@ bool GpuCommands::create(GpuDevice &device, Fault &fault) {
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT |
                  VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
     pool.queueFamilyIndex = device_->family();
-    if (!check(
+    if (!checkMade(
+            pools_[i],
             vk.CreateCommandPool(device_->device(), &pool, nullptr, &pools_[i]),
-            "vkCreateCommandPool", fault)) {
-      pools_[i] = nullptr;
+            "vkCreateCommandPool", fault))
       return false;
-    }
     auto buffer = makeStruct<VkCommandBufferAllocateInfo>(
         VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
     buffer.commandPool = pools_[i];
@@ -48,11 +47,11 @@ bool GpuCommands::create(GpuDevice &device, Fault &fault) {
       return false;
     auto fence =
         makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-    if (!check(vk.CreateFence(device_->device(), &fence, nullptr, &fences_[i]),
-               "vkCreateFence", fault)) {
-      fences_[i] = nullptr;
+    if (!checkMade(
+            fences_[i],
+            vk.CreateFence(device_->device(), &fence, nullptr, &fences_[i]),
+            "vkCreateFence", fault))
       return false;
-    }
   }
   return true;
 }

@@ -14,12 +14,8 @@ uint64_t gpuPatience(const GpuDevice &device, uint64_t predicted = 0);
 
 /// Two command buffers in turns: one is recorded while the other runs. One
 /// thread at a time.
-class GpuCommands {
+class GpuCommands : artifact::NonCopyable {
 public:
-  GpuCommands() = default;
-  GpuCommands(const GpuCommands &) = delete;
-  GpuCommands &operator=(const GpuCommands &) = delete;
-
   [[nodiscard]] bool create(GpuDevice &device, artifact::Fault &fault);
   void destroy();
 

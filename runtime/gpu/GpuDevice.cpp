@@ -258,30 +258,22 @@ int GpuDevice::rank(VkPhysicalDevice candidate, Fault &why) {
   functions_.GetPhysicalDeviceProperties2(candidate, &all);
   const VkPhysicalDeviceProperties &it = all.properties;
   if (wish_.hasUuid &&
-      memcmp(id.deviceUUID, wish_.uuid, sizeof wish_.uuid) != 0) {
-    why.set(Fault::Unsupported, "found no device of the UUID asked for");
-    return 0;
-  }
-  if (it.apiVersion < VK_API_VERSION_1_1) {
-    why.set(Fault::Unsupported, "%.100s: found Vulkan 1.0, expected 1.1",
-            it.deviceName);
-    return 0;
-  }
-  if (it.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !wish_.allowSoftware) {
-    why.set(Fault::Unsupported,
-            "%.100s is no GPU but software, which is used where that is "
-            "allowed alone (allow_software_gpu)",
-            it.deviceName);
-    return 0;
-  }
+      memcmp(id.deviceUUID, wish_.uuid, sizeof wish_.uuid) != 0)
+    return why.set(Fault::Unsupported, "found no device of the UUID asked for");
+  if (it.apiVersion < VK_API_VERSION_1_1)
+    return why.set(Fault::Unsupported, "%.100s: found Vulkan 1.0, expected 1.1",
+                   it.deviceName);
+  if (it.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !wish_.allowSoftware)
+    return why.set(Fault::Unsupported,
+                   "%.100s is no GPU but software, which is used where that is "
+                   "allowed alone (allow_software_gpu)",
+                   it.deviceName);
   auto features = makeStruct<VkPhysicalDeviceFeatures2>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   functions_.GetPhysicalDeviceFeatures2(candidate, &features);
-  if (!features.features.robustBufferAccess) {
-    why.set(Fault::Unsupported, "%.100s: found no robust buffer access",
-            it.deviceName);
-    return 0;
-  }
+  if (!features.features.robustBufferAccess)
+    return why.set(Fault::Unsupported, "%.100s: found no robust buffer access",
+                   it.deviceName);
   // Other, integrated, discrete, virtual, CPU.
   static constexpr uint8_t ranks[] = {2, 4, 5, 3, 1};
   auto type = static_cast<uint32_t>(it.deviceType);
@@ -550,10 +542,10 @@ VkDescriptorSetLayout GpuDevice::setLayout(uint32_t bindings, Fault &fault) {
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   info.bindingCount = bindings;
   info.pBindings = list;
-  if (!check(functions_.CreateDescriptorSetLayout(handle_, &info, nullptr,
-                                                  &layout),
-             "vkCreateDescriptorSetLayout", fault))
-    layout = nullptr;
+  (void)checkMade(
+      layout,
+      functions_.CreateDescriptorSetLayout(handle_, &info, nullptr, &layout),
+      "vkCreateDescriptorSetLayout", fault);
   return layout;
 }
 

@@ -12,10 +12,10 @@
 
 #include "artifact/Digest.h"
 #include "artifact/Limits.h"
-#include "runtime/gpu/CacheKey.h"
-#include "runtime/gpu/Lock.h"
+#include "runtime/gpu/CachePath.h"
 #include "runtime/gpu/Vulkan.h"
 #include "runtime/include/nnv12.h"
+#include "runtime/system/Threads.h"
 
 #include <atomic>
 #include <cstdint>

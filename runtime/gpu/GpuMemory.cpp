@@ -29,16 +29,24 @@ uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
                           : !mapped_       ? own
                           : place == Arena ? read
                                            : written;
+  uint32_t type = noType;
+  for (uint32_t k = 0; type == noType && k < (place == Staging ? 3 : 4); ++k)
+    type = typeWith(wishes[k], allowed);
+  return type;
+}
+
+/// The first type with all of these properties.
+uint32_t GpuMemory::typeWith(VkMemoryPropertyFlags wanted,
+                             uint32_t allowed) const {
   const VkPhysicalDeviceMemoryProperties &memory = device_->memory();
-  for (uint32_t k = 0; k < (place == Staging ? 3 : 4); ++k)
-    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
-      VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
-      // Lazily allocated and protected memory are nothing for buffers.
-      if ((allowed >> i & 1) && (flags & wishes[k]) == wishes[k] &&
-          !(flags & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
-                     VK_MEMORY_PROPERTY_PROTECTED_BIT)))
-        return i;
-    }
+  for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    // Lazily allocated and protected memory are nothing for buffers.
+    if ((allowed >> i & 1) && (flags & wanted) == wanted &&
+        !(flags & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                   VK_MEMORY_PROPERTY_PROTECTED_BIT)))
+      return i;
+  }
   return noType;
 }
 
@@ -50,12 +58,10 @@ bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (check(device_->vulkan().CreateBuffer(device_->device(), &info, nullptr,
-                                           &block.buffer),
-            "vkCreateBuffer", fault))
-    return true;
-  block.buffer = nullptr;
-  return false;
+  return checkMade(block.buffer,
+                   device_->vulkan().CreateBuffer(device_->device(), &info,
+                                                  nullptr, &block.buffer),
+                   "vkCreateBuffer", fault);
 }
 
 bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
@@ -84,12 +90,10 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   VkMemoryPropertyFlags flags =
       device_->memory().memoryTypes[info.memoryTypeIndex].propertyFlags;
   block.isCoherent = flags & coherent;
-  if (!check(vk.AllocateMemory(handle, &info, nullptr, &block.memory),
-             "vkAllocateMemory", fault)) {
-    block.memory = nullptr;
-    return false;
-  }
-  if (!check(vk.BindBufferMemory(handle, block.buffer, block.memory, 0),
+  if (!checkMade(block.memory,
+                 vk.AllocateMemory(handle, &info, nullptr, &block.memory),
+                 "vkAllocateMemory", fault) ||
+      !check(vk.BindBufferMemory(handle, block.buffer, block.memory, 0),
              "vkBindBufferMemory", fault))
     return false;
   if (place != Staging && !mapped_)
@@ -128,13 +132,6 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
   if (good) {
     VkMemoryRequirements needs;
     vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
-    constexpr VkMemoryPropertyFlags shared = visible | coherent | cached;
-    uint32_t type = 0;
-    const VkPhysicalDeviceMemoryProperties &memory = device_->memory();
-    while (type < memory.memoryTypeCount &&
-           (!(needs.memoryTypeBits & of.memoryTypeBits & 1u << type) ||
-            (memory.memoryTypes[type].propertyFlags & shared) != shared))
-      ++type;
     auto pointer = makeStruct<VkImportMemoryHostPointerInfoEXT>(
         VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     pointer.handleType = kind;
@@ -143,13 +140,13 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
         VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
     info.pNext = &pointer;
     info.allocationSize = size;
-    info.memoryTypeIndex = type;
-    good = type < memory.memoryTypeCount && needs.size <= size;
-    if (good && vk.AllocateMemory(handle, &info, nullptr, &block.memory)) {
-      block.memory = nullptr;
-      good = false;
-    }
-    good = good && !vk.BindBufferMemory(handle, block.buffer, block.memory, 0);
+    info.memoryTypeIndex = typeWith(visible | coherent | cached,
+                                    needs.memoryTypeBits & of.memoryTypeBits);
+    good = info.memoryTypeIndex != noType && needs.size <= size &&
+           checkMade(block.memory,
+                     vk.AllocateMemory(handle, &info, nullptr, &block.memory),
+                     "vkAllocateMemory", ignored) &&
+           !vk.BindBufferMemory(handle, block.buffer, block.memory, 0);
   }
   if (!good)
     destroy(block);
@@ -196,37 +193,32 @@ void GpuMemory::destroy() {
       destroy(block);
 }
 
-/// False where there is nothing to be done.
-bool GpuMemory::rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
-                        VkMappedMemoryRange &range) const {
+VkResult GpuMemory::synchronize(PFN_vkFlushMappedMemoryRanges function,
+                                const GpuBlock &block, uint64_t offset,
+                                uint64_t size) const {
   if (block.isCoherent || !block.mapped || size == 0)
-    return false;
+    return VK_SUCCESS;
   uint64_t unit = device_->facts().limits.nonCoherentAtomSize;
-  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+  auto range =
+      makeStruct<VkMappedMemoryRange>(VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE);
   range.memory = block.memory;
   range.offset = offset / unit * unit;
   range.size = (offset + size + unit - 1) / unit * unit - range.offset;
   if (range.offset + range.size > block.allocated)
     range.size = VK_WHOLE_SIZE;
-  return true;
+  return function(device_->device(), 1, &range);
 }
 
 VkResult GpuMemory::flush(const GpuBlock &block, uint64_t offset,
                           uint64_t size) const {
-  VkMappedMemoryRange range = {};
-  if (!rangeOf(block, offset, size, range))
-    return VK_SUCCESS;
-  return device_->vulkan().FlushMappedMemoryRanges(device_->device(), 1,
-                                                   &range);
+  return synchronize(device_->vulkan().FlushMappedMemoryRanges, block, offset,
+                     size);
 }
 
 VkResult GpuMemory::invalidate(const GpuBlock &block, uint64_t offset,
                                uint64_t size) const {
-  VkMappedMemoryRange range = {};
-  if (!rangeOf(block, offset, size, range))
-    return VK_SUCCESS;
-  return device_->vulkan().InvalidateMappedMemoryRanges(device_->device(), 1,
-                                                        &range);
+  return synchronize(device_->vulkan().InvalidateMappedMemoryRanges, block,
+                     offset, size);
 }
 
 } // namespace nnv12::runtime

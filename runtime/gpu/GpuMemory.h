@@ -24,12 +24,8 @@ struct GpuBlock {
   bool isCoherent;
 };
 
-class GpuMemory {
+class GpuMemory : artifact::NonCopyable {
 public:
-  GpuMemory() = default;
-  GpuMemory(const GpuMemory &) = delete;
-  GpuMemory &operator=(const GpuMemory &) = delete;
-
   /// Bytes that the program asks for.
   struct Sizes {
     uint64_t arena, prepared;
@@ -72,10 +68,13 @@ private:
   [[nodiscard]] bool createBuffer(GpuBlock &block, const void *next,
                                   artifact::Fault &fault);
   uint32_t typeFor(Place place, uint32_t allowed) const;
+  uint32_t typeWith(VkMemoryPropertyFlags wanted, uint32_t allowed) const;
   void import(uint8_t *arena, uint64_t size);
   void destroy(GpuBlock &block);
-  bool rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
-               VkMappedMemoryRange &range) const;
+  /// `function` flushes or invalidates.
+  VkResult synchronize(PFN_vkFlushMappedMemoryRanges function,
+                       const GpuBlock &block, uint64_t offset,
+                       uint64_t size) const;
 
   GpuDevice *device_ = nullptr;
   GpuBlock blocks_[numPlaces] = {};

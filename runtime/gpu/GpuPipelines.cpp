@@ -2,6 +2,7 @@
 #include "runtime/gpu/GpuPipelines.h"
 
 #include "artifact/GpuVerifier.h"
+#include "artifact/ProgramView.h"
 #include "artifact/SpirvVerifier.h"
 
 #include <cassert>
@@ -22,10 +23,6 @@ struct GpuPipelines::Job {
   VkPipelineCreationFeedbackEXT feedback, stageFeedback;
   VkPipelineCreationFeedbackCreateInfoEXT feedbackInfo;
 };
-
-static uint32_t numConstants(const bundle::GpuPipeline *pipeline) {
-  return pipeline->constants() ? pipeline->constants()->size() : 0;
-}
 
 /// Vulkan promises little of any device: four storage buffers, say. The
 /// verifier has seen to it that all of these are small numbers.
@@ -138,12 +135,10 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = facts.numWords * sizeof(uint32_t);
   info.pCode = words.data();
-  if (check(device_->vulkan().CreateShaderModule(device_->device(), &info,
-                                                 nullptr, &job.module),
-            "vkCreateShaderModule", fault))
-    return true;
-  job.module = nullptr;
-  return false;
+  return checkMade(job.module,
+                   device_->vulkan().CreateShaderModule(
+                       device_->device(), &info, nullptr, &job.module),
+                   "vkCreateShaderModule", fault);
 }
 
 bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
@@ -154,9 +149,8 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
          sizeof job.key.module);
   job.key.bindings = pipeline->bindings();
   job.key.pushWords = pipeline->push_words();
-  job.key.numConstants = numConstants(pipeline);
-  for (uint32_t i = 0; i < job.key.numConstants; ++i)
-    job.key.constants[i] = pipeline->constants()->Get(i);
+  for (uint32_t constant : artifact::elementsOf(pipeline->constants()))
+    job.key.constants[job.key.numConstants++] = constant;
   made_[index] = device_->find(job.key);
   if (made_[index])
     return true;
@@ -172,12 +166,10 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
   info.pSetLayouts = &set;
   info.pushConstantRangeCount = job.key.pushWords ? 1 : 0;
   info.pPushConstantRanges = &range;
-  if (check(device_->vulkan().CreatePipelineLayout(device_->device(), &info,
-                                                   nullptr, &job.layout),
-            "vkCreatePipelineLayout", fault))
-    return true;
-  job.layout = nullptr;
-  return false;
+  return checkMade(job.layout,
+                   device_->vulkan().CreatePipelineLayout(
+                       device_->device(), &info, nullptr, &job.layout),
+                   "vkCreatePipelineLayout", fault);
 }
 
 /// Frees the objects that the device did not take over.

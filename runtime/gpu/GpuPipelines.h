@@ -10,17 +10,27 @@
 
 #include "bundle_generated.h"
 #include "runtime/gpu/GpuDevice.h"
-#include "runtime/gpu/Lack.h"
 #include "runtime/gpu/PipelineCacheFile.h"
 
 namespace nnv12::runtime {
 
+/// A property of a device: it has `found`, and kernels need `expected`. False
+/// where the device has enough.
+struct Lack {
+  const char *what = nullptr;
+  uint64_t found = 0, expected = 0;
+
+  explicit operator bool() const { return found < expected; }
+
+  /// Notes a property if it is not enough, and none before it was a lack.
+  void need(const char *thing, uint64_t has, uint64_t wants) {
+    if (!*this && has < wants)
+      *this = {thing, has, wants};
+  }
+};
+
 class GpuPipelines {
 public:
-  GpuPipelines() = default;
-  GpuPipelines(const GpuPipelines &) = delete;
-  GpuPipelines &operator=(const GpuPipelines &) = delete;
-
   /// Looks which pipelines of `gpu` the device can run; `gpu` is of the
   /// verified bundle whose file is at `image`. Looks, too, whether a file holds
   /// their compiled code from before (PipelineCacheFile.h explains `folder`).

@@ -1,7 +1,6 @@
 //===- GpuWarmUp.cpp - First dispatches that compute nothing --------------===//
 #include "runtime/gpu/GpuWarmUp.h"
 
-#include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 
 namespace nnv12::runtime {

@@ -16,10 +16,6 @@ namespace nnv12::runtime {
 
 class GpuWarmUp {
 public:
-  GpuWarmUp() = default;
-  GpuWarmUp(const GpuWarmUp &) = delete;
-  GpuWarmUp &operator=(const GpuWarmUp &) = delete;
-
   /// For the pipelines of a verified bundle. All of the others must stay.
   [[nodiscard]] bool create(const bundle::Gpu *gpu, GpuDevice &device,
                             const GpuMemory &memory,

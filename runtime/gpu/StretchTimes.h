@@ -17,10 +17,6 @@ namespace nnv12::runtime {
 
 class StretchTimes {
 public:
-  StretchTimes() = default;
-  StretchTimes(const StretchTimes &) = delete;
-  StretchTimes &operator=(const StretchTimes &) = delete;
-
   /// Makes room for so many stretches of at most so many dispatches. Where the
   /// device has no time stamps, or refuses them, hand-overs are recorded
   /// without kernels.

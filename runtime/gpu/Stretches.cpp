@@ -1,10 +1,8 @@
 //===- Stretches.cpp - The GPU's part of a run ----------------------------===//
 #include "runtime/gpu/Stretches.h"
 
-#include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 #include "runtime/gpu/GpuCommands.h"
-#include "runtime/system/Structs.h"
 #include "runtime/system/Threads.h"
 
 #include <algorithm>
@@ -66,11 +64,10 @@ bool Stretches::create(const bundle::ProgramGpu *gpu, uint8_t *arena,
   auto commandInfo = makeStruct<VkCommandPoolCreateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   commandInfo.queueFamilyIndex = device_->family();
-  if (!check(vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool_),
-             "vkCreateCommandPool", fault)) {
-    pool_ = nullptr;
+  if (!checkMade(pool_,
+                 vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool_),
+                 "vkCreateCommandPool", fault))
     return false;
-  }
   if (device_->hasTimeline()) {
     auto kind = makeStruct<VkSemaphoreTypeCreateInfoKHR>(
         VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO_KHR);
@@ -78,19 +75,14 @@ bool Stretches::create(const bundle::ProgramGpu *gpu, uint8_t *arena,
     auto info = makeStruct<VkSemaphoreCreateInfo>(
         VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
     info.pNext = &kind;
-    if (check(vk.CreateSemaphore(handle, &info, nullptr, &timeline_),
-              "vkCreateSemaphore", fault))
-      return true;
-    timeline_ = nullptr;
-    return false;
+    return checkMade(timeline_,
+                     vk.CreateSemaphore(handle, &info, nullptr, &timeline_),
+                     "vkCreateSemaphore", fault);
   }
   auto info =
       makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-  if (check(vk.CreateFence(handle, &info, nullptr, &fence_), "vkCreateFence",
-            fault))
-    return true;
-  fence_ = nullptr;
-  return false;
+  return checkMade(fence_, vk.CreateFence(handle, &info, nullptr, &fence_),
+                   "vkCreateFence", fault);
 }
 
 void Stretches::destroy() {

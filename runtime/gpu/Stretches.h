@@ -8,19 +8,15 @@
 #ifndef NNV12_RUNTIME_GPU_STRETCHES_H
 #define NNV12_RUNTIME_GPU_STRETCHES_H
 
-#include "runtime/gpu/CallersBuffers.h"
 #include "runtime/gpu/GpuMemory.h"
 #include "runtime/gpu/GpuPipelines.h"
 #include "runtime/gpu/StretchTimes.h"
+#include "runtime/system/Structs.h"
 
 namespace nnv12::runtime {
 
 class Stretches {
 public:
-  Stretches() = default;
-  Stretches(const Stretches &) = delete;
-  Stretches &operator=(const Stretches &) = delete;
-
   /// Bytes that a stretch hands over, the most of all, where both sides are
   /// copied.
   static uint64_t handedOver(const bundle::ProgramGpu *gpu);

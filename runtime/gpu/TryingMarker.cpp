@@ -1,7 +1,7 @@
 //===- TryingMarker.cpp - That a driver is being tried --------------------===//
 #include "runtime/gpu/TryingMarker.h"
 
-#include "runtime/gpu/Lock.h"
+#include "runtime/system/Threads.h"
 
 #include <cerrno>
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace {
 /// been killed for other reasons while its driver was at work.
 constexpr uint32_t mostDeaths = 3;
 
-constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 't', 'r', 'y'};
+constexpr char markerMagic[8] = {'n', 'n', 'v', '1', '2', 't', 'r', 'y'};
 
 /// The lock of all markers; held for calls of the system alone.
 pthread_mutex_t markers = PTHREAD_MUTEX_INITIALIZER;
@@ -96,7 +96,7 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
     return true;
   path_.append(device);
   path_.append(".trying");
-  memcpy(record_.magic, magic, sizeof magic);
+  memcpy(record_.magic, markerMagic, sizeof markerMagic);
   record_.driver = artifact::digestOf(&device, sizeof device);
   record_.deaths = 0;
   record_.isTrying = 1;

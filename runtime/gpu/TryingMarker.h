@@ -18,16 +18,13 @@
 #define NNV12_RUNTIME_GPU_TRYINGMARKER_H
 
 #include "artifact/Fault.h"
+#include "artifact/NonCopyable.h"
 #include "runtime/gpu/CachePath.h"
 
 namespace nnv12::runtime {
 
-class TryingMarker {
+class TryingMarker : artifact::NonCopyable {
 public:
-  TryingMarker() = default;
-  TryingMarker(const TryingMarker &) = delete;
-  TryingMarker &operator=(const TryingMarker &) = delete;
-
   /// Marks the beginning of calls that may crash, in `folder` as
   /// CachePath::begin takes it. Any thread, also while others are between
   /// begin() and end(). False, with a line, where a process has died there;

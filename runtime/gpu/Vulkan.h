@@ -117,6 +117,16 @@ const char *describe(VkResult result);
 [[nodiscard]] bool check(VkResult result, const char *what,
                          artifact::Fault &fault);
 
+/// The same for a call that makes `handle`, and clears it where that fails.
+template <typename Handle>
+[[nodiscard]] bool checkMade(Handle &handle, VkResult result, const char *what,
+                             artifact::Fault &fault) {
+  bool isMade = check(result, what, fault);
+  if (!isMade)
+    handle = nullptr;
+  return isMade;
+}
+
 } // namespace nnv12::runtime
 
 #endif // NNV12_RUNTIME_GPU_VULKAN_H

@@ -42,9 +42,6 @@ public:
   /// power of two. 0: there is no such size.
   static size_t sizeFor(uint32_t rings, uint32_t records);
 
-  Recorder() = default;
-  Recorder(const Recorder &) = delete;
-  Recorder &operator=(const Recorder &) = delete;
   /// Marks the recording as closed: no record follows.
   ~Recorder();
 

@@ -16,11 +16,8 @@ namespace nnv12::runtime {
 using artifact::Array;
 
 /// Anonymous pages. Zero when fresh; the system supplies each at its first use.
-class Pages {
+class Pages : artifact::NonCopyable {
 public:
-  Pages() = default;
-  Pages(const Pages &) = delete;
-  Pages &operator=(const Pages &) = delete;
   ~Pages() { release(); }
 
   /// `alignment` is a power of two. False when memory ran out.

@@ -7,6 +7,8 @@
 #ifndef NNV12_RUNTIME_SYSTEM_STRUCTS_H
 #define NNV12_RUNTIME_SYSTEM_STRUCTS_H
 
+#include "runtime/include/nnv12.h"
+
 #include <cstddef>
 #include <cstring>
 
@@ -44,6 +46,12 @@ const Struct &elementOf(const Struct *array, uint32_t i) {
   return *reinterpret_cast<const Struct *>(
       reinterpret_cast<const char *>(array) + i * array->struct_size);
 }
+
+/// A caller's buffers for one run: arrays for elementOf().
+struct CallersBuffers {
+  const nnv12_input *inputs;
+  const nnv12_output *outputs;
+};
 
 } // namespace nnv12::runtime
 

@@ -7,6 +7,7 @@
 #ifndef NNV12_RUNTIME_SYSTEM_THREADS_H
 #define NNV12_RUNTIME_SYSTEM_THREADS_H
 
+#include "artifact/NonCopyable.h"
 #include "runtime/system/Cpus.h"
 
 #include <atomic>
@@ -18,7 +19,7 @@ namespace nnv12::runtime {
 
 /// Starts threads with all signals blocked and small stacks. The application's
 /// signals are none of our threads' business.
-class ThreadStarter {
+class ThreadStarter : artifact::NonCopyable {
 public:
   /// Short slices are for threads that mostly wait: such a thread gets a CPU as
   /// soon as its event has happened, even if others compute on all of them. It
@@ -30,8 +31,6 @@ public:
   /// `stack` is in bytes; 0: as much as our own code needs.
   explicit ThreadStarter(Slices slices = Slices::Default, size_t stack = 0);
   ~ThreadStarter();
-  ThreadStarter(const ThreadStarter &) = delete;
-  ThreadStarter &operator=(const ThreadStarter &) = delete;
 
   /// 0, or the error of pthread_create. The thread begins on CPUs of `place`,
   /// where the system lets us say so.
@@ -45,6 +44,20 @@ private:
   /// thread that asked for itself would have to get a CPU before. 0 where
   /// nothing is changed.
   uint64_t callersSlice_ = 0;
+};
+
+/// Holds the mutex until the end of the scope. Nobody waits for a lock of ours
+/// on a caller's thread for longer than one call of the driver takes that hands
+/// over work.
+class Lock : artifact::NonCopyable {
+public:
+  explicit Lock(pthread_mutex_t &mutex) : mutex_(mutex) {
+    pthread_mutex_lock(&mutex);
+  }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+
+private:
+  pthread_mutex_t &mutex_;
 };
 
 /// `who` is a set of bits: a wake-up reaches those who wait with one of its
@@ -123,11 +136,6 @@ public:
     uint64_t time = deadline == never ? 0 : now();
     if (time < deadline)
       sleep(seen, kinds, deadline == never ? forever : deadline - time);
-  }
-  /// Both.
-  void wait(uint32_t seen, uint32_t kinds) {
-    if (!spin(seen))
-      sleep(seen, kinds);
   }
 
   static constexpr uint64_t forever = ~uint64_t(0);

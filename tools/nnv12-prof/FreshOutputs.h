@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_PROF_FRESHOUTPUTS_H
 #define NNV12_TOOLS_NNV12_PROF_FRESHOUTPUTS_H
 
+#include "artifact/NonCopyable.h"
 #include "runtime/include/nnv12.hpp"
 
 #include <vector>
@@ -9,12 +10,10 @@
 namespace nnv12::prof {
 
 /// As programs have them that allocate each result anew.
-class FreshOutputs {
+class FreshOutputs : artifact::NonCopyable {
 public:
   /// Ends the process where there is no memory.
   explicit FreshOutputs(const Bundle &bundle);
-  FreshOutputs(const FreshOutputs &) = delete;
-  FreshOutputs &operator=(const FreshOutputs &) = delete;
   ~FreshOutputs();
 
   /// The bundle's outputs, in its order.

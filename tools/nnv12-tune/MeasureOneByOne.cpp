@@ -3,7 +3,6 @@
 
 #include "artifact/Limits.h"
 #include "artifact/TuningStretches.h"
-#include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Report.h"

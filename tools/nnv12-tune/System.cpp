@@ -4,7 +4,6 @@
 #include "artifact/MappedFile.h"
 #include "artifact/RuntimePolicy.h"
 #include "runtime/Decoder.h"
-#include "runtime/ReadAhead.h"
 #include "runtime/Reader.h"
 #include "runtime/system/Threads.h"
 #include "tools/common/Clock.h"
