@@ -35,6 +35,24 @@ public:
   template <typename T> Json &member(const char *name, const T &v) {
     return key(name).value(v);
   }
+  /// The values of a list.
+  template <typename List> Json &array(const char *name, const List &list) {
+    key(name).beginArray();
+    for (const auto &element : list)
+      value(element);
+    return endArray();
+  }
+  /// An object for each element of a list, whose members `add(element)` adds.
+  template <typename List, typename Add>
+  Json &objects(const char *name, const List &list, Add add) {
+    key(name).beginArray();
+    for (const auto &element : list) {
+      beginObject();
+      add(element);
+      endObject();
+    }
+    return endArray();
+  }
 
   /// With a line end.
   std::string text() const;

@@ -9,28 +9,20 @@
 #include "tools/page/FlatPlan.h"
 #include "tools/page/GpuPlanJson.h"
 
+#include <array>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace nnv12::tools {
-
-static const char *spaceName(bundle::GpuSpace space) {
-  static constexpr const char *names[] = {"arena", "prepared", "boundary"};
-  static_assert(std::size(names) == bundle::GpuSpace_MAX + 1);
-  return names[space];
-}
 
 static const char *startName(bundle::GpuStart start) {
   static constexpr const char *names[] = {"at_open", "after_first"};
   static_assert(std::size(names) == bundle::GpuStart_MAX + 1);
   return names[start];
-}
-
-static std::string textOf(const flatbuffers::String *text) {
-  return text ? text->str() : "";
 }
 
 /// The text of an API version.
@@ -44,29 +36,26 @@ static std::string extentText(const bundle::GpuExtent *extent) {
          std::to_string(extent->z());
 }
 
-static std::string rangeText(uint64_t offset, uint64_t size) {
-  return "[" + std::to_string(offset) + ", " + std::to_string(offset + size) +
-         ")";
-}
-
 /// "arena[0, 256)" or "boundary2[0, 256)", of the GPU.
 static std::string rangeText(const bundle::GpuOperand *operand) {
-  std::string text = spaceName(operand->space());
+  std::string text = lowered(bundle::EnumNameGpuSpace(operand->space()));
   if (operand->space() == bundle::GpuSpace_Boundary)
     text += std::to_string(operand->index());
   return text + rangeText(operand->offset(), operand->size());
 }
 
 /// "Int64", "Float16": of a device; bits without a name as "bit 40".
-template <typename Visit>
-static void forEachFeature(uint64_t features, Visit visit) {
+static std::vector<std::string>
+featuresOf(const bundle::GpuPipeline *pipeline) {
+  std::vector<std::string> features;
   for (unsigned bit = 0; bit < 64; ++bit) {
-    if (!(features >> bit & 1))
+    if (!(pipeline->features() >> bit & 1))
       continue;
     const char *name =
         bundle::EnumNameGpuFeature(bundle::GpuFeature(uint64_t(1) << bit));
-    visit(*name ? name : "bit " + std::to_string(bit));
+    features.push_back(*name ? name : "bit " + std::to_string(bit));
   }
+  return features;
 }
 
 static uint64_t sizeOf(const bundle::ProgramGpu *gpu, bundle::MemoryKind kind) {
@@ -79,8 +68,8 @@ static uint64_t sizeOf(const bundle::ProgramGpu *gpu, bundle::MemoryKind kind) {
 /// The numbers of a list, as "0, 2".
 static std::string listText(const flatbuffers::Vector<uint32_t> *list) {
   std::string text;
-  for (uint32_t i = 0; list && i < list->size(); ++i)
-    text += (i ? ", " : "") + std::to_string(list->Get(i));
+  for (uint32_t number : artifact::elementsOf(list))
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
   return text;
 }
 
@@ -89,11 +78,9 @@ static std::string listText(const flatbuffers::Vector<uint32_t> *list) {
 static std::string findNewer(const bundle::Program *program,
                              const bundle::ProgramGpu *gpu) {
   artifact::Fault why;
-  if (artifact::isUnderstood(program->overlay(), gpu, 0, why))
-    return {};
-  std::string text = why.text;
-  text = text.substr(text.find("gpu: ") + 5);
-  return text.substr(0, text.find(" (the program is for newer readers)"));
+  return artifact::isUnderstood(program->overlay(), gpu, 0, why)
+             ? ""
+             : reasonOf(why, "program 0: gpu: ");
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,16 +93,16 @@ static void printPipeline(const bundle::Gpu *gpu, uint32_t index) {
   for (uint32_t i = 0; i < pipeline->bindings(); ++i)
     if (pipeline->written() >> i & 1)
       written += (written.empty() ? "" : ", ") + std::to_string(i);
-  if (pipeline->constants() && pipeline->constants()->size())
+  if (artifact::elementsOf(pipeline->constants()).size())
     more += ", constants " + listText(pipeline->constants());
   if (pipeline->shared())
     more += ", " + std::to_string(pipeline->shared()) + " bytes shared";
-  forEachFeature(pipeline->features(),
-                 [&](const std::string &name) { more += ", " + name; });
+  for (const std::string &name : featuresOf(pipeline))
+    more += ", " + name;
   printf("    %u  %s: %u bindings, writes %s, pushes %u words, local %s%s\n",
-         index, gpu->modules()->Get(pipeline->module_())->name()->c_str(),
-         pipeline->bindings(), written.c_str(), pipeline->push_words(),
-         extentText(pipeline->local()).c_str(), more.c_str());
+         index, moduleName(gpu, index), pipeline->bindings(), written.c_str(),
+         pipeline->push_words(), extentText(pipeline->local()).c_str(),
+         more.c_str());
 }
 
 void printGpu(const bundle::Overlays *overlays, bool summary) {
@@ -154,25 +141,20 @@ static void printPreparation(const bundle::Overlays *overlays,
   else
     printf("      %9s %9s", "-", "-");
   printf("  %-6s %-9s", operationName(program, number).c_str(),
-         stageName(preparation->stage()));
+         stageName(preparation->stage()).c_str());
   const char *separator = " ";
-  for (uint32_t i = 0;
-       preparation->pipelines() && i < preparation->pipelines()->size(); ++i) {
-    uint32_t index = preparation->pipelines()->Get(i);
-    const bundle::Gpu *gpu = overlays->gpu();
-    uint32_t module = gpu->pipelines()->Get(index)->module_();
-    printf("%s%u %s", separator, index,
-           gpu->modules()->Get(module)->name()->c_str());
+  for (uint32_t index : artifact::elementsOf(preparation->pipelines())) {
+    printf("%s%u %s", separator, index, moduleName(overlays->gpu(), index));
     separator = ", ";
   }
-  for (uint32_t i = 0;
-       preparation->uploads() && i < preparation->uploads()->size(); ++i) {
-    const bundle::Upload *upload = preparation->uploads()->Get(i);
+  for (const bundle::Upload *upload :
+       artifact::elementsOf(preparation->uploads())) {
     printf("%s%s -> prepared%s", separator,
            rangeText(program, upload->source()).c_str(),
            rangeText(upload->offset(), upload->size()).c_str());
     if (upload->codec() != bundle::Codec_Stored || upload->planes() > 1)
-      printf(" (%s, %u planes)", codecName(upload->codec()), upload->planes());
+      printf(" (%s, %u planes)", codecName(upload->codec()).c_str(),
+             upload->planes());
     separator = ", ";
   }
   if (preparation->stage() == bundle::GpuStage_Record)
@@ -206,8 +188,7 @@ static void printDispatch(const bundle::Overlays *overlays,
   printf("      %-4s %s, %u %s, groups %s%s%s:%s <-%s\n",
          operationName(program, dispatch->operation()).c_str(),
          program->operations()->Get(dispatch->operation())->layer()->c_str(),
-         dispatch->pipeline(),
-         gpu->modules()->Get(pipeline->module_())->name()->c_str(),
+         dispatch->pipeline(), moduleName(gpu, dispatch->pipeline()),
          extentText(dispatch->groups()).c_str(),
          push.empty() ? "" : (", push " + push).c_str(),
          dispatch->barrier() ? ", barrier" : "", writes.c_str(), reads.c_str());
@@ -252,8 +233,9 @@ void printOverlay(const bundle::Overlays *overlays,
              : "after the first result",
          sizeOf(gpu, bundle::MemoryKind_Arena),
          sizeOf(gpu, bundle::MemoryKind_Prepared), gpu->stretches()->size(),
-         gpu->warm() && gpu->warm()->size() ? listText(gpu->warm()).c_str()
-                                            : "none");
+         artifact::elementsOf(gpu->warm()).size()
+             ? listText(gpu->warm()).c_str()
+             : "none");
   for (uint32_t i = 0; !summary && i < gpu->boundaries()->size(); ++i) {
     const bundle::Boundary *boundary = gpu->boundaries()->Get(i);
     printf("    boundary %u: %s, arena%s of the GPU\n", i,
@@ -263,7 +245,7 @@ void printOverlay(const bundle::Overlays *overlays,
   for (uint32_t i = 0; i < gpu->lanes()->size(); ++i) {
     const bundle::Lane *lane = gpu->lanes()->Get(i);
     printf("    gpu lane %u: %s, %s, %u in its queue\n", i,
-           laneName(lane->kind()), coreName(lane->core()),
+           laneName(lane->kind()).c_str(), coreName(lane->core()).c_str(),
            lane->queue()->size());
     for (uint32_t k = 0; !summary && k < lane->queue()->size(); ++k)
       printPreparation(overlays, program, lane->queue()->Get(k));
@@ -276,25 +258,9 @@ void printOverlay(const bundle::Overlays *overlays,
 // JSON
 //===----------------------------------------------------------------------===//
 
-static void addNumbers(Json &json, const char *name,
-                       const flatbuffers::Vector<uint32_t> *numbers) {
-  json.key(name).beginArray();
-  for (uint32_t i = 0; numbers && i < numbers->size(); ++i)
-    json.value(numbers->Get(i));
-  json.endArray();
-}
-
 static void addExtent(Json &json, const char *name,
                       const bundle::GpuExtent *extent) {
-  json.key(name).beginArray().value(extent->x()).value(extent->y());
-  json.value(extent->z()).endArray();
-}
-
-static void addOperand(Json &json, const bundle::Program *program,
-                       const bundle::Operand *operand) {
-  json.beginObject().member("space", spaceName(program, operand));
-  json.member("index", operand->index()).member("offset", operand->offset());
-  json.member("size", operand->size()).endObject();
+  json.array(name, std::array{extent->x(), extent->y(), extent->z()});
 }
 
 void addGpu(Json &json, const bundle::Overlays *overlays) {
@@ -302,28 +268,24 @@ void addGpu(Json &json, const bundle::Overlays *overlays) {
     return;
   const bundle::Gpu *gpu = overlays->gpu();
   json.key("gpu").beginObject().member("api", versionText(gpu->api()));
-  json.member("code_segment", gpu->code()).key("modules").beginArray();
-  for (const bundle::GpuModule *module : *gpu->modules()) {
-    json.beginObject().member("name", module->name()->str());
+  json.member("code_segment", gpu->code());
+  json.objects("modules", *gpu->modules(), [&](const auto *module) {
+    json.member("name", module->name()->str());
     json.member("offset", module->offset()).member("words", module->words());
     json.member("digest", artifact::hexadecimal(module->digest()->data(),
                                                 module->digest()->size()));
-    json.endObject();
-  }
-  json.endArray().key("pipelines").beginArray();
-  for (const bundle::GpuPipeline *pipeline : *gpu->pipelines()) {
-    json.beginObject().member("module", pipeline->module_());
+  });
+  json.objects("pipelines", *gpu->pipelines(), [&](const auto *pipeline) {
+    json.member("module", pipeline->module_());
     json.member("bindings", uint32_t(pipeline->bindings()));
     json.member("written", pipeline->written());
     json.member("push_words", uint32_t(pipeline->push_words()));
-    addNumbers(json, "constants", pipeline->constants());
+    json.array("constants", artifact::elementsOf(pipeline->constants()));
     addExtent(json, "local", pipeline->local());
-    json.member("shared", pipeline->shared()).key("features").beginArray();
-    forEachFeature(pipeline->features(),
-                   [&](const std::string &name) { json.value(name); });
-    json.endArray().endObject();
-  }
-  json.endArray().endObject();
+    json.member("shared", pipeline->shared());
+    json.array("features", featuresOf(pipeline));
+  });
+  json.endObject();
 }
 
 static void addPreparation(Json &json, const bundle::Program *program,
@@ -333,18 +295,16 @@ static void addPreparation(Json &json, const bundle::Program *program,
       "id", operationName(program, program->operations()->size() + index));
   json.member("stage", stageName(preparation->stage()));
   if (preparation->stage() == bundle::GpuStage_Pipeline)
-    addNumbers(json, "pipelines", preparation->pipelines());
-  if (preparation->stage() == bundle::GpuStage_Upload) {
-    json.key("uploads").beginArray();
-    for (const bundle::Upload *upload : *preparation->uploads()) {
-      json.beginObject().key("source");
+    json.array("pipelines", artifact::elementsOf(preparation->pipelines()));
+  if (preparation->stage() == bundle::GpuStage_Upload)
+    json.objects("uploads", *preparation->uploads(), [&](const auto *upload) {
+      json.key("source").beginObject();
       addOperand(json, program, upload->source());
+      json.endObject();
       json.member("offset", upload->offset()).member("size", upload->size());
       json.member("codec", codecName(upload->codec()));
-      json.member("planes", uint32_t(upload->planes())).endObject();
-    }
-    json.endArray();
-  }
+      json.member("planes", uint32_t(upload->planes()));
+    });
   if (preparation->stage() == bundle::GpuStage_Record)
     json.member("stretch", preparation->stretch());
   addNames(json, "after", program, preparation->after());
@@ -355,45 +315,36 @@ static void addPreparation(Json &json, const bundle::Program *program,
 static void
 addRows(Json &json, const char *name,
         const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) {
-  json.key(name).beginArray();
-  for (const bundle::Rows *rows : *list) {
-    json.beginObject().member("boundary", rows->boundary());
+  json.objects(name, *list, [&](const bundle::Rows *rows) {
+    json.member("boundary", rows->boundary());
     json.member("offset", rows->offset()).member("bytes", rows->bytes());
-    json.endObject();
-  }
-  json.endArray();
+  });
 }
 
 static void addStretch(Json &json, const bundle::Program *program,
                        const bundle::Stretch *stretch) {
-  json.beginObject().key("executes").beginArray();
+  json.key("executes").beginArray();
   for (uint32_t i = 0; i < stretch->count(); ++i)
     json.value(operationName(program, stretch->first() + i));
   json.endArray().member("cold", stretch->cold());
   json.member("predicted", stretch->predicted());
   addNames(json, "after", program, stretch->after());
   addRows(json, "in", stretch->in());
-  json.key("dispatches").beginArray();
-  for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
-    json.beginObject();
+  json.objects("dispatches", *stretch->dispatches(), [&](const auto *dispatch) {
     json.member("operation", operationName(program, dispatch->operation()));
     json.member("pipeline", dispatch->pipeline());
     addExtent(json, "groups", dispatch->groups());
-    addNumbers(json, "push", dispatch->push());
+    json.array("push", artifact::elementsOf(dispatch->push()));
     json.member("barrier", dispatch->barrier());
     json.member("predicted", dispatch->predicted());
-    json.key("operands").beginArray();
-    for (const bundle::GpuOperand *operand : *dispatch->operands()) {
-      json.beginObject().member("space", spaceName(operand->space()));
+    json.objects("operands", *dispatch->operands(), [&](const auto *operand) {
+      json.member("space", lowered(bundle::EnumNameGpuSpace(operand->space())));
       json.member("index", operand->index());
       json.member("offset", operand->offset());
-      json.member("size", operand->size()).endObject();
-    }
-    json.endArray().endObject();
-  }
-  json.endArray();
+      json.member("size", operand->size());
+    });
+  });
   addRows(json, "out", stretch->out());
-  json.endObject();
 }
 
 void addOverlay(Json &json, const bundle::Overlays *overlays,
@@ -414,31 +365,28 @@ void addOverlay(Json &json, const bundle::Overlays *overlays,
   json.member("arena_size", sizeOf(gpu, bundle::MemoryKind_Arena));
   json.member("prepared_size", sizeOf(gpu, bundle::MemoryKind_Prepared));
   json.member("num_stretches", gpu->stretches()->size());
-  addNumbers(json, "warm", gpu->warm());
+  json.array("warm", artifact::elementsOf(gpu->warm()));
   if (summary) {
     json.endObject();
     return;
   }
-  json.key("boundaries").beginArray();
-  for (const bundle::Boundary *boundary : *gpu->boundaries()) {
-    json.beginObject().key("host");
+  json.objects("boundaries", *gpu->boundaries(), [&](const auto *boundary) {
+    json.key("host").beginObject();
     addOperand(json, program, boundary->host());
-    json.member("device", boundary->device()).endObject();
-  }
-  json.endArray().key("preparations").beginArray();
+    json.endObject().member("device", boundary->device());
+  });
+  json.key("preparations").beginArray();
   for (uint32_t i = 0; i < gpu->preparations()->size(); ++i)
     addPreparation(json, program, gpu, i);
-  json.endArray().key("lanes").beginArray();
-  for (const bundle::Lane *lane : *gpu->lanes()) {
-    json.beginObject().member("kind", laneName(lane->kind()));
+  json.endArray().objects("lanes", *gpu->lanes(), [&](const auto *lane) {
+    json.member("kind", laneName(lane->kind()));
     json.member("core", coreName(lane->core()));
     addNames(json, "queue", program, lane->queue());
-    json.endObject();
-  }
-  json.endArray().key("stretches").beginArray();
-  for (const bundle::Stretch *stretch : *gpu->stretches())
+  });
+  json.objects("stretches", *gpu->stretches(), [&](const auto *stretch) {
     addStretch(json, program, stretch);
-  json.endArray().endObject();
+  });
+  json.endObject();
 }
 
 } // namespace nnv12::tools

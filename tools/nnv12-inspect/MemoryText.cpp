@@ -66,10 +66,9 @@ static std::vector<bool> neededBesideGpu(const bundle::Program *program,
   }
   for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
-    const auto *after = change->replacement()->after();
-    for (uint32_t k = 0; after && k < after->size(); ++k)
+    for (uint32_t before : artifact::elementsOf(change->replacement()->after()))
       if (!onGpu[change->operation()])
-        needed[after->Get(k)] = true;
+        needed[before] = true;
   }
   return needed;
 }
@@ -82,8 +81,7 @@ MemoryUse memoryUse(const bundle::Bundle *bundle,
   use.prepared = artifact::memorySize(program, bundle::MemoryKind_Prepared);
   use.metadata = metadata;
   use.code = bundle->segments()->Get(artifact::cpuOf(program)->code())->size();
-  for (const bundle::Kernel *kernel : *program->kernels())
-    use.scratch = std::max<uint64_t>(use.scratch, kernel->scratch());
+  use.scratch = artifact::scratchSize(program);
   WeightRanges mapped, prepared;
   std::vector<bool> needed =
       neededBesideGpu(program, artifact::overlayOf(overlays, program));

@@ -5,17 +5,30 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <iterator>
 
 namespace nnv12::tools {
 
-const char *spaceName(const bundle::Program *program,
+std::string spaceName(const bundle::Program *program,
                       const bundle::Operand *operand) {
-  static constexpr const char *names[] = {"", "weights", "input", "output"};
-  static_assert(std::size(names) == bundle::Space_MAX + 1);
   return operand->space() == bundle::Space_Memory
              ? memoryName(program->memories()->Get(operand->index())->kind())
-             : names[operand->space()];
+             : lowered(bundle::EnumNameSpace(operand->space()));
+}
+
+std::string textOf(const flatbuffers::String *text) {
+  return text ? text->str() : "";
+}
+
+std::string reasonOf(const artifact::Fault &why, const std::string &start) {
+  std::string text = why.text;
+  if (text.compare(0, start.size(), start) == 0)
+    text.erase(0, start.size());
+  return text.substr(0, text.find(" (the program is for newer readers)"));
+}
+
+std::string rangeText(uint64_t offset, uint64_t size) {
+  return "[" + std::to_string(offset) + ", " + std::to_string(offset + size) +
+         ")";
 }
 
 std::string rangeText(const bundle::Program *program,
@@ -23,8 +36,7 @@ std::string rangeText(const bundle::Program *program,
   std::string text = spaceName(program, operand);
   if (operand->space() != bundle::Space_Memory)
     text += std::to_string(operand->index());
-  return text + "[" + std::to_string(operand->offset()) + ", " +
-         std::to_string(operand->offset() + operand->size()) + ")";
+  return text + rangeText(operand->offset(), operand->size());
 }
 
 namespace {
@@ -45,10 +57,6 @@ static StageSum sumOf(const Plan &plan, bundle::OperationKind kind) {
     sum.prepared += entry.bytesPrepared();
   }
   return sum;
-}
-
-static uint32_t countOf(const flatbuffers::Vector<uint32_t> *list) {
-  return list ? list->size() : 0;
 }
 
 std::string afterText(const bundle::Program *program,
@@ -79,8 +87,8 @@ static void printTotals(const bundle::Program *program, const Plan &plan) {
     StageSum sum = sumOf(plan, kind);
     if (!sum.count)
       continue;
-    printf("    %-9s %5u, %12" PRIu64 " bytes", stageName(kind), sum.count,
-           sum.in);
+    printf("    %-9s %5u, %12" PRIu64 " bytes", stageName(kind).c_str(),
+           sum.count, sum.in);
     if (sum.prepared)
       printf(" -> %" PRIu64, sum.prepared);
     printf("\n");
@@ -94,8 +102,8 @@ static void printEntry(const PlannedOperation &entry) {
            double(operation->predicted_end()) * 1e-6);
   else
     printf("      %9s %9s", "-", "-");
-  printf("  %-6s %-9s %s", entry.name().c_str(), stageName(operation->kind()),
-         operation->layer()->c_str());
+  printf("  %-6s %-9s %s", entry.name().c_str(),
+         stageName(operation->kind()).c_str(), operation->layer()->c_str());
   if (entry.kernel)
     printf(", %s", entry.kernel->name()->c_str());
   if (entry.isPreparation)
@@ -103,7 +111,7 @@ static void printEntry(const PlannedOperation &entry) {
   if (uint64_t prepared = entry.bytesPrepared())
     printf(" -> %" PRIu64, prepared);
   if (operation->kind() == bundle::OperationKind_Decode) {
-    printf(", %s", codecName(operation->codec()));
+    printf(", %s", codecName(operation->codec()).c_str());
     if (operation->planes() > 1)
       printf(" of %u planes", operation->planes());
   }
@@ -132,8 +140,9 @@ void printPlan(const bundle::Program *program, bool summary) {
   for (uint32_t n = 0; n < plan.lanes.size(); ++n) {
     const bundle::Lane *lane = program->lanes()->Get(n);
     printf("    lane %u: %s, %s, %u in its queue, %u in the background\n", n,
-           laneName(lane->kind()), coreName(lane->core()),
-           lane->queue()->size(), countOf(lane->background()));
+           laneName(lane->kind()).c_str(), coreName(lane->core()).c_str(),
+           lane->queue()->size(),
+           artifact::elementsOf(lane->background()).size());
     if (summary)
       continue;
     if (n == 0)
@@ -148,10 +157,14 @@ void printPlan(const bundle::Program *program, bool summary) {
 
 void addNames(Json &json, const char *name, const bundle::Program *program,
               const flatbuffers::Vector<uint32_t> *numbers) {
-  json.key(name).beginArray();
-  for (const std::string &operation : operationNames(program, numbers))
-    json.value(operation);
-  json.endArray();
+  json.array(name, operationNames(program, numbers));
+}
+
+void addOperand(Json &json, const bundle::Program *program,
+                const bundle::Operand *operand) {
+  json.member("space", spaceName(program, operand));
+  json.member("index", operand->index()).member("offset", operand->offset());
+  json.member("size", operand->size());
 }
 
 void addSchedule(Json &json, const bundle::Program *program,
@@ -167,15 +180,12 @@ void addSchedule(Json &json, const bundle::Program *program,
 }
 
 static void addLanes(Json &json, const bundle::Program *program) {
-  json.key("lanes").beginArray();
-  for (const bundle::Lane *lane : *program->lanes()) {
-    json.beginObject().member("kind", laneName(lane->kind()));
+  json.objects("lanes", *program->lanes(), [&](const bundle::Lane *lane) {
+    json.member("kind", laneName(lane->kind()));
     json.member("core", coreName(lane->core()));
     addNames(json, "queue", program, lane->queue());
     addNames(json, "background", program, lane->background());
-    json.endObject();
-  }
-  json.endArray();
+  });
 }
 
 static void addPreparation(Json &json, const PlannedOperation &entry) {
@@ -195,18 +205,14 @@ static void addPreparation(Json &json, const PlannedOperation &entry) {
 }
 
 static void addSwitches(Json &json, const bundle::Program *program) {
-  json.key("switches").beginArray();
-  for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
-    const bundle::Switch *change = program->switches()->Get(i);
+  const auto &switches = artifact::elementsOf(program->switches());
+  json.objects("switches", switches, [&](const bundle::Switch *change) {
     const bundle::Operation *replacement = change->replacement();
-    json.beginObject();
     json.member("operation", operationName(program, change->operation()));
     json.member("kernel",
                 program->kernels()->Get(replacement->kernel())->name()->str());
     addSchedule(json, program, replacement);
-    json.endObject();
-  }
-  json.endArray();
+  });
 }
 
 void addPlan(Json &json, const bundle::Program *program, bool summary) {
@@ -220,7 +226,7 @@ void addPlan(Json &json, const bundle::Program *program, bool summary) {
   json.key("stages").beginObject();
   for (bundle::OperationKind kind : bundle::EnumValuesOperationKind()) {
     StageSum sum = sumOf(plan, kind);
-    json.key(stageName(kind)).beginObject().member("count", sum.count);
+    json.key(stageName(kind).c_str()).beginObject().member("count", sum.count);
     json.member("bytes", sum.in).member("prepared_bytes", sum.prepared);
     json.endObject();
   }

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
 #define NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
 
+#include "artifact/Fault.h"
 #include "tools/common/Json.h"
 #include "tools/page/FlatPlan.h"
 
@@ -12,9 +13,17 @@ namespace nnv12::tools {
 
 /// Names of spaces as people and scripts read them: a memory by its kind, of
 /// which a program has one each.
-const char *spaceName(const bundle::Program *program,
+std::string spaceName(const bundle::Program *program,
                       const bundle::Operand *operand);
 
+std::string textOf(const flatbuffers::String *text);
+
+/// Why a program is not understood, without the beginning of that line, which
+/// names it, and without its end.
+std::string reasonOf(const artifact::Fault &why, const std::string &start);
+
+/// "[0, 4096)".
+std::string rangeText(uint64_t offset, uint64_t size);
 /// "arena[0, 4096)" or "weights2[64, 128)".
 std::string rangeText(const bundle::Program *program,
                       const bundle::Operand *operand);
@@ -29,6 +38,10 @@ std::string predictionText(uint64_t nanoseconds);
 /// Adds an array of the names of operations.
 void addNames(Json &json, const char *name, const bundle::Program *program,
               const flatbuffers::Vector<uint32_t> *numbers);
+
+/// Adds an operand's members to the object that is open.
+void addOperand(Json &json, const bundle::Program *program,
+                const bundle::Operand *operand);
 
 /// Prints the plan of a program that has one: the predictions, the preparations
 /// of weights, the lanes and, unless `summary`, their queues and the switches.

@@ -29,6 +29,12 @@ static std::string found(const Value &value) {
   return text.size() > 40 ? text.substr(0, 40) + "..." : text;
 }
 
+/// Null where the object has no such member.
+static const Value *member(const Value &object, const char *name) {
+  auto place = object.find(name);
+  return place == object.end() ? nullptr : &*place;
+}
+
 namespace {
 /// Reads fields of one event; names the event where one is wrong.
 class EventReader {
@@ -36,31 +42,28 @@ public:
   EventReader(const std::string &path, size_t number, const Value &event)
       : path_(path), number_(number), event_(event) {
     if (!event.is_object())
-      refuse("", found(event), "an object");
+      refuse("", &event, "an object");
   }
 
-  [[noreturn]] void refuse(const std::string &field, const std::string &what,
+  /// `value` is null where there is none.
+  [[noreturn]] void refuse(const std::string &field, const Value *value,
                            const char *expected) const {
     fail(path_ + ": traceEvents[" + std::to_string(number_) + "]" +
-         (field.empty() ? "" : "." + field) + ": found " + what +
-         ", expected " + expected);
+         (field.empty() ? "" : "." + field) + ": found " +
+         (value ? found(*value) : "none") + ", expected " + expected);
   }
-  const Value *field(const char *name) const {
-    auto place = event_.find(name);
-    return place == event_.end() ? nullptr : &*place;
-  }
+  const Value *field(const char *name) const { return member(event_, name); }
   double time(const char *name) const {
     const Value *value = field(name);
     if (!value || !value->is_number() || !std::isfinite(value->get<double>()))
-      refuse(name, value ? found(*value) : "none", "a number of microseconds");
+      refuse(name, value, "a number of microseconds");
     return value->get<double>();
   }
   uint32_t lane() const {
     const Value *value = field("tid");
     if (!value || !value->is_number_integer() || value->get<int64_t>() < 0 ||
         value->get<int64_t>() >= maxLanes)
-      refuse("tid", value ? found(*value) : "none",
-             "the number of a lane, less than 256");
+      refuse("tid", value, "the number of a lane, less than 256");
     return value->get<uint32_t>();
   }
 
@@ -81,7 +84,7 @@ static bool isStage(const std::string &text) {
 static bool isComplete(const EventReader &reader) {
   const Value *phase = reader.field("ph");
   if (!phase || !phase->is_string())
-    reader.refuse("ph", phase ? found(*phase) : "none", "a phase, as \"X\"");
+    reader.refuse("ph", phase, "a phase, as \"X\"");
   return *phase == "X";
 }
 
@@ -91,7 +94,7 @@ static TraceEvent readEvent(const EventReader &reader) {
   result.start = reader.time("ts");
   result.duration = reader.time("dur");
   if (result.duration < 0)
-    reader.refuse("dur", found(*reader.field("dur")), "at least 0");
+    reader.refuse("dur", reader.field("dur"), "at least 0");
   result.stage = "other";
   if (const Value *name = reader.field("name"); name && name->is_string())
     result.layer = *name;
@@ -100,27 +103,23 @@ static TraceEvent readEvent(const EventReader &reader) {
     return result;
   const Value &kind = (*arguments)["kind"];
   if (!kind.is_string())
-    reader.refuse("args.kind", found(kind),
-                  "read, decode, transform or execute");
+    reader.refuse("args.kind", &kind, "read, decode, transform or execute");
   // Leaves out starts of threads, and events of later runtimes.
   if (!isStage(kind))
     return result;
-  auto layer = arguments->find("layer");
-  if (layer == arguments->end() || !layer->is_string())
-    reader.refuse("args.layer",
-                  layer == arguments->end() ? "none" : found(*layer),
-                  "the name of a layer");
+  const Value *layer = member(*arguments, "layer");
+  if (!layer || !layer->is_string())
+    reader.refuse("args.layer", layer, "the name of a layer");
   result.stage = kind;
   result.layer = *layer;
-  if (auto index = arguments->find("index"); index != arguments->end()) {
+  if (const Value *index = member(*arguments, "index")) {
     if (!index->is_number_unsigned() || index->get<uint64_t>() > UINT32_MAX)
-      reader.refuse("args.index", found(*index), "the number of an operation");
+      reader.refuse("args.index", index, "the number of an operation");
     result.index = index->get<uint32_t>();
   }
-  auto stolen = arguments->find("stolen");
-  if (stolen != arguments->end()) {
+  if (const Value *stolen = member(*arguments, "stolen")) {
     if (!stolen->is_boolean() && !stolen->is_number())
-      reader.refuse("args.stolen", found(*stolen), "true or false");
+      reader.refuse("args.stolen", stolen, "true or false");
     result.stolen =
         stolen->is_boolean() ? stolen->get<bool>() : stolen->get<double>() != 0;
   }

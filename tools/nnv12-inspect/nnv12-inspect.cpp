@@ -3,6 +3,7 @@
 #include "artifact/CpuFeatures.h"
 #include "artifact/Escape.h"
 #include "artifact/GpuVerifier.h"
+#include "artifact/Hexadecimal.h"
 #include "artifact/KeyFile.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
@@ -20,7 +21,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -158,64 +158,31 @@ static bool runsHere(const bundle::Program *program) {
   return true;
 }
 
-static std::string hex(const uint8_t *bytes, size_t size) {
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    char digits[3];
-    snprintf(digits, sizeof digits, "%02x", bytes[i]);
-    text += digits;
-  }
-  return text;
-}
-
 static const char *typeName(const bundle::Tensor *tensor) {
   return nnv12_type_name(static_cast<nnv12_type>(tensor->type()));
 }
 
-static std::string textOf(const flatbuffers::String *string) {
-  return string ? string->str() : "";
-}
-
-static const char *kindName(bundle::BundleKind kind) {
-  static constexpr const char *names[] = {"model", "tuning"};
-  static_assert(std::size(names) == bundle::BundleKind_MAX + 1);
-  return names[kind];
-}
-
-static const char *kindName(bundle::ProcessorKind kind) {
-  static constexpr const char *names[] = {"cpu"};
-  static_assert(std::size(names) == bundle::ProcessorKind_MAX + 1);
-  return names[kind];
+static std::vector<std::string> featuresOf(const bundle::Processor *processor) {
+  std::vector<std::string> features;
+  for (const flatbuffers::String *feature : *processor->features())
+    features.push_back(feature->str());
+  return features;
 }
 
 /// Segments of kinds that this version does not know are no fault.
 static std::string kindName(bundle::SegmentKind kind) {
-  static constexpr const char *names[] = {"code", "weights", "spirv",
-                                          "overlays"};
-  static_assert(std::size(names) == bundle::SegmentKind_MAX + 1);
   return kind <= bundle::SegmentKind_MAX
-             ? names[kind]
+             ? lowered(bundle::EnumNameSegmentKind(kind))
              : "kind " + std::to_string(unsigned(kind));
-}
-
-static uint64_t scratchOf(const bundle::Program *program) {
-  uint64_t largest = 0;
-  for (const bundle::Kernel *kernel : *program->kernels())
-    largest = std::max<uint64_t>(largest, kernel->scratch());
-  return largest;
 }
 
 /// Why this version does not understand a program of the bundle; empty: it
 /// does. The line that says so stands behind the program's name.
 static std::string findNewer(const bundle::Program *program, unsigned number) {
   Fault why;
-  if (artifact::isUnderstood(program, number, why))
-    return {};
-  std::string text = why.text;
-  std::string start = "program " + std::to_string(number) + ": ";
-  if (text.compare(0, start.size(), start) == 0)
-    text.erase(0, start.size());
-  return text.substr(0, text.find(" (the program is for newer readers)"));
+  return artifact::isUnderstood(program, number, why)
+             ? ""
+             : reasonOf(why, "program " + std::to_string(number) + ": ");
 }
 
 static std::vector<Selected> selectPrograms(const InspectOptions &options,
@@ -289,8 +256,8 @@ static void printProgram(const Image &image, const bundle::Program *program,
   const bundle::Bundle *bundle = image.bundle;
   std::string features;
   const bundle::Processor *processor = artifact::cpuOf(program);
-  for (const flatbuffers::String *feature : *processor->features())
-    features += " " + feature->str();
+  for (const std::string &feature : featuresOf(processor))
+    features += " " + feature;
   printf("\nprogram %s: %s,%s%s\n", program->target()->c_str(),
          processor->architecture()->c_str(),
          features.empty() ? " no special features" : features.c_str(),
@@ -299,7 +266,7 @@ static void printProgram(const Image &image, const bundle::Program *program,
          " bytes a thread, %u kernels, %u operations\n",
          bundle->segments()->Get(processor->code())->size(),
          artifact::memorySize(program, bundle::MemoryKind_Arena),
-         scratchOf(program), program->kernels()->size(),
+         artifact::scratchSize(program), program->kernels()->size(),
          artifact::numExecutes(program));
   printMemory(
       memoryUse(bundle, image.overlays, program, image.header.metadataSize));
@@ -340,9 +307,11 @@ static void printText(const InspectOptions &options, const Image &image) {
          image.header.version, image.file.size(),
          image.header.isSigned ? "signed by" : "not signed");
   if (image.header.isSigned)
-    printf("  public key %s (%s)\n", hex(image.header.publicKey, 32).c_str(),
+    printf("  public key %s (%s)\n",
+           artifact::hexadecimal(image.header.publicKey, 32).c_str(),
            options.publicKey.empty() ? "not checked" : "checked");
-  printf("  digest %s\n", hex(image.header.metadataDigest.bytes, 32).c_str());
+  printf("  digest %s\n",
+         artifact::hexadecimal(image.header.metadataDigest.bytes, 32).c_str());
   printf("model '%s', written by %s\n", textOf(bundle->model()).c_str(),
          textOf(bundle->producer()).c_str());
   printTensors("inputs", bundle->inputs());
@@ -352,12 +321,13 @@ static void printText(const InspectOptions &options, const Image &image) {
          options.verify ? " (digests checked)" : "", "kind", "offset", "size");
   printf("  -  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", "metadata",
          image.header.metadataOffset, image.header.metadataSize,
-         hex(image.header.metadataDigest.bytes, 32).c_str());
+         artifact::hexadecimal(image.header.metadataDigest.bytes, 32).c_str());
   for (uint32_t i = 0; i < bundle->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle->segments()->Get(i);
     printf("  %u  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", i,
            kindName(segment->kind()).c_str(), segment->offset(),
-           segment->size(), hex(segment->digest()->data(), 32).c_str());
+           segment->size(),
+           artifact::hexadecimal(segment->digest()->data(), 32).c_str());
   }
   printGpu(image.overlays, options.summary);
   for (const auto &[program, newer] : selectPrograms(options, bundle))
@@ -377,81 +347,49 @@ static void printText(const InspectOptions &options, const Image &image) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-template <typename Strings>
-static void addStrings(Json &json, const char *name, const Strings &strings) {
-  json.key(name).beginArray();
-  for (const flatbuffers::String *string : strings)
-    json.value(string->str());
-  json.endArray();
-}
-
-template <typename Numbers>
-static void addNumbers(Json &json, const char *name, const Numbers &numbers) {
-  json.key(name).beginArray();
-  for (auto number : numbers)
-    json.value(number);
-  json.endArray();
-}
-
 static void addTensors(Json &json, const char *name,
                        const TensorList *tensors) {
-  json.key(name).beginArray();
-  for (const bundle::Tensor *tensor : *tensors) {
-    json.beginObject();
+  json.objects(name, *tensors, [&](const bundle::Tensor *tensor) {
     json.member("name", tensor->name()->str()).member("type", typeName(tensor));
-    addNumbers(json, "shape", *tensor->shape());
-    json.member("bytes", artifact::byteSize(tensor)).endObject();
-  }
-  json.endArray();
+    json.array("shape", *tensor->shape());
+    json.member("bytes", artifact::byteSize(tensor));
+  });
 }
 
 static void addProcessors(Json &json, const bundle::Program *program) {
-  json.key("processors").beginArray();
-  for (const bundle::Processor *processor : *program->processors()) {
-    json.beginObject().member("kind", kindName(processor->kind()));
-    json.member("architecture", processor->architecture()->str());
-    json.member("tune", textOf(processor->tune()));
-    addStrings(json, "features", *processor->features());
-    json.member("code_segment", processor->code()).endObject();
-  }
-  json.endArray();
+  json.objects("processors", *program->processors(), [&](const auto *of) {
+    json.member("kind", lowered(bundle::EnumNameProcessorKind(of->kind())));
+    json.member("architecture", of->architecture()->str());
+    json.member("tune", textOf(of->tune()));
+    json.array("features", featuresOf(of));
+    json.member("code_segment", of->code());
+  });
 }
 
 static void addMemories(Json &json, const bundle::Program *program) {
-  json.key("memories").beginArray();
-  for (const bundle::Memory *memory : *program->memories()) {
-    json.beginObject().member("kind", memoryName(memory->kind()));
+  json.objects("memories", *program->memories(), [&](const auto *memory) {
+    json.member("kind", memoryName(memory->kind()));
     json.member("size", memory->size());
-    json.member("alignment", memory->alignment()).endObject();
-  }
-  json.endArray();
+    json.member("alignment", memory->alignment());
+  });
 }
 
 /// Which box of a result each tile computes.
 static void addTileMap(Json &json, const bundle::TileMap *map) {
-  json.beginObject().key("axes").beginArray();
-  for (const bundle::TileAxis *axis : *map->axes()) {
-    json.beginObject().member("extent", axis->extent());
-    json.member("stride", axis->stride()).endObject();
-  }
-  json.endArray().key("parts").beginArray();
-  for (const bundle::TilePart *part : *map->parts()) {
-    json.beginObject();
-    addNumbers(json, "lo", *part->lo());
-    addNumbers(json, "hi", *part->hi());
-    json.key("cuts").beginArray();
-    for (const bundle::TileCut *cut : *part->cuts()) {
-      json.beginObject().member("axis", cut->axis());
+  json.objects("axes", *map->axes(), [&](const bundle::TileAxis *axis) {
+    json.member("extent", axis->extent()).member("stride", axis->stride());
+  });
+  json.objects("parts", *map->parts(), [&](const bundle::TilePart *part) {
+    json.array("lo", *part->lo()).array("hi", *part->hi());
+    json.objects("cuts", *part->cuts(), [&](const bundle::TileCut *cut) {
+      json.member("axis", cut->axis());
       json.member("count", cut->count()).member("size", cut->size());
-      json.endObject();
-    }
-    json.endArray().endObject();
-  }
-  json.endArray().endObject();
+    });
+  });
 }
 
 static void addKernel(Json &json, const bundle::Kernel *kernel) {
-  json.beginObject().member("name", kernel->name()->str());
+  json.member("name", kernel->name()->str());
   json.member("entry", kernel->entry()).member("operands", kernel->operands());
   json.member("outputs", kernel->outputs());
   json.member("scratch", kernel->scratch()).member("tiles", kernel->tiles());
@@ -459,12 +397,12 @@ static void addKernel(Json &json, const bundle::Kernel *kernel) {
   json.member("multiply_adds", kernel->multiply_adds());
   json.member("bytes", kernel->bytes()).member("key", textOf(kernel->key()));
   const auto *fingerprint = kernel->fingerprint();
-  json.member("fingerprint",
-              fingerprint ? hex(fingerprint->data(), fingerprint->size()) : "");
-  json.key("maps").beginArray();
-  for (uint32_t i = 0; kernel->maps() && i < kernel->maps()->size(); ++i)
-    addTileMap(json, kernel->maps()->Get(i));
-  json.endArray().endObject();
+  json.member("fingerprint", fingerprint
+                                 ? artifact::hexadecimal(fingerprint->data(),
+                                                         fingerprint->size())
+                                 : "");
+  json.objects("maps", artifact::elementsOf(kernel->maps()),
+               [&](const auto *map) { addTileMap(json, map); });
 }
 
 static void addExecute(Json &json, const bundle::Program *program,
@@ -477,15 +415,12 @@ static void addExecute(Json &json, const bundle::Program *program,
       .member("kernel_index", operation->kernel());
   addSchedule(json, program, operation);
   json.member("live_arena", operation->live_arena());
-  json.key("operands").beginArray();
-  for (uint32_t k = 0; k < operation->operands()->size(); ++k) {
-    const bundle::Operand *operand = operation->operands()->Get(k);
-    json.beginObject().member("written", k < kernel->outputs());
-    json.member("space", spaceName(program, operand));
-    json.member("index", operand->index()).member("offset", operand->offset());
-    json.member("size", operand->size()).endObject();
-  }
-  json.endArray().endObject();
+  uint32_t place = 0;
+  json.objects("operands", *operation->operands(), [&](const auto *operand) {
+    json.member("written", place++ < kernel->outputs());
+    addOperand(json, program, operand);
+  });
+  json.endObject();
 }
 
 static void addProgram(Json &json, const Image &image,
@@ -495,7 +430,7 @@ static void addProgram(Json &json, const Image &image,
   json.member("revision", textOf(program->revision()));
   const bundle::Processor *processor = artifact::cpuOf(program);
   json.member("architecture", processor->architecture()->str());
-  addStrings(json, "features", *processor->features());
+  json.array("features", featuresOf(processor));
   json.member("runs_here", runsHere(program));
   addProcessors(json, program);
   addMemories(json, program);
@@ -505,16 +440,15 @@ static void addProgram(Json &json, const Image &image,
   json.member("code_size", bundle->segments()->Get(processor->code())->size());
   json.member("arena_size",
               artifact::memorySize(program, bundle::MemoryKind_Arena));
-  json.member("scratch_size", scratchOf(program));
+  json.member("scratch_size", artifact::scratchSize(program));
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
   addOverlay(json, image.overlays, program, summary);
   if (!summary) {
-    json.key("kernels").beginArray();
-    for (const bundle::Kernel *kernel : *program->kernels())
-      addKernel(json, kernel);
-    json.endArray().key("operations").beginArray();
+    json.objects("kernels", *program->kernels(),
+                 [&](const auto *kernel) { addKernel(json, kernel); });
+    json.key("operations").beginArray();
     for (uint32_t i = 0; i < artifact::numExecutes(program); ++i)
       addExecute(json, program, i);
     json.endArray();
@@ -527,12 +461,14 @@ static void printJson(const InspectOptions &options, const Image &image) {
   Json json;
   json.beginObject().member("file", options.bundle);
   json.member("format_version", image.header.version);
-  json.member("kind", kindName(bundle->kind()));
+  json.member("kind", lowered(bundle::EnumNameBundleKind(bundle->kind())));
   json.member("file_size", uint64_t(image.file.size()));
   json.member("signed", image.header.isSigned != 0);
   if (image.header.isSigned)
-    json.member("public_key", hex(image.header.publicKey, 32));
-  json.member("digest", hex(image.header.metadataDigest.bytes, 32));
+    json.member("public_key",
+                artifact::hexadecimal(image.header.publicKey, 32));
+  json.member("digest",
+              artifact::hexadecimal(image.header.metadataDigest.bytes, 32));
   json.member("model", textOf(bundle->model()));
   json.member("producer", textOf(bundle->producer()));
   json.member("metadata_offset", image.header.metadataOffset);
@@ -540,19 +476,15 @@ static void printJson(const InspectOptions &options, const Image &image) {
   addTensors(json, "inputs", bundle->inputs());
   addTensors(json, "outputs", bundle->outputs());
   json.key("properties").beginObject();
-  for (uint32_t i = 0; bundle->properties() && i < bundle->properties()->size();
-       ++i) {
-    const bundle::Property *property = bundle->properties()->Get(i);
+  for (const bundle::Property *property :
+       artifact::elementsOf(bundle->properties()))
     json.member(property->key()->c_str(), property->value()->str());
-  }
   json.endObject();
-  json.key("segments").beginArray();
-  for (const bundle::Segment *segment : *bundle->segments()) {
-    json.beginObject().member("kind", kindName(segment->kind()));
+  json.objects("segments", *bundle->segments(), [&](const auto *segment) {
+    json.member("kind", kindName(segment->kind()));
     json.member("offset", segment->offset()).member("size", segment->size());
-    json.member("digest", hex(segment->digest()->data(), 32)).endObject();
-  }
-  json.endArray();
+    json.member("digest", artifact::hexadecimal(segment->digest()->data(), 32));
+  });
   addGpu(json, image.overlays);
   std::vector<Selected> selected = selectPrograms(options, bundle);
   json.key("programs").beginArray();
@@ -583,17 +515,10 @@ static void writePage(const InspectOptions &options, const Image &image) {
   checkOutput(options.html);
   const bundle::Program *program = selectProgram(options, image.bundle);
   Plan plan(program);
-  PlanPage page = {options.bundle,
-                   image.file.size(),
-                   textOf(image.bundle->model()),
-                   image.overlays,
-                   program,
-                   plan,
-                   options.trace,
-                   {},
-                   {},
-                   /*profile=*/"",
-                   {}};
+  PlanPage page = {
+      options.bundle, image.file.size(), textOf(image.bundle->model()),
+      image.overlays, program,           plan};
+  page.tracePath = options.trace;
   if (!options.trace.empty())
     page.trace = readTrace(options.trace, plan, options.bundle);
   writeText(options.html, makePage(page));

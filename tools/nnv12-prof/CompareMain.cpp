@@ -96,7 +96,7 @@ int prof::compareMain(int argc, char **argv) {
   input.random = true;
   std::vector<Bundle> bundles;
   std::vector<Side> sides;
-  std::vector<std::vector<Tensor>> inputs, outputs;
+  std::vector<Tensor> inputs[2], outputs[2];
   for (const std::string &path : paths)
     bundles.push_back(openBundle(path, load));
   for (size_t i = 0; i < paths.size(); ++i)
@@ -105,10 +105,8 @@ int prof::compareMain(int argc, char **argv) {
   if (!jsonPath.empty())
     checkOutput(jsonPath);
   for (size_t i = 0; i < paths.size(); ++i) {
-    inputs.push_back(loadInputs(paths[i], bundles[i], input, ""));
-    outputs.push_back(makeOutputs(bundles[i]));
-  }
-  for (size_t i = 0; i < paths.size(); ++i) {
+    inputs[i] = loadInputs(paths[i], bundles[i], input, "");
+    outputs[i] = makeOutputs(bundles[i]);
     sides[i].inputs = asInputs(inputs[i]);
     sides[i].outputs = asOutputs(outputs[i]);
   }

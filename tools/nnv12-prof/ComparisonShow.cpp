@@ -86,13 +86,12 @@ std::string comparisonJson(const std::string &before, const std::string &after,
   json.member("risk", limits.risk);
   json.key("run").beginObject();
   addChange(json, comparison.run);
-  json.endObject().key("layers").beginArray();
-  for (const Change &layer : comparison.layers) {
-    json.beginObject().member("layer", layer.name);
-    addChange(json, layer);
-    json.endObject();
-  }
-  json.endArray().endObject();
+  json.endObject().objects("layers", comparison.layers,
+                           [&](const Change &layer) {
+                             json.member("layer", layer.name);
+                             addChange(json, layer);
+                           });
+  json.endObject();
   return json.text();
 }
 

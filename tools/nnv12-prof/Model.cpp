@@ -13,18 +13,25 @@ using tools::isPreparation;
 
 namespace {
 
+/// All that was recorded of an operation in a run.
+struct OperationRecords {
+  double time = -1; ///< negative: not known
+  double busy = 0, join = 0;
+  const nnv12_record *execute = nullptr; ///< null: none
+  bool isOnGpu = false;
+  std::vector<const nnv12_record *> tiles;
+
+  double knownTime() const { return std::max(time, 0.0); }
+};
+
 /// All that was recorded of a run.
 struct RunRecords {
   Run run;
   bool isWhole = false; ///< its own record and all of its operations are there
-  std::vector<double> times; ///< by operation
-  std::vector<double> busy, join;
-  std::vector<const nnv12_record *> executes;  ///< by operation, null: none
-  std::vector<bool> isOnGpu;                   ///< by operation
+  std::vector<OperationRecords> operations;
   bool hasSubmits = false, hasKernels = false; ///< of a GPU
   double submits = 0, kernels = 0;             ///< times of these
   uint64_t firstSubmit = UINT64_MAX;           ///< when it began
-  std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
   std::vector<const nnv12_record *> counters;
 
   /// The GPU's computing; the time of all its work where that is not known.
@@ -44,15 +51,9 @@ static Runs collectRuns(const tools::Recorded &recorded,
   Runs runs;
   for (const nnv12_record &record : recorded.records) {
     RunRecords &of = runs[record.run];
-    if (of.times.empty()) {
-      of.times.assign(numOperations, -1);
-      of.busy.assign(numOperations, 0);
-      of.join.assign(numOperations, 0);
-      of.isOnGpu.assign(numOperations, false);
-      of.executes.assign(numOperations, nullptr);
-      of.tiles.resize(numOperations);
-    }
-    bool isKnown = record.index < numOperations;
+    of.operations.resize(numOperations);
+    OperationRecords *operation =
+        record.index < numOperations ? &of.operations[record.index] : nullptr;
     double time = double(record.duration_ns);
     switch (record.kind) {
     case NNV12_RECORD_WHOLE_RUN:
@@ -61,9 +62,9 @@ static Runs collectRuns(const tools::Recorded &recorded,
       of.isWhole = true;
       break;
     case NNV12_RECORD_EXECUTE:
-      if (isKnown) {
-        of.times[record.index] = time;
-        of.executes[record.index] = &record;
+      if (operation) {
+        operation->time = time;
+        operation->execute = &record;
       }
       break;
     case NNV12_RECORD_GPU_SUBMIT:
@@ -73,27 +74,27 @@ static Runs collectRuns(const tools::Recorded &recorded,
       // Where the device has no time stamps its kernels are not known.
       for (uint32_t i = record.index;
            i < tools::endOfSubmission(record, numOperations); ++i) {
-        of.times[i] = std::max(of.times[i], 0.0);
-        of.isOnGpu[i] = true;
+        of.operations[i].time = of.operations[i].knownTime();
+        of.operations[i].isOnGpu = true;
       }
       break;
     case NNV12_RECORD_GPU_KERNEL:
-      if (isKnown) {
-        of.times[record.index] = std::max(of.times[record.index], 0.0) + time;
-        of.isOnGpu[record.index] = true;
+      if (operation) {
+        operation->time = operation->knownTime() + time;
+        operation->isOnGpu = true;
         of.hasKernels = true;
         of.kernels += time;
       }
       break;
     case NNV12_RECORD_TILES:
-      if (isKnown) {
-        of.busy[record.index] += time;
-        of.tiles[record.index].push_back(&record);
+      if (operation) {
+        operation->busy += time;
+        operation->tiles.push_back(&record);
       }
       break;
     case NNV12_RECORD_JOIN:
-      if (isKnown)
-        of.join[record.index] += time;
+      if (operation)
+        operation->join += time;
       break;
     case NNV12_RECORD_COUNTER:
       of.counters.push_back(&record);
@@ -106,9 +107,10 @@ static Runs collectRuns(const tools::Recorded &recorded,
   for (auto &[number, of] : runs) {
     // Recorders have time stamps in a part of the runs.
     of.isWhole &= !hasKernels || !of.hasSubmits || of.hasKernels;
-    for (double time : of.times) {
-      of.isWhole &= time >= 0 || recorded.info.level < NNV12_RECORD_OPERATION;
-      of.run.operations += std::max(time, 0.0);
+    for (const OperationRecords &operation : of.operations) {
+      of.isWhole &=
+          operation.time >= 0 || recorded.info.level < NNV12_RECORD_OPERATION;
+      of.run.operations += operation.knownTime();
     }
     of.isWhole &= of.run.status == NNV12_OK;
   }
@@ -188,17 +190,17 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
       continue;
     all += of.run.time;
     operations += of.run.operations;
-    for (size_t i = 0; i < of.times.size(); ++i) {
-      for (const nnv12_record *tiles : of.tiles[i])
+    for (const OperationRecords &operation : of.operations) {
+      for (const nnv12_record *tiles : operation.tiles)
         if (tiles->thread < count)
           busy[tiles->thread] += double(tiles->duration_ns);
-      waiting += of.join[i];
+      waiting += operation.join;
       // No thread does an operation of a GPU, and the execute lane's own work
       // has no tiles.
-      if (of.isOnGpu[i])
-        operations -= std::max(of.times[i], 0.0);
-      else if (of.busy[i] == 0)
-        busy[0] += std::max(of.times[i], 0.0);
+      if (operation.isOnGpu)
+        operations -= operation.knownTime();
+      else if (operation.busy == 0)
+        busy[0] += operation.knownTime();
     }
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -313,7 +315,6 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   }
   cold.isKnown = true;
   cold.run = run.time;
-  cold.time = double(end - start);
   for (auto [operation, time] : waits) {
     cold.waits += time;
     cold.longestWaits.push_back({operation, time});
@@ -323,15 +324,15 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   cold.longestWaits.resize(std::min<size_t>(cold.longestWaits.size(), 5));
   for (uint32_t i = 0; i < bundle.info().num_preparations; ++i)
     if (bundle.preparation(i).stage == NNV12_READ)
-      cold.storedBytes += bundle.preparation(i).stored_bytes;
-  cold.work.time = cold.time;
+      cold.work.storedBytes += bundle.preparation(i).stored_bytes;
+  cold.work.time = double(end - start);
   cold.work.weights = double(lengthOf(forWeights));
   cold.work.reading = double(overlapOf(forWeights, reads));
-  cold.work.storedBytes = cold.storedBytes;
   cold.work.executes = run.operations - first->second.kernels;
   for (const Operation &operation : operations)
-    if (operation.isOnGpu && !first->second.isOnGpu[operation.index])
-      cold.work.unlike += std::max(first->second.times[operation.index], 0.0);
+    if (const OperationRecords &cpu = first->second.operations[operation.index];
+        operation.isOnGpu && !cpu.isOnGpu)
+      cold.work.unlike += cpu.knownTime();
   cold.work.gpuWait = findGpuWait(recorded, first->second);
   cold.work.onGpu = first->second.onGpu();
   cold.work.handOver = first->second.handOver();
@@ -351,11 +352,11 @@ static Work findWork(const Operation &operation,
   work.least = operation.time.p10;
   Distribution idle;
   for (const RunRecords *of : runs) {
-    work.time += std::max(of->times[operation.index], 0.0);
-    const nnv12_record *execute = of->executes[operation.index];
-    if (info.level < NNV12_RECORD_PIECE || !execute)
+    const OperationRecords &records = of->operations[operation.index];
+    work.time += records.knownTime();
+    if (info.level < NNV12_RECORD_PIECE || !records.execute)
       continue;
-    Idle found = findIdle(*execute, of->tiles[operation.index], threads);
+    Idle found = findIdle(*records.execute, records.tiles, threads);
     work.late += found.late;
     work.tail += found.tail;
     work.absent += found.absent;
@@ -429,11 +430,10 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
     all += of.run.time;
     outside += of.run.time - of.run.operations;
     for (uint32_t i = 0; i < count; ++i) {
-      profile.operations[i].time.add(std::max(of.times[i], 0.0));
-      busy[i].add(of.busy[i]);
-      join[i].add(of.join[i]);
-      if (of.isOnGpu[i])
-        profile.operations[i].isOnGpu = true;
+      profile.operations[i].time.add(of.operations[i].knownTime());
+      profile.operations[i].isOnGpu |= of.operations[i].isOnGpu;
+      busy[i].add(of.operations[i].busy);
+      join[i].add(of.operations[i].join);
     }
   }
   profile.time.close();

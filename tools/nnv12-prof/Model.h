@@ -80,15 +80,13 @@ struct Thread {
 /// The first run, and the preparations before it.
 struct Cold {
   bool isKnown = false;
-  double time = 0; ///< from the first record to the end of the run
-  double run = 0;
+  double run = 0; ///< the time of the run alone
   /// By kind, on all threads: "read", "decode", "execute"...
   std::map<std::string, double> stages;
   double waits = 0; ///< for weights
   /// The operations that waited longest, each with its wait.
   std::vector<std::pair<uint32_t, double>> longestWaits;
-  uint64_t storedBytes = 0; ///< that were read
-  ColdWork work;
+  ColdWork work; ///< its time: from the first record to the end of the run
   Explanation explanation;
 };
 

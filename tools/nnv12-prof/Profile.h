@@ -11,6 +11,9 @@ namespace nnv12::prof {
 void printProfile(const std::string &path, const Bundle &bundle,
                   const Profile &profile, unsigned top);
 
+/// The name of the wait before an operation of the execute lane.
+std::string nameOfWait(const Bundle &bundle, uint32_t operation);
+
 /// All of it, for programs.
 std::string profileJson(const std::string &path, const Bundle &bundle,
                         const Profile &profile);

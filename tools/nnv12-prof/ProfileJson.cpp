@@ -40,12 +40,11 @@ static void addRoof(Json &json, const Machine &machine) {
   json.key("roof").beginObject();
   json.member("multiply_adds_per_second", machine.multiplyAdds * 1e9);
   json.member("bytes_per_second", machine.memory.back().rate * 1e9);
-  json.key("by_size").beginArray();
-  for (const Machine::Memory &memory : machine.memory) {
-    json.beginObject().member("bytes", memory.bytes);
-    json.member("bytes_per_second", memory.rate * 1e9).endObject();
-  }
-  json.endArray().member("page_fault_us", machine.faultNs * 1e-3);
+  json.objects("by_size", machine.memory, [&](const Machine::Memory &memory) {
+    json.member("bytes", memory.bytes);
+    json.member("bytes_per_second", memory.rate * 1e9);
+  });
+  json.member("page_fault_us", machine.faultNs * 1e-3);
   json.member("speed_of_cpus", machine.speed).endObject();
 }
 
@@ -54,43 +53,35 @@ static void addCounters(Json &json, const Profile &profile) {
   json.member("state", profile.countersState);
   if (profile.othersCpu >= 0)
     json.member("other_programs_us", profile.othersCpu * 1e-3);
-  json.key("values").beginArray();
-  for (const Counter &counter : profile.counters) {
-    json.beginObject().member("name", nnv12_counter_name(counter.counter));
-    json.member("per_run", counter.perRun).key("of_thread").beginArray();
-    for (double value : counter.ofThread)
-      json.value(value);
-    json.endArray().endObject();
-  }
-  json.endArray().endObject();
+  json.objects("values", profile.counters, [&](const Counter &counter) {
+    json.member("name", nnv12_counter_name(counter.counter));
+    json.member("per_run", counter.perRun);
+    json.array("of_thread", counter.ofThread);
+  });
+  json.endObject();
 }
 
 static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
   json.key("first_run").beginObject();
-  json.member("us", cold.time * 1e-3).member("run_us", cold.run * 1e-3);
+  json.member("us", cold.work.time * 1e-3).member("run_us", cold.run * 1e-3);
   json.member("predicted_us", double(bundle.info().predicted_cold_ns) * 1e-3);
-  json.member("stored_bytes", cold.storedBytes);
+  json.member("stored_bytes", cold.work.storedBytes);
   json.member("waits_us", cold.waits * 1e-3);
   json.key("stages_us").beginObject();
   for (const auto &[stage, time] : cold.stages)
     json.member(stage.c_str(), time * 1e-3);
   json.endObject();
-  json.key("longest_waits").beginArray();
-  for (auto [operation, time] : cold.longestWaits) {
-    nnv12_record record = {};
-    record.kind = NNV12_RECORD_WAIT;
-    record.index = operation;
-    json.beginObject().member("for", tools::nameOf(bundle, record));
-    json.member("us", time * 1e-3).endObject();
-  }
-  json.endArray();
+  json.objects("longest_waits", cold.longestWaits, [&](const auto &wait) {
+    json.member("for", nameOfWait(bundle, wait.first));
+    json.member("us", wait.second * 1e-3);
+  });
   addExplanation(json, cold.explanation);
   json.endObject();
 }
 
 /// A preparation without thread and times is planned and was not recorded.
 static void addGpuPreparation(Json &json, const GpuPreparation &preparation) {
-  json.beginObject().member("id", preparation.id);
+  json.member("id", preparation.id);
   json.member("stage", tools::stageName(preparation.stage));
   json.member("what", preparation.what);
   if (preparation.isPredicted()) {
@@ -104,7 +95,6 @@ static void addGpuPreparation(Json &json, const GpuPreparation &preparation) {
     json.member("start_us", preparation.begin * 1e-3);
     json.member("us", preparation.took * 1e-3);
   }
-  json.endObject();
 }
 
 /// Times are from the session's beginning.
@@ -117,7 +107,7 @@ static void addGpu(Json &json, const GpuPreparing &gpu) {
     const GpuPreparing::Sum &sum = gpu.of(stage);
     if (sum.preparations == 0)
       continue;
-    json.key(tools::stageName(stage)).beginObject();
+    json.key(tools::stageName(stage).c_str()).beginObject();
     json.member("preparations", sum.preparations);
     json.member("us", sum.took * 1e-3);
     json.member("longest", gpu.all[sum.longest].id);
@@ -130,15 +120,15 @@ static void addGpu(Json &json, const GpuPreparing &gpu) {
     }
     json.endObject();
   }
-  json.endObject().key("preparations").beginArray();
-  for (const GpuPreparation &preparation : gpu.all)
-    addGpuPreparation(json, preparation);
-  json.endArray().endObject();
+  json.endObject().objects(
+      "preparations", gpu.all,
+      [&](const auto &preparation) { addGpuPreparation(json, preparation); });
+  json.endObject();
 }
 
 static void addOperation(Json &json, const Operation &operation,
                          bool hasPieces) {
-  json.beginObject().member("index", operation.index);
+  json.member("index", operation.index);
   json.member("layer", operation.layer);
   json.member("kernel", operation.shownKernel());
   json.member("routine", operation.shownRoutine());
@@ -156,7 +146,6 @@ static void addOperation(Json &json, const Operation &operation,
   }
   json.member("live_bytes", operation.liveBytes);
   addExplanation(json, operation.explanation);
-  json.endObject();
 }
 
 std::string profileJson(const std::string &path, const Bundle &bundle,
@@ -192,17 +181,13 @@ std::string profileJson(const std::string &path, const Bundle &bundle,
     for (double sample : profile.time.samples)
       json.value(sample * 1e-3);
     json.endArray();
-    json.key("threads").beginArray();
-    for (const Thread &thread : profile.threads) {
-      json.beginObject().member("name", thread.name);
+    json.objects("threads", profile.threads, [&](const Thread &thread) {
+      json.member("name", thread.name);
       json.member("busy", thread.busy).member("waiting", thread.waiting);
-      json.endObject();
-    }
-    json.endArray();
-    json.key("operations").beginArray();
-    for (const Operation &operation : profile.operations)
+    });
+    json.objects("operations", profile.operations, [&](const auto &operation) {
       addOperation(json, operation, hasPieces);
-    json.endArray();
+    });
   }
   json.endObject().endObject();
   return json.text();

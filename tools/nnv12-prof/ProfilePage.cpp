@@ -8,32 +8,17 @@
 
 namespace nnv12::prof {
 
-namespace {
-
-/// Which of a plan's operations a record is about.
-class Places {
-public:
-  explicit Places(const tools::Plan &plan) {
-    for (size_t i = 0; i < plan.operations.size(); ++i) {
-      const tools::PlannedOperation &operation = plan.operations[i];
-      auto &places = operation.isPreparation ? preparations_ : executes_;
-      places.resize(std::max<size_t>(places.size(), operation.index + 1),
-                    UINT32_MAX);
-      places[operation.index] = uint32_t(i);
-    }
+/// Which of a plan's operations a record is about; UINT32_MAX: none.
+static uint32_t placeOf(const Bundle &bundle, const tools::Plan &plan,
+                        const nnv12_record &record) {
+  uint64_t executes = bundle.info().num_operations, number = record.index,
+           end = executes;
+  if (tools::isPreparation(record)) {
+    number += executes;
+    end = plan.places.size();
   }
-
-  uint32_t of(const nnv12_record &record) const {
-    const auto &places =
-        tools::isPreparation(record) ? preparations_ : executes_;
-    return record.index < places.size() ? places[record.index] : UINT32_MAX;
-  }
-
-private:
-  std::vector<uint32_t> executes_, preparations_;
-};
-
-} // namespace
+  return number < end ? plan.places[number] : UINT32_MAX;
+}
 
 static double microsecondsFrom(uint64_t start, uint64_t time) {
   // A GPU's preparations in a foreign file may be before all else.
@@ -44,7 +29,7 @@ static double microsecondsFrom(uint64_t start, uint64_t time) {
 /// preparations.
 static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
                                                const tools::Recorded &recorded,
-                                               const Places &places,
+                                               const tools::Plan &plan,
                                                uint32_t run, uint64_t start) {
   std::vector<tools::TraceEvent> events;
   for (const nnv12_record &record : recorded.records) {
@@ -62,7 +47,7 @@ static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
     event.duration = double(record.duration_ns) * 1e-3;
     event.stolen = (record.flags & NNV12_RECORD_STOLEN) != 0;
     event.index = record.index;
-    event.planned = places.of(record);
+    event.planned = placeOf(bundle, plan, record);
     events.push_back(std::move(event));
   }
   return events;
@@ -82,10 +67,10 @@ static uint64_t startOf(const tools::Recorded &recorded, uint32_t run) {
 /// GPU, be it in later runs.
 static std::vector<tools::TraceEvent>
 coldEvents(const Bundle &bundle, const tools::Recorded &recorded,
-           const Places &places, const GpuPreparing &gpu) {
+           const tools::Plan &plan, const GpuPreparing &gpu) {
   uint64_t start = std::min(startOf(recorded, 0), recorded.info.start_ns);
   std::vector<tools::TraceEvent> events =
-      eventsOf(bundle, recorded, places, 0, start);
+      eventsOf(bundle, recorded, plan, 0, start);
   for (const nnv12_record &record : recorded.records) {
     size_t place = tools::isGpuPreparation(record) ? gpu.placeOf(record.index)
                                                    : gpu.all.size();
@@ -121,26 +106,21 @@ std::string profilePage(const std::string &path, const StoredProgram &stored,
                         const Profile &profile) {
   const bundle::Program *program = stored.program;
   tools::Plan plan(program);
-  Places places(plan);
   tools::PlanPage page = {path,
                           bundle.info().file_size,
                           bundle.info().model,
                           stored.overlays,
                           program,
-                          plan,
-                          /*tracePath=*/"",
-                          {},
-                          {},
-                          profileJson(path, bundle, profile),
-                          {}};
+                          plan};
+  page.profile = profileJson(path, bundle, profile);
   for (uint32_t i = 0, count = tools::numLines(recorded); i < count; ++i)
     page.lines.push_back(tools::lineName(recorded.info, i));
   if (profile.cold.isKnown) {
     page.tracePath = "first run";
-    page.trace = coldEvents(bundle, recorded, places, profile.gpu);
+    page.trace = coldEvents(bundle, recorded, plan, profile.gpu);
   }
   if (const Run *run = typicalRun(profile))
-    page.warmRun = eventsOf(bundle, recorded, places, run->number,
+    page.warmRun = eventsOf(bundle, recorded, plan, run->number,
                             startOf(recorded, run->number));
   return tools::makePage(page);
 }

@@ -91,24 +91,27 @@ static void printExplanation(const char *what, const Explanation &explanation) {
          explanation.text.c_str());
 }
 
+std::string nameOfWait(const Bundle &bundle, uint32_t operation) {
+  nnv12_record record = {};
+  record.kind = NNV12_RECORD_WAIT;
+  record.index = operation;
+  return tools::nameOf(bundle, record);
+}
+
 static void printCold(const Bundle &bundle, const Cold &cold) {
   if (!cold.isKnown)
     return;
   printf("first run: %.3f ms from the first thing that was done, run %.3f",
-         cold.time * 1e-6, cold.run * 1e-6);
+         cold.work.time * 1e-6, cold.run * 1e-6);
   if (uint64_t predicted = bundle.info().predicted_cold_ns)
     printf(", %.3f predicted", double(predicted) * 1e-6);
   printf("; on all threads");
   for (const auto &[stage, time] : cold.stages)
     printf(" %s %.3f", stage.c_str(), time * 1e-6);
   printf("; waits for weights %.3f", cold.waits * 1e-6);
-  if (!cold.longestWaits.empty()) {
-    nnv12_record record = {};
-    record.kind = NNV12_RECORD_WAIT;
-    record.index = cold.longestWaits[0].first;
+  if (!cold.longestWaits.empty())
     printf(", longest %.3f: %s", cold.longestWaits[0].second * 1e-6,
-           tools::nameOf(bundle, record).c_str());
-  }
+           nameOfWait(bundle, cold.longestWaits[0].first).c_str());
   printf("\n");
 }
 

@@ -3,41 +3,35 @@
 
 #include "artifact/ProgramView.h"
 
+#include <cctype>
 #include <cstdio>
-#include <iterator>
 
 namespace nnv12::tools {
 
-const char *stageName(bundle::OperationKind kind) {
-  static constexpr const char *names[] = {"execute", "read", "decode",
-                                          "transform"};
-  static_assert(std::size(names) == bundle::OperationKind_MAX + 1);
-  return names[kind];
+std::string lowered(std::string name) {
+  for (char &c : name)
+    c = char(std::tolower(static_cast<unsigned char>(c)));
+  return name;
 }
 
-const char *codecName(bundle::Codec codec) {
-  static constexpr const char *names[] = {"stored", "zstd"};
-  static_assert(std::size(names) == bundle::Codec_MAX + 1);
-  return names[codec];
+std::string stageName(bundle::OperationKind kind) {
+  return lowered(bundle::EnumNameOperationKind(kind));
 }
 
-const char *coreName(bundle::CoreKind core) {
-  static constexpr const char *names[] = {"any core", "big core",
-                                          "little core"};
-  static_assert(std::size(names) == bundle::CoreKind_MAX + 1);
-  return names[core];
+std::string codecName(bundle::Codec codec) {
+  return lowered(bundle::EnumNameCodec(codec));
 }
 
-const char *laneName(bundle::LaneKind kind) {
-  static constexpr const char *names[] = {"execute", "prepare"};
-  static_assert(std::size(names) == bundle::LaneKind_MAX + 1);
-  return names[kind];
+std::string coreName(bundle::CoreKind core) {
+  return lowered(bundle::EnumNameCoreKind(core)) + " core";
 }
 
-const char *memoryName(bundle::MemoryKind kind) {
-  static constexpr const char *names[] = {"arena", "prepared"};
-  static_assert(std::size(names) == bundle::MemoryKind_MAX + 1);
-  return names[kind];
+std::string laneName(bundle::LaneKind kind) {
+  return lowered(bundle::EnumNameLaneKind(kind));
+}
+
+std::string memoryName(bundle::MemoryKind kind) {
+  return lowered(bundle::EnumNameMemoryKind(kind));
 }
 
 std::string operationName(const bundle::Program *program, uint32_t number) {
@@ -53,8 +47,8 @@ std::vector<std::string>
 operationNames(const bundle::Program *program,
                const flatbuffers::Vector<uint32_t> *numbers) {
   std::vector<std::string> names;
-  for (uint32_t i = 0; numbers && i < numbers->size(); ++i)
-    names.push_back(operationName(program, numbers->Get(i)));
+  for (uint32_t number : artifact::elementsOf(numbers))
+    names.push_back(operationName(program, number));
   return names;
 }
 
@@ -115,9 +109,8 @@ Plan::Plan(const bundle::Program *program)
     lanes.push_back({lane->kind(), lane->core()});
     for (uint32_t number : *lane->queue())
       add(number, n, false);
-    if (lane->background())
-      for (uint32_t number : *lane->background())
-        add(number, n, true);
+    for (uint32_t number : artifact::elementsOf(lane->background()))
+      add(number, n, true);
   }
   for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
     uint32_t replaced = program->switches()->Get(i)->operation();

@@ -10,13 +10,15 @@
 
 namespace nnv12::tools {
 
+/// The name of an enumerator as people and scripts read it.
+std::string lowered(std::string name);
 /// "read", "decode", "transform" or "execute": how trace files and pictures
 /// call a stage, too.
-const char *stageName(bundle::OperationKind kind);
-const char *codecName(bundle::Codec codec);
-const char *coreName(bundle::CoreKind core);
-const char *laneName(bundle::LaneKind kind);
-const char *memoryName(bundle::MemoryKind kind);
+std::string stageName(bundle::OperationKind kind);
+std::string codecName(bundle::Codec codec);
+std::string coreName(bundle::CoreKind core);
+std::string laneName(bundle::LaneKind kind);
+std::string memoryName(bundle::MemoryKind kind);
 
 /// "e5" for execute 5, "p3" for preparation 3, "g2" for preparation 2 of the
 /// GPU: the name of operation `number` of the program for people and scripts.

@@ -6,22 +6,18 @@
 #include "tools/page/FlatPlan.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace nnv12::tools {
 
-const char *stageName(bundle::GpuStage stage) {
-  static constexpr const char *names[] = {"device", "pipeline", "upload",
-                                          "record"};
-  static_assert(std::size(names) == bundle::GpuStage_MAX + 1);
-  return names[stage];
+std::string stageName(bundle::GpuStage stage) {
+  return lowered(bundle::EnumNameGpuStage(stage));
 }
 
 static constexpr double microseconds(uint64_t nanoseconds) {
   return double(nanoseconds) * 1e-3;
 }
 
-static const char *moduleOf(const bundle::Gpu *code, uint32_t pipeline) {
+const char *moduleName(const bundle::Gpu *code, uint32_t pipeline) {
   uint32_t module = code->pipelines()->Get(pipeline)->module_();
   return code->modules()->Get(module)->name()->c_str();
 }
@@ -37,7 +33,7 @@ static void describe(const bundle::Gpu *code,
   case bundle::GpuStage_Pipeline:
     for (uint32_t pipeline : *preparation->pipelines())
       result.what += (result.what.empty() ? "" : ", ") +
-                     std::string(moduleOf(code, pipeline));
+                     std::string(moduleName(code, pipeline));
     result.pipelines = preparation->pipelines()->size();
     return;
   case bundle::GpuStage_Upload:
@@ -121,20 +117,15 @@ uint64_t GpuPage::bytesOf(
 }
 
 void GpuPage::addPreparation(const PlannedGpuPreparation &preparation) {
-  json_.beginObject().member("id", preparation.id);
+  json_.member("id", preparation.id);
   json_.member("stage", stageName(preparation.stage));
   json_.member("lane", preparation.lane).member("layer", preparation.what);
-  if (!preparation.after.empty()) {
-    json_.key("after").beginArray();
-    for (const std::string &name : preparation.after)
-      json_.value(name);
-    json_.endArray();
-  }
+  if (!preparation.after.empty())
+    json_.array("after", preparation.after);
   if (preparation.isPredicted()) {
     json_.member("start", microseconds(preparation.start));
     json_.member("duration", microseconds(preparation.end - preparation.start));
   }
-  json_.endObject();
 }
 
 /// One that the first run may take starts, if all goes as predicted, where its
@@ -154,17 +145,15 @@ void GpuPage::addStretch(uint32_t index) {
   json_.member("dispatches", stretch->dispatches()->size());
   json_.member("in", bytesOf(stretch->in()));
   json_.member("out", bytesOf(stretch->out())).member("cold", stretch->cold());
-  bool isWarm = gpu_->warm() &&
-                std::find(gpu_->warm()->begin(), gpu_->warm()->end(), index) !=
-                    gpu_->warm()->end();
-  json_.member("warm", isWarm);
+  const auto &warm = artifact::elementsOf(gpu_->warm());
+  json_.member("warm",
+               std::find(warm.begin(), warm.end(), index) != warm.end());
   if (stretch->predicted()) {
     json_.member("duration", microseconds(stretch->predicted()));
     if (stretch->cold() && first->predicted_end()) {
       uint64_t start = first->predicted_start();
-      for (uint32_t i = 0; stretch->after() && i < stretch->after()->size();
-           ++i)
-        start = std::max(start, endOf(stretch->after()->Get(i)));
+      for (uint32_t before : artifact::elementsOf(stretch->after()))
+        start = std::max(start, endOf(before));
       json_.member("start", microseconds(start));
     }
   }
@@ -182,7 +171,7 @@ void GpuPage::addPipeline(uint32_t index) {
       }
   if (!dispatches)
     return;
-  json_.beginObject().member("name", moduleOf(code_, index));
+  json_.beginObject().member("name", moduleName(code_, index));
   json_.member("bytes",
                uint64_t(code_->modules()->Get(pipeline->module_())->words()) *
                    4);
@@ -201,11 +190,9 @@ void GpuPage::add() {
   json_.member("predicted_cold", microseconds(gpu_->predicted_cold()));
   json_.member("predicted_warm", microseconds(gpu_->predicted_warm()));
   json_.member("lanes", gpu_->lanes()->size());
-  json_.key("preparations").beginArray();
-  for (const PlannedGpuPreparation &preparation :
-       plannedGpuPreparations(overlays_, program_))
-    addPreparation(preparation);
-  json_.endArray().key("stretches").beginArray();
+  json_.objects("preparations", plannedGpuPreparations(overlays_, program_),
+                [&](const auto &preparation) { addPreparation(preparation); });
+  json_.key("stretches").beginArray();
   for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
     addStretch(i);
   json_.endArray().key("pipelines").beginArray();

@@ -11,7 +11,10 @@
 namespace nnv12::tools {
 
 /// "device", "pipeline", "upload" or "record".
-const char *stageName(bundle::GpuStage stage);
+std::string stageName(bundle::GpuStage stage);
+
+/// The name of the module that a pipeline is made of.
+const char *moduleName(const bundle::Gpu *code, uint32_t pipeline);
 
 /// A thread's task that prepares a GPU. Times are nanoseconds.
 struct PlannedGpuPreparation {

@@ -11,57 +11,43 @@
 #include "tools/common/Json.h"
 #include "tools/page/GpuPlanJson.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace nnv12::tools {
 
 extern const char pageSkeleton[], pageStyle[], pageScript[];
 
+/// The text with codes in the place of some characters.
+static std::string
+encoded(const std::string &text,
+        const std::vector<std::pair<char, const char *>> &codes) {
+  std::string result;
+  for (char c : text) {
+    auto code = std::find_if(codes.begin(), codes.end(),
+                             [&](const auto &code) { return code.first == c; });
+    result += code == codes.end() ? std::string(1, c) : code->second;
+  }
+  return result;
+}
+
 /// Text as HTML shows it.
 static std::string escaped(const std::string &text) {
-  std::string result;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    case '\'':
-      result += "&#39;";
-      break;
-    default:
-      result += c;
-    }
-  return result;
+  return encoded(text, {{'&', "&amp;"},
+                        {'<', "&lt;"},
+                        {'>', "&gt;"},
+                        {'"', "&quot;"},
+                        {'\'', "&#39;"}});
 }
 
 /// JSON that HTML's parser passes over: these characters stand in strings only.
 static std::string inertJson(const std::string &json) {
-  std::string result;
-  for (char c : json)
-    if (c == '<')
-      result += "\\u003c";
-    else if (c == '>')
-      result += "\\u003e";
-    else if (c == '&')
-      result += "\\u0026";
-    else
-      result += c;
-  return result;
+  return encoded(json, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 static void addOperation(Json &json, const PlanPage &page,
                          const PlannedOperation &entry) {
   const bundle::Operation *operation = entry.operation;
-  json.beginObject();
   json.member("id", entry.name());
   json.member("layer", operation->layer()->str());
   json.member("stage", stageName(operation->kind()));
@@ -76,13 +62,8 @@ static void addOperation(Json &json, const PlanPage &page,
   }
   if (entry.kernel)
     json.member("tiles", artifact::numTiles(operation));
-  if (operation->after() && operation->after()->size()) {
-    json.key("after").beginArray();
-    for (const std::string &name :
-         operationNames(page.program, operation->after()))
-      json.value(name);
-    json.endArray();
-  }
+  if (operation->after() && operation->after()->size())
+    json.array("after", operationNames(page.program, operation->after()));
   if (entry.background)
     json.member("background", true);
   if (entry.switchedTo != UINT32_MAX) {
@@ -98,27 +79,21 @@ static void addOperation(Json &json, const PlanPage &page,
                                    operation->predicted_start()) *
                                 1e-3);
   }
-  json.endObject();
 }
 
-static void addEvent(Json &json, const TraceEvent &event) {
-  json.beginObject().member("layer", event.layer);
-  json.member("stage", event.stage).member("lane", event.lane);
-  json.member("start", event.start).member("duration", event.duration);
-  if (event.stolen)
-    json.member("stolen", true);
-  if (event.planned != UINT32_MAX)
-    json.member("planned", event.planned);
-  if (!event.id.empty())
-    json.member("id", event.id);
-  json.endObject();
-}
-
-static void addEvents(Json &json, const std::vector<TraceEvent> &events) {
-  json.beginArray();
-  for (const TraceEvent &event : events)
-    addEvent(json, event);
-  json.endArray();
+static void addEvents(Json &json, const char *name,
+                      const std::vector<TraceEvent> &events) {
+  json.objects(name, events, [&](const TraceEvent &event) {
+    json.member("layer", event.layer);
+    json.member("stage", event.stage).member("lane", event.lane);
+    json.member("start", event.start).member("duration", event.duration);
+    if (event.stolen)
+      json.member("stolen", true);
+    if (event.planned != UINT32_MAX)
+      json.member("planned", event.planned);
+    if (!event.id.empty())
+      json.member("id", event.id);
+  });
 }
 
 /// Times are microseconds.
@@ -131,31 +106,21 @@ static std::string makeData(const PlanPage &page) {
               artifact::memorySize(page.program, bundle::MemoryKind_Prepared));
   json.member("predicted_cold", double(page.program->predicted_cold()) * 1e-3);
   json.member("predicted_warm", double(page.program->predicted_warm()) * 1e-3);
-  json.key("lanes").beginArray();
-  for (const Plan::Lane &lane : page.plan.lanes)
-    json.beginObject()
-        .member("kind", laneName(lane.kind))
-        .member("core", coreName(lane.core))
-        .endObject();
-  json.endArray().key("operations").beginArray();
-  for (const PlannedOperation &entry : page.plan.operations)
-    addOperation(json, page, entry);
-  json.endArray();
+  json.objects("lanes", page.plan.lanes, [&](const Plan::Lane &lane) {
+    json.member("kind", laneName(lane.kind));
+    json.member("core", coreName(lane.core));
+  });
+  json.objects("operations", page.plan.operations,
+               [&](const auto &entry) { addOperation(json, page, entry); });
   addGpuPlan(json, page.overlays, page.program);
   if (!page.tracePath.empty()) {
-    json.member("trace_file", page.tracePath).key("trace");
-    addEvents(json, page.trace);
+    json.member("trace_file", page.tracePath);
+    addEvents(json, "trace", page.trace);
   }
-  if (!page.warmRun.empty()) {
-    json.key("warm_run");
-    addEvents(json, page.warmRun);
-  }
-  if (!page.lines.empty()) {
-    json.key("lines").beginArray();
-    for (const std::string &line : page.lines)
-      json.value(line);
-    json.endArray();
-  }
+  if (!page.warmRun.empty())
+    addEvents(json, "warm_run", page.warmRun);
+  if (!page.lines.empty())
+    json.array("lines", page.lines);
   json.endObject();
   return json.text();
 }

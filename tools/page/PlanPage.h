@@ -32,13 +32,13 @@ struct PlanPage {
   const bundle::Overlays *overlays; ///< verified; null: none
   const bundle::Program *program;
   const Plan &plan;
-  std::string tracePath; ///< empty: none
-  std::vector<TraceEvent> trace;
-  std::vector<TraceEvent> warmRun; ///< a typical one; empty: none
+  std::string tracePath = {}; ///< empty: none
+  std::vector<TraceEvent> trace = {};
+  std::vector<TraceEvent> warmRun = {}; ///< a typical one; empty: none
   /// JSON of nnv12-prof, with which the page has more tabs; empty: none.
-  std::string profile;
+  std::string profile = {};
   /// Names of the lanes of events; empty: as those of the plan.
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = {};
 };
 
 /// One HTML file that needs no other: style, script and data are inside.

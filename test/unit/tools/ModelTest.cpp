@@ -238,7 +238,7 @@ TEST_F(ModelTest, TheFirstRun) {
   Cold cold = profile().cold;
   ASSERT_TRUE(cold.isKnown);
   EXPECT_EQ(cold.run, 1510);
-  EXPECT_EQ(cold.time, 1510 + 1500);
+  EXPECT_EQ(cold.work.time, 1510 + 1500);
   EXPECT_EQ(cold.stages["read"], 1100);
   EXPECT_EQ(cold.stages["execute"], 1500);
   EXPECT_EQ(cold.stages.count("transform"), 0u);
