@@ -12,11 +12,6 @@ public:
   llvm::StringRef name() const override { return "CPUs"; }
   Role role() const override { return Role::Host; }
   const RoutineSet &routines() const override { return codegen::cpuRoutines(); }
-  /// Targets differ in speed, not in the layers that they can compute.
-  std::string refusal(Operation *layer, const Routine &routine,
-                      llvm::StringRef) const override {
-    return routine.matches(layer) ? "" : "it computes other layers";
-  }
   device::Cost cost(const device::DeviceProfile &profile,
                     const KernelFacts &kernel,
                     unsigned threads) const override {

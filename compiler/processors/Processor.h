@@ -33,10 +33,12 @@ public:
   /// All that it has, in order of preference.
   virtual const RoutineSet &routines() const = 0;
   /// Why the routine does not compute the layer on this target, as a diagnostic
-  /// would say it; "" where it does. Looks at kind, attributes, shapes and
-  /// element types, not at layouts.
+  /// would say it; "" where it does. Looks at what Routine::misfit() looks at.
+  /// By default targets differ in speed, not in the layers that they compute.
   virtual std::string refusal(mlir::Operation *layer, const Routine &routine,
-                              llvm::StringRef target) const = 0;
+                              llvm::StringRef target) const {
+    return routine.misfit(layer);
+  }
   /// The time of a kernel, by a device profile that has this processor.
   /// `threads`: of the execute lane.
   virtual device::Cost cost(const device::DeviceProfile &profile,

@@ -32,6 +32,9 @@ LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
 
 /// Whether a layer with a window has one or two spatial dimensions and is f32.
 bool hasBlockableWindow(mlir::Operation *layer);
+/// The misfit of a routine for convolutions with such windows.
+constexpr char noBlockableConv[] =
+    "it is no convolution of f32 with one or two spatial dimensions";
 
 } // namespace nnv12
 

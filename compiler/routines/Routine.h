@@ -51,9 +51,14 @@ public:
   virtual ~Routine() = default;
   llvm::StringRef name() const { return name_; }
   llvm::StringRef summary() const { return summary_; }
-  /// Whether it computes this layer. Looks at kind, attributes, shapes and
-  /// element types, not at layouts.
-  virtual bool matches(mlir::Operation *layer) const = 0;
+  /// Why it does not compute this layer (of a GPU's: on no target), as a
+  /// diagnostic would say it; empty where it does. Looks at kind, attributes,
+  /// shapes and element types, not at layouts, and writes no code.
+  virtual std::string misfit(mlir::Operation *layer) const = 0;
+  /// Whether it computes this layer.
+  virtual bool matches(mlir::Operation *layer) const {
+    return misfit(layer).empty();
+  }
   /// By default all tensors are dense.
   virtual LayoutRequest layouts(mlir::Operation *layer) const;
   /// Computes nearly every layer, and is many times slower where another

@@ -20,9 +20,6 @@ namespace nnv12::codegen {
 class GpuRoutine : public Routine {
 public:
   using Routine::Routine;
-  /// Why it computes the layer on no target, as a diagnostic would say it;
-  /// empty where there can be one. Looks at no more than matches().
-  virtual std::string misfit(mlir::Operation *layer) const = 0;
   /// The needs of its kernels, for a layer that fits: declared, not found by
   /// writing them. The code may need less, never more.
   virtual KernelNeeds needs(mlir::Operation *layer) const { return {}; }

@@ -213,16 +213,18 @@ public:
             "conv.depthwise.nChw16c",
             "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost "
             "no copy") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return false;
+      return noBlockableConv;
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();
-    return op.getGroups() > 1 && in[1] == out[1] && group < block &&
-           llvm::isPowerOf2_64(group) &&
-           shapeOf(op.getWeights()).back() <= SlidingWindow::mostKernelCols;
+    if (op.getGroups() == 1 || in[1] != out[1] || group >= block ||
+        !llvm::isPowerOf2_64(group))
+      return "its groups are not 1, 2, 4 or 8 channels each, of input and "
+             "output";
+    return misfitOfColumns(shapeOf(op.getWeights()).back());
   }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer,

@@ -189,9 +189,13 @@ public:
                        ? "1x1 of stride 1 as a product of matrices in place"
                        : "any window, read in place or copied with its padding",
                    tuning) {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto c = blockedConv(layer);
-    return c && c->isFlat() == isFlat;
+    if (!c)
+      return noBlockedConv;
+    return c->isFlat() == isFlat ? ""
+           : isFlat              ? "its window has several taps, or a stride"
+                                 : "its window has one tap, and no stride";
   }
 };
 
@@ -201,11 +205,15 @@ public:
       : WindowConv("conv.first.nChw16c", "up to four dense input channels",
                    tuning,
                    /*block=*/1) {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    return op && hasBlockableWindow(op) && op.getGroups() == 1 &&
-           shapeOf(op.getInput())[1] <= 4 &&
-           tuning.fits(ConvPanels(op, 1).panels);
+    if (!op || !hasBlockableWindow(op))
+      return noBlockableConv;
+    return op.getGroups() == 1 && shapeOf(op.getInput())[1] <= 4 &&
+                   tuning.fits(ConvPanels(op, 1).panels)
+               ? ""
+               : "it has several groups, more than four input channels, or too "
+                 "few outputs for the tile";
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request =

@@ -305,14 +305,21 @@ public:
                    Twine(isTransposed ? "transposed, " : "") +
                        "up to three output channels; lanes are input "
                        "channels") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op) || op.getGroups() != 1)
-      return false;
+      return "it is no convolution of this kind of f32, with one or two "
+             "spatial "
+             "dimensions and one group";
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     return in[1] >= block / 2 && out[1] <= mostChannels &&
-           llvm::all_of(op.getStrides(), [](int64_t s) { return s <= 8; });
+                   llvm::all_of(op.getStrides(),
+                                [](int64_t s) { return s <= 8; })
+               ? ""
+               : "it has too few input or too many output channels, or a "
+                 "stride "
+                 "above 8";
   }
   LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = shapeOf(layer->getOperand(0)).size();

@@ -138,9 +138,13 @@ public:
             "conv.im2col.nChw16c",
             "patches gathered to scratch, then a product of matrices", tuning) {
   }
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto c = blockedConv(layer);
-    return c && !c->isFlat() && c->inBlocks * block * c->taps() <= mostPatch;
+    if (!c)
+      return noBlockedConv;
+    return !c->isFlat() && c->inBlocks * block * c->taps() <= mostPatch
+               ? ""
+               : "its window has one tap, or too many numbers to be copied";
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

@@ -63,6 +63,11 @@ struct ConvPanels {
   PanelCall call(KernelBuilder &k, Index batch) const;
 };
 
+/// The misfit of a routine where there is no blockedConv().
+constexpr char noBlockedConv[] =
+    "it is no convolution of f32 with one or two spatial dimensions, groups of "
+    "whole blocks of channels, and enough outputs for the tile";
+
 /// A routine of such convolutions whose input is in blocks of 16 channels.
 class PanelConvRoutine : public PanelRoutine {
 public:

@@ -32,13 +32,16 @@ public:
             "conv_transpose.phases.nChw16c",
             "each phase of the stride is a convolution with a part of the "
             "kernel") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return false;
+      return "it is no transposed convolution of f32 with one or two spatial "
+             "dimensions";
     if (llvm::any_of(op.getStrides(), [](int64_t s) { return s > 8; }))
-      return false; // each phase has code of its own
-    return ConvPanels(op, block).separatesGroups();
+      return "a stride is above 8, and each phase has code of its own";
+    return ConvPanels(op, block).separatesGroups()
+               ? ""
+               : "its groups are no whole blocks of channels";
   }
   LayoutRequest layouts(Operation *layer) const override {
     size_t rank = shapeOf(layer->getOperand(0)).size();

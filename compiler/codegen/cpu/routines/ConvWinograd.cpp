@@ -523,18 +523,23 @@ public:
                        " times fewer products: F(" + Twine(m) + "x" + Twine(m) +
                        ", 3x3)"),
         m(m) {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
         op.getGroups() != 1 || !op.getWeights().getDefiningOp<nn::ConstantOp>())
-      return false;
+      return "it is no convolution of f32 with two spatial dimensions, "
+             "constant "
+             "weights and one group";
     WindowGrid g(op, m);
     const WindowShape &w = g.w;
     // Transforming an input must be worth it, and so must be its remainder
     // windows: a quarter of the multiplications has to be saved at least.
     return g.fits() && w.channels >= 16 && w.outChannels >= 16 &&
-           double(g.f.taps() * g.rows * g.cols) <=
-               0.75 * double(9 * w.outHeight * w.outWidth);
+                   double(g.f.taps() * g.rows * g.cols) <=
+                       0.75 * double(9 * w.outHeight * w.outWidth)
+               ? ""
+               : "its window is not 3x3 without stride, or it saves too few "
+                 "multiplications";
   }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer, panelTag(4));

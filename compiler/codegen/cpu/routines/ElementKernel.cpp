@@ -610,8 +610,10 @@ public:
             "element",
             "any layer of one result, element by element; chains of layers in "
             "one pass") {}
-  bool matches(Operation *layer) const override {
-    return hasElementKernel(layer);
+  std::string misfit(Operation *layer) const override {
+    return hasElementKernel(layer)
+               ? ""
+               : "it has more results than one, or no element function";
   }
   bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {

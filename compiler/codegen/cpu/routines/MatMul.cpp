@@ -105,8 +105,10 @@ struct MatMulShape {
   }
 };
 
-bool isSupported(nn::MatMulOp op) {
-  return op && isNonEmptyF32(op) && biasKind(op) != BiasKind::Other;
+std::string misfitOf(nn::MatMulOp op) {
+  return op && isNonEmptyF32(op) && biasKind(op) != BiasKind::Other
+             ? ""
+             : "it is no product of matrices of f32 with a bias by column";
 }
 
 PanelGrid gridOf(const MatMulShape &s) {
@@ -176,12 +178,18 @@ public:
       : PanelRoutine("matmul.panels",
                      "the right matrix is a constant, in panels of 16 columns",
                      tuning) {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::MatMulOp>(layer);
-    return isSupported(op) && shapeOf(op.getRhs()).size() == 2 &&
-           op.getRhs().getDefiningOp<nn::ConstantOp>() &&
-           (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2) &&
-           tuning.fits(gridOf(MatMulShape(op)).panels);
+    if (std::string reason = misfitOf(op); !reason.empty())
+      return reason;
+    if (shapeOf(op.getRhs()).size() != 2 ||
+        !op.getRhs().getDefiningOp<nn::ConstantOp>())
+      return "its right matrix is no constant";
+    return (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2) &&
+                   tuning.fits(gridOf(MatMulShape(op)).panels)
+               ? ""
+               : "its left matrices are transposed, or it has too few columns "
+                 "for the tile";
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);
@@ -345,8 +353,8 @@ public:
   MatMulPacking()
       : PanelRoutine("matmul.packing",
                      "any right matrix, packed to scratch by each tile") {}
-  bool matches(Operation *layer) const override {
-    return isSupported(dyn_cast<nn::MatMulOp>(layer));
+  std::string misfit(Operation *layer) const override {
+    return misfitOf(dyn_cast<nn::MatMulOp>(layer));
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

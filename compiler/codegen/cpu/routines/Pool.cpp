@@ -144,10 +144,11 @@ public:
   Pool()
       : CpuRoutine("pool.nChw16c",
                    "maximum or average of a window; lanes are channels") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
-    return op && hasBlockableWindow(op) &&
-           op.getKernel().back() <= SlidingWindow::mostKernelCols;
+    if (!op || !hasBlockableWindow(op))
+      return "it is no pooling of f32 with one or two spatial dimensions";
+    return misfitOfColumns(op.getKernel().back());
   }
   LayoutRequest layouts(Operation *layer) const override {
     std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());

@@ -25,9 +25,11 @@ namespace {
 class RecurrentRoutine : public CpuRoutine {
 public:
   RecurrentRoutine() : CpuRoutine("recurrent", "RNN, GRU and LSTM over time") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     return isa<nn::RecurrentOp>(layer) &&
-           isa<FloatType>(getElementTypeOrSelf(layer->getResult(0)));
+                   isa<FloatType>(getElementTypeOrSelf(layer->getResult(0)))
+               ? ""
+               : "it is no recurrent layer of floats";
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);

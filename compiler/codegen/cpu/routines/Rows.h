@@ -50,8 +50,9 @@ foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
 template <typename Op> class RowsRoutine : public CpuRoutine {
 public:
   using CpuRoutine::CpuRoutine;
-  bool matches(mlir::Operation *layer) const override {
-    return llvm::isa<Op>(layer);
+  std::string misfit(mlir::Operation *layer) const override {
+    return llvm::isa<Op>(layer) ? ""
+                                : ("it is no " + Op::getOperationName()).str();
   }
   Work work(mlir::Operation *layer) const override {
     auto op = llvm::cast<Op>(layer);

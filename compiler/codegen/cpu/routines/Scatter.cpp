@@ -47,8 +47,10 @@ void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
 class ScatterRoutine : public CpuRoutine {
 public:
   ScatterRoutine() : CpuRoutine("scatter", "updates at indices, in order") {}
-  bool matches(Operation *layer) const override {
-    return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer);
+  std::string misfit(Operation *layer) const override {
+    return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer)
+               ? ""
+               : "it scatters nothing";
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

@@ -72,6 +72,14 @@ private:
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;
 };
 
+/// The misfit of a routine that unrolls the columns of a window; empty where
+/// they are few enough.
+inline std::string misfitOfColumns(int64_t kernelCols) {
+  return kernelCols <= SlidingWindow::mostKernelCols
+             ? ""
+             : "its window has more columns than are unrolled";
+}
+
 } // namespace nnv12::codegen
 
 #endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H

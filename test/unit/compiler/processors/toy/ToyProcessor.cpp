@@ -14,10 +14,12 @@ namespace {
 class ToyRelu : public codegen::CpuRoutine {
 public:
   ToyRelu() : codegen::CpuRoutine("toy.relu", "relu, by another name") {}
-  bool matches(Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     auto unary = dyn_cast<nn::UnaryOp>(layer);
     return unary && unary.getFunction().getKind() == nn::UnaryKind::relu &&
-           isNonEmptyF32(layer);
+                   isNonEmptyF32(layer)
+               ? ""
+               : "it is no relu of f32";
   }
   LayoutRequest layouts(Operation *layer) const override {
     return anyLayouts(layer);
@@ -40,10 +42,6 @@ public:
     static const ToyRelu relu;
     static const RoutineSet set({&relu});
     return set;
-  }
-  std::string refusal(Operation *layer, const Routine &routine,
-                      llvm::StringRef) const override {
-    return routine.matches(layer) ? "" : "it is no relu of f32";
   }
   /// A toy is fast, unless it was measured.
   device::Cost cost(const device::DeviceProfile &profile,
