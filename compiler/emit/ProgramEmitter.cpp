@@ -135,11 +135,7 @@ private:
   /// Gives each tensor its place in the arena. A result takes the memory of an
   /// operand that dies with it.
   void placeTensors() {
-    std::vector<Lifetime> lifetimes;
-    for (const ExecutionOrder::Tensor &tensor : order.tensors())
-      lifetimes.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
-                           static_cast<int64_t>(tensor.first),
-                           static_cast<int64_t>(tensor.last)});
+    std::vector<Lifetime> lifetimes = order.lifetimes();
     plan::GpuOp gpu = plan.gpu();
     if (gpu)
       keepWhatStretchesRead(gpu, lifetimes);

@@ -2,6 +2,7 @@
 
 #include "compiler/layers/ExecutionOrder.h"
 
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
 using namespace mlir;
@@ -37,4 +38,13 @@ void ExecutionOrder::touch(Value value, size_t layer) {
   Tensor &tensor = tensors_[it->second];
   tensor.last = layer;
   tensor.hasAliases |= base != value;
+}
+
+std::vector<Lifetime> ExecutionOrder::lifetimes() const {
+  std::vector<Lifetime> result;
+  for (const Tensor &tensor : tensors_)
+    result.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
+                      static_cast<int64_t>(tensor.first),
+                      static_cast<int64_t>(tensor.last)});
+  return result;
 }

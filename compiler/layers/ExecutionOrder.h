@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_LAYERS_EXECUTIONORDER_H
 
 #include "compiler/layers/Aliases.h"
+#include "compiler/layers/ArenaPlan.h"
 
 #include <optional>
 #include <vector>
@@ -27,6 +28,9 @@ public:
   llvm::ArrayRef<mlir::Operation *> layers() const { return layers_; }
   /// In the order in which they are touched first.
   llvm::ArrayRef<Tensor> tensors() const { return tensors_; }
+  /// Those of tensors(), where no result takes the memory of an operand: that
+  /// depends on the routines, which are chosen by costs that count these.
+  std::vector<Lifetime> lifetimes() const;
   /// Index into tensors() of a base; none where it is something else.
   std::optional<unsigned> tensorOf(mlir::Value base) const {
     return lookup(tensorOf_, base);

@@ -16,13 +16,10 @@ static double bytes(Value v) { return nn::storageSize(v); }
 /// ever before, and outputs are the caller's.
 static void countFreshBytes(const ExecutionOrder &order,
                             std::vector<ExecutedLayer> &layers) {
-  double now = 0, most = 0;
-  std::vector<double> grown(layers.size()), dying(layers.size());
+  double most = 0;
+  std::vector<double> grown;
+  std::vector<uint64_t> live = sumLiveBytes(order.lifetimes(), layers.size());
   llvm::DenseSet<Value> read, written;
-  for (const ExecutionOrder::Tensor &tensor : order.tensors()) {
-    grown[tensor.first] += bytes(tensor.value);
-    dying[tensor.last] += bytes(tensor.value);
-  }
   for (auto [i, layer] : llvm::enumerate(layers)) {
     for (Value v : layer.op->getOperands())
       if (Value base = order.baseOf(v);
@@ -36,10 +33,8 @@ static void countFreshBytes(const ExecutionOrder &order,
           bytes(base);
       layer.uncachedBytes += bytes(base);
     }
-    now += grown[i];
-    grown[i] = std::max(now - most, 0.0);
-    most = std::max(most, now);
-    now -= dying[i];
+    grown.push_back(std::max(double(live[i]) - most, 0.0));
+    most = std::max(most, double(live[i]));
   }
   // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page
   // behind it when another thread that is to touch it has hardly begun
