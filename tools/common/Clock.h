@@ -1,4 +1,4 @@
-//===- Clock.h - Time of CLOCK_MONOTONIC ------------------------*- C++ -*-===//
+//===- Clock.h - Time of the system's clocks --------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_CLOCK_H
 #define NNV12_TOOLS_COMMON_CLOCK_H
 
@@ -8,9 +8,9 @@
 
 namespace nnv12::tools {
 
-inline uint64_t nanoseconds() {
+inline uint64_t nanoseconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
 }
 
@@ -22,7 +22,9 @@ inline void sleepUntil(uint64_t nanoseconds) {
     ;
 }
 
-inline double milliseconds() { return double(nanoseconds()) * 1e-6; }
+inline double milliseconds(clockid_t clock = CLOCK_MONOTONIC) {
+  return double(nanoseconds(clock)) * 1e-6;
+}
 
 } // namespace nnv12::tools
 

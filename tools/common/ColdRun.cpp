@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,18 +35,15 @@ double residency(int fd, size_t size) {
   return double(resident) / double(pages.size());
 }
 
-/// The system may hand out other free huge pages first, that were there before.
-/// With a few hundred megabytes of them in its lists, cold runs of large models
-/// took twice as long every other time.
-static size_t withOthersFree(size_t size) {
-  constexpr size_t megabyte = 1 << 20;
-  return size + std::min(64 * megabyte + 3 * size, 512 * megabyte);
-}
-
 void backMemory(size_t size) {
+  // The system may hand out other free huge pages first, that were there
+  // before. With a few hundred megabytes of them in its lists, cold runs of
+  // large models took twice as long every other time.
+  constexpr size_t megabyte = 1 << 20;
+  size += std::min(64 * megabyte + 3 * size, 512 * megabyte);
   auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t available = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
-  size = std::min(withOthersFree(size), available / 4);
+  size = std::min(size, available / 4);
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
@@ -81,7 +77,7 @@ double evict(const std::string &path, bool dropCaches, bool backs) {
   return result;
 }
 
-ColdReport runFresh(char **argv, const std::string &extra, double &process) {
+ColdReport runFresh(char **argv, const std::string &extra) {
   int channel[2];
   if (pipe(channel) != 0)
     fail(std::string("cannot make a pipe: ") + strerror(errno));
@@ -109,7 +105,7 @@ ColdReport runFresh(char **argv, const std::string &extra, double &process) {
   close(channel[0]);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size != sizeof report)
     fail("cold run: the process failed with status " + std::to_string(status));
-  process = report.end - start;
+  report.process = report.end - start;
   return report;
 }
 
@@ -211,24 +207,15 @@ void sendReport(unsigned descriptor, const ColdReport &report) {
 }
 
 uint64_t peakMemory() {
-  FILE *file = fopen("/proc/self/status", "r");
-  if (!file)
-    return 0;
-  char line[256];
-  static constexpr char field[] = "VmHWM:";
-  unsigned long long kilobytes = 0;
-  while (kilobytes == 0 && fgets(line, sizeof line, file))
-    if (strncmp(line, field, sizeof field - 1) == 0)
-      kilobytes = strtoull(line + sizeof field - 1, nullptr, 10);
-  fclose(file);
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  uint64_t kilobytes = 0;
+  while (file >> word)
+    if (word == "VmHWM:")
+      file >> kilobytes;
   return kilobytes * 1024;
 }
 
-void forgetPeakMemory() {
-  if (FILE *file = fopen("/proc/self/clear_refs", "w")) {
-    fputs("5", file);
-    fclose(file);
-  }
-}
+void forgetPeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 } // namespace nnv12::tools

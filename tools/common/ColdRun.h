@@ -13,6 +13,7 @@ namespace nnv12::tools {
 
 /// A fresh process's report. Times in milliseconds.
 struct ColdReport {
+  double process = 0; ///< from its start to the end of its first run
   double open = 0, session = 0, firstRun = 0;
   double cpu = 0;       ///< of all threads, from opening to the first result
   double end = 0;       ///< of the first run, as milliseconds() tells it
@@ -36,9 +37,8 @@ void backMemory(size_t size);
 double evict(const std::string &path, bool dropCaches, bool backs);
 
 /// Starts this program again with the same arguments, `--report-to FD` and
-/// `option`, and waits. `process` is the time from its start to the end of its
-/// first run.
-ColdReport runFresh(char **argv, const std::string &option, double &process);
+/// `option`, and waits. Adds `process` to its report.
+ColdReport runFresh(char **argv, const std::string &option);
 
 /// Keeps the inputs' bytes where processes that runFresh() starts find them, so
 /// that making them is no part of a cold run. Returns a descriptor for

@@ -13,14 +13,13 @@ Difference compare(const Tensor &found, const Tensor &expected,
          found.data.size() == expected.data.size() &&
          "the caller has compared type and shape");
   size_t count = expected.data.size() / elementSize(expected.type);
-  double largest = 0;
+  Difference result;
   for (size_t i = 0; i < count; ++i) {
     double b = std::fabs(elementAt(expected.type, expected.data.data(), i));
-    if (std::isfinite(b) && b > largest)
-      largest = b;
+    if (std::isfinite(b) && b > result.magnitude)
+      result.magnitude = b;
   }
-  Difference result;
-  double limit = tolerance * largest + 1e-5;
+  double limit = tolerance * result.magnitude + 1e-5;
   double worst = -1;
   for (size_t i = 0; i < count; ++i) {
     double a = elementAt(found.type, found.data.data(), i);
@@ -30,6 +29,7 @@ Difference compare(const Tensor &found, const Tensor &expected,
       error = 0;
     else if (std::isnan(error))
       error = std::numeric_limits<double>::infinity();
+    result.sum += error;
     if (error <= worst)
       continue;
     worst = error;
@@ -40,7 +40,7 @@ Difference compare(const Tensor &found, const Tensor &expected,
     result.expected = b;
   }
   if (result.absolute > 0)
-    result.relative = result.absolute / largest;
+    result.relative = result.absolute / result.magnitude;
   return result;
 }
 

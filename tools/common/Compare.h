@@ -7,8 +7,10 @@
 namespace nnv12::tools {
 
 struct Difference {
-  double absolute = 0; ///< largest |a - b|
-  double relative = 0; ///< the same over the largest |b|
+  double absolute = 0;  ///< largest |a - b|
+  double magnitude = 0; ///< the largest |b|, of finite ones
+  double relative = 0;  ///< absolute / magnitude
+  double sum = 0;       ///< of all |a - b|
   bool within = true;
   /// The worst element outside of the tolerance, if any.
   size_t index = 0;

@@ -29,13 +29,9 @@ public:
   }
 
 private:
-  struct Close {
-    void operator()(nnv12_counters *counters) const {
-      nnv12_counters_close(counters);
-    }
-  };
   std::string wanted_;
-  std::unique_ptr<nnv12_counters, Close> handle_;
+  std::unique_ptr<nnv12_counters, void (*)(nnv12_counters *)> handle_{
+      nullptr, nnv12_counters_close};
 };
 
 } // namespace nnv12::tools

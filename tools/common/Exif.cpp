@@ -4,81 +4,65 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <string_view>
 
 namespace nnv12::tools {
 
-namespace {
-/// Bytes that numbers are read from; numbers outside of them are 0.
-class ExifBytes {
-public:
-  ExifBytes(const uint8_t *data, size_t size) : data_(data), size_(size) {}
-
-  size_t length() const { return size_; }
-  uint32_t number(size_t at, size_t bytes, bool isLittle) const {
-    uint32_t value = 0;
-    if (at > size_ || bytes > size_ - at)
-      return 0;
-    for (size_t i = 0; i < bytes; ++i)
-      value = value << 8 | data_[at + (isLittle ? bytes - 1 - i : i)];
-    return value;
-  }
-  bool begins(const char *text, size_t length) const {
-    return size_ >= length && memcmp(data_, text, length) == 0;
-  }
-  /// The bytes at `at`, as many of `length` as there are.
-  ExifBytes part(size_t at, size_t length) const {
-    at = std::min(at, size_);
-    return {data_ + at, std::min(length, size_ - at)};
-  }
-
-private:
-  const uint8_t *data_;
-  size_t size_;
-};
-} // namespace
+/// A number of `size` bytes; 0 where they are not all there.
+static uint32_t numberAt(std::string_view bytes, size_t at, size_t size,
+                         bool isLittle) {
+  uint32_t value = 0;
+  if (at > bytes.size() || size > bytes.size() - at)
+    return 0;
+  for (size_t i = 0; i < size; ++i)
+    value = value << 8 | uint8_t(bytes[at + (isLittle ? size - 1 - i : i)]);
+  return value;
+}
 
 /// The orientation in a TIFF file, which EXIF data are.
-static unsigned tiffOrientation(const ExifBytes &tiff) {
-  bool isLittle = tiff.begins("II", 2);
-  if (!(isLittle || tiff.begins("MM", 2)) || tiff.number(2, 2, isLittle) != 42)
+static unsigned tiffOrientation(std::string_view tiff) {
+  bool isLittle = tiff.substr(0, 2) == "II";
+  auto number = [&](size_t at, size_t size) {
+    return numberAt(tiff, at, size, isLittle);
+  };
+  if (!(isLittle || tiff.substr(0, 2) == "MM") || number(2, 2) != 42)
     return 1;
-  size_t folder = tiff.number(4, 4, isLittle);
-  uint32_t entries = tiff.number(folder, 2, isLittle);
+  size_t folder = number(4, 4);
+  uint32_t entries = number(folder, 2);
   static constexpr size_t entrySize = 12;
   for (uint32_t i = 0; i < entries; ++i) {
     size_t entry = folder + 2 + i * entrySize;
-    if (entry + entrySize > tiff.length())
+    if (entry + entrySize > tiff.size())
       return 1;
     static constexpr uint32_t orientation = 0x112, shortType = 3;
-    if (tiff.number(entry, 2, isLittle) != orientation)
+    if (number(entry, 2) != orientation)
       continue;
-    uint32_t value = tiff.number(entry + 8, 2, isLittle);
-    bool isOne = tiff.number(entry + 2, 2, isLittle) == shortType &&
-                 tiff.number(entry + 4, 4, isLittle) == 1;
+    uint32_t value = number(entry + 8, 2);
+    bool isOne = number(entry + 2, 2) == shortType && number(entry + 4, 4) == 1;
     return isOne && value >= 1 && value <= 8 ? value : 1;
   }
   return 1;
 }
 
 unsigned exifOrientation(const uint8_t *file, size_t size) {
-  ExifBytes jpeg(file, size);
-  if (!jpeg.begins("\xff\xd8", 2))
+  std::string_view jpeg(reinterpret_cast<const char *>(file), size);
+  if (jpeg.substr(0, 2) != "\xff\xd8")
     return 1;
   // Segments: a marker of two bytes, and a length that counts itself.
   for (size_t at = 2; at + 4 <= size;) {
-    uint32_t marker = jpeg.number(at, 2, false);
+    uint32_t marker = numberAt(jpeg, at, 2, false);
     if (marker == 0xffff) { // fill bytes
       ++at;
       continue;
     }
-    uint32_t length = jpeg.number(at + 2, 2, false);
+    uint32_t length = numberAt(jpeg, at + 2, 2, false);
     static constexpr uint32_t app1 = 0xffe1, startOfScan = 0xffda;
     if (marker >> 8 != 0xff || marker == startOfScan || length < 2)
       return 1;
-    ExifBytes segment = jpeg.part(at + 4, length - 2);
-    static constexpr char exif[] = "Exif\0"; // and the 0 of the string
-    if (marker == app1 && segment.begins(exif, sizeof exif))
-      return tiffOrientation(segment.part(sizeof exif, segment.length()));
+    std::string_view segment = jpeg.substr(at + 4, length - 2);
+    static constexpr std::string_view exif("Exif\0\0", 6);
+    if (marker == app1 && segment.substr(0, exif.size()) == exif)
+      return tiffOrientation(segment.substr(exif.size()));
     at += 2 + length;
   }
   return 1;

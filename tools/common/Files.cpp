@@ -24,6 +24,12 @@ std::string openInput(const std::string &path, artifact::MappedFile &file) {
   return file.open(path.c_str(), fault) ? "" : path + ": " + fault.text;
 }
 
+std::string readText(const std::string &path) {
+  artifact::MappedFile file;
+  failIf(openInput(path, file));
+  return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
 std::string explainBundle(const std::string &path, const std::string &fault) {
   static constexpr char foreign[] = "magic: ";
   artifact::MappedFile file;

@@ -9,17 +9,20 @@
 namespace nnv12::tools {
 
 /// Notes a file that this process reads, now or later: no output may replace
-/// it.
+/// it. "" is none.
 void noteInput(const std::string &path);
 
-/// Ends the process if `path`, unless "-", names a file that was noted. Each
-/// tool asks for all that it writes, once it knows what it reads and before it
-/// works for long.
+/// Ends the process if `path` names a file that was noted; "-" and "" name
+/// none. Each tool asks for all that it writes, once it knows what it reads and
+/// before it works for long.
 void checkOutput(const std::string &path);
 
 /// Opens a regular file and notes it. Empty, or one line that starts with the
 /// path.
 std::string openInput(const std::string &path, artifact::MappedFile &file);
+
+/// All of such a file. Ends the process when it cannot be read.
+std::string readText(const std::string &path);
 
 /// The message about a file that is no bundle: `fault`, or the kind of the
 /// file, where that is known.

@@ -5,7 +5,6 @@
 #include "artifact/FileKind.h"
 #include "tools/common/Exif.h"
 #include "tools/common/Files.h"
-#include "tools/common/Report.h"
 
 #include <algorithm>
 #include <cassert>
@@ -160,31 +159,22 @@ static std::string checkOptions(const ImageOptions &options,
     if (options.std[i] == 0)
       return "--std: found 0 for channel " + std::to_string(i) +
              ", expected other numbers, which pixels are divided by";
-  switch (input.type) {
-  case NNV12_F32:
-  case NNV12_F64:
-  case NNV12_F16:
-  case NNV12_BF16:
-  case NNV12_U8:
-    return {};
-  default:
+  if (input.type > NNV12_BF16 && input.type != NNV12_U8)
     return std::string("type: found an input of ") +
            nnv12_type_name(input.type) + ", expected floats or u8 for an image";
-  }
+  return {};
 }
 
 /// `reason`: why stb cannot read it.
 static std::string explainFormat(const uint8_t *file, size_t size,
                                  const char *reason) {
-  std::string expected = std::string("expected .npy, ") + imageKinds;
   const char *kind = artifact::fileKind(file, size);
-  // The reason is about a kind of image that we read.
   bool isForeign = strcmp(reason, "unknown image type") == 0;
+  std::string found = kind ? kind : isForeign ? "no image" : "an image";
+  // The reason is about a kind of image that we read.
   if (!isForeign)
-    return std::string("found ") + (kind ? kind : "an image") +
-           " that cannot be read (" + artifact::escaped(reason) + "), " +
-           expected;
-  return std::string("found ") + (kind ? kind : "no image") + ", " + expected;
+    found += " that cannot be read (" + artifact::escaped(reason) + ")";
+  return "found " + found + ", expected .npy, " + imageKinds;
 }
 
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
@@ -251,9 +241,7 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
           nullptr))
     return path + ": cannot resize";
 
-  tensor.type = input.type;
-  tensor.shape.assign(input.shape, input.shape + input.rank);
-  tensor.data = Buffer(input.byte_size);
+  tensor = Tensor(input);
   size_t plane = size_t(geometry.width) * geometry.height;
   assert(plane * channels * elementSize(input.type) == tensor.data.size() &&
          "the input is one image");

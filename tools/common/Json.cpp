@@ -19,30 +19,31 @@ struct Json::Tree {
   /// move when it grows, but only the innermost grows.
   std::vector<Value *> open;
   std::string key;
-
-  Value &add(Value value) {
-    if (open.empty())
-      return root = std::move(value);
-    Value &parent = *open.back();
-    if (parent.is_object())
-      return parent[key] = std::move(value);
-    parent.push_back(std::move(value));
-    return parent.back();
-  }
 };
 
 Json::Json() : tree_(std::make_unique<Tree>()) {}
 Json::~Json() = default;
 
-Json &Json::beginObject() {
-  tree_->open.push_back(&tree_->add(Value::object()));
+/// Adds a value to the innermost that is open. Objects and arrays are open from
+/// then on.
+template <typename Added> Json &Json::add(Added value) {
+  Value *place = &tree_->root;
+  if (!tree_->open.empty()) {
+    Value &parent = *tree_->open.back();
+    place = parent.is_object() ? &parent[tree_->key] : &parent.emplace_back();
+  }
+  *place = std::move(value);
+  if (place->is_structured())
+    tree_->open.push_back(place);
   return *this;
 }
 
-Json &Json::beginArray() {
-  tree_->open.push_back(&tree_->add(Value::array()));
-  return *this;
-}
+Json &Json::beginObject() { return add(Value::object()); }
+Json &Json::beginArray() { return add(Value::array()); }
+Json &Json::value(const std::string &text) { return add(text); }
+Json &Json::value(uint64_t number) { return add(number); }
+Json &Json::value(int64_t number) { return add(number); }
+Json &Json::value(bool truth) { return add(truth); }
 
 Json &Json::close() {
   assert(!tree_->open.empty() && "only an open value can be closed");
@@ -56,11 +57,6 @@ Json &Json::key(const char *name) {
   return *this;
 }
 
-Json &Json::value(const std::string &text) {
-  tree_->add(text);
-  return *this;
-}
-
 /// Nine digits are more than anything here is known to.
 Json &Json::value(double number) {
   char text[40];
@@ -68,25 +64,8 @@ Json &Json::value(double number) {
   double rounded = strtod(text, nullptr);
   constexpr double largest = 1e15;
   if (rounded == std::trunc(rounded) && std::abs(rounded) <= largest)
-    tree_->add(static_cast<int64_t>(rounded));
-  else
-    tree_->add(rounded);
-  return *this;
-}
-
-Json &Json::value(uint64_t number) {
-  tree_->add(number);
-  return *this;
-}
-
-Json &Json::value(int64_t number) {
-  tree_->add(number);
-  return *this;
-}
-
-Json &Json::value(bool truth) {
-  tree_->add(truth);
-  return *this;
+    return add(static_cast<int64_t>(rounded));
+  return add(rounded);
 }
 
 std::string Json::text() const {

@@ -59,6 +59,7 @@ public:
 
 private:
   struct Tree;
+  template <typename Added> Json &add(Added value);
   Json &close();
 
   std::unique_ptr<Tree> tree_;

@@ -27,13 +27,13 @@ void LoadOptions::addTo(Options &options) {
                "Refuse the bundle unless this is its digest, the 64 "
                "hexadecimal digits that nnv12-inspect --summary tells. It "
                "covers metadata, code and weights.");
-  options.flag("verify-weights", verifyWeights,
+  options.flag("verify-weights", open.verifyWeights,
                "Check the digest of the weights too, which reads all of them. "
                "With --public-key or --digest that is done anyway.");
-  options.flag("trust-weights", trustWeights,
+  options.flag("trust-weights", open.trustWeights,
                "With --public-key or --digest: take the weights unchecked. A "
                "cold start does not wait for all of them then.");
-  options.choice("copy", {"signed", "always", "never"}, copying,
+  options.choice("copy", {"signed", "always", "never"}, open.copying,
                  "Whether metadata and code are copied before they are "
                  "checked, so that nobody can change them behind the check by "
                  "writing into the file: signed, the default, with "
@@ -50,7 +50,7 @@ static Bundle openOrFail(const std::string &path, const OpenOptions &options) {
 }
 
 Bundle openBundle(const std::string &path, const LoadOptions &options) {
-  OpenOptions open;
+  OpenOptions open = options.open;
   uint8_t key[32];
   if (!options.publicKey.empty()) {
     noteInput(options.publicKey);
@@ -68,11 +68,6 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
            "', expected 64 hexadecimal digits");
     open.digest = digest;
   }
-  open.verifyWeights = options.verifyWeights;
-  open.trustWeights = options.trustWeights;
-  open.copying = options.copying == "always"  ? NNV12_COPY_ALWAYS
-                 : options.copying == "never" ? NNV12_COPY_NEVER
-                                              : NNV12_COPY_SIGNED;
   open.target = options.target.empty() ? nullptr : options.target.c_str();
   return openOrFail(path, open);
 }
@@ -84,19 +79,14 @@ Bundle openTuningBundle(const std::string &path) {
 }
 
 Session openSession(const std::string &path, const Bundle &bundle,
-                    const SessionOptions &options) {
+                    SessionOptions options, const Recorder *recorder) {
+  if (recorder)
+    options.recorder = recorder->get();
   try {
     return Session(bundle, options);
   } catch (const Error &error) {
     fail(path + ": " + error.what());
   }
-}
-
-Session openSession(const std::string &path, const Bundle &bundle,
-                    unsigned threads) {
-  SessionOptions options;
-  options.threads = threads;
-  return openSession(path, bundle, options);
 }
 
 void runSession(const std::string &path, Session &session,
@@ -119,13 +109,13 @@ void prepareSession(const std::string &path, Session &session,
 }
 
 void RunOptions::addTo(Options &options) {
-  options.number("threads", "N", threads, 0, 64,
+  options.number("threads", "N", session_.threads, 0, 64,
                  "How many threads compute; 0, the default: as many as the "
                  "bundle was compiled for, or one for each CPU.");
   options.number("preparation-threads", "N", preparationThreads_, 0, 64,
                  "How many threads prepare weights beside those that compute, "
                  "at most; 0: none. Default: as the bundle's plan says.");
-  options.choice("mode", {"plan", "cold", "continuous"}, mode_,
+  options.choice("mode", {"plan", "cold", "continuous"}, session_.mode,
                  "Whether later runs change to kernels that are faster once "
                  "their weights are prepared. plan, the default, and "
                  "continuous: where the bundle has such; cold: never.");
@@ -133,18 +123,18 @@ void RunOptions::addTo(Options &options) {
                  "Before the first run wait until all is prepared that later "
                  "runs want, a GPU's part too, so that the first one is as "
                  "they are. An error after N ms. Default: do not wait.");
-  options.flag("no-stealing", noStealing_,
+  options.flag("no-stealing", session_.noStealing,
                "Lanes leave each other's work alone. For measurements.");
-  options.flag("pin", pin, "Pin threads to CPUs.");
-  options.flag("oversubscribe", oversubscribe_,
+  options.flag("pin", session_.pinThreads, "Pin threads to CPUs.");
+  options.flag("oversubscribe", session_.oversubscribe,
                "As many threads as asked for, even on fewer CPUs. For tests.");
   options.choice(
-      "gpu", {"auto", "off", "after-first", "wait"}, gpu_,
+      "gpu", {"auto", "off", "after-first", "wait"}, session_.gpu,
       "Whether a GPU computes a part, where the bundle has one for it. auto, "
       "the default: as the bundle's plan says; off: never; after-first: not "
       "in the first run; wait: in each run, the first of which waits until it "
       "is ready.");
-  options.flag("allow-software-gpu", allowSoftwareGpu_,
+  options.flag("allow-software-gpu", session_.allowSoftwareGpu,
                "Take a device that is software for a GPU. For tests.");
   options.text("vulkan-library", "FILE", vulkanLibrary_,
                "Vulkan's library. Default libvulkan.so.1.");
@@ -152,37 +142,24 @@ void RunOptions::addTo(Options &options) {
                "Where to keep the GPU driver's compiled code for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
                "--public-key or --digest.");
-  options.number("gpu-threads", "N", gpuThreads_, 0, 64,
+  options.number("gpu-threads", "N", session_.gpuThreads, 0, 64,
                  "How many threads prepare for the GPU; 0, the default: one of "
                  "two CPUs, or of each where the first run waits for them, as "
                  "far as the bundle's plan has work for them.");
 }
 
 SessionOptions RunOptions::session() const {
-  SessionOptions result;
-  result.threads = threads;
-  result.pinThreads = pin;
+  SessionOptions result = session_;
   if (preparationThreads_ == 0)
     result.preparationThreads = NNV12_NO_PREPARATION_THREADS;
   else if (preparationThreads_ != asPlanned)
     result.preparationThreads = preparationThreads_;
-  result.mode = mode_ == "cold"         ? NNV12_MODE_COLD
-                : mode_ == "continuous" ? NNV12_MODE_CONTINUOUS
-                                        : NNV12_MODE_PLAN;
-  result.noStealing = noStealing_;
-  result.oversubscribe = oversubscribe_;
-  result.gpu = gpu_ == "off"           ? NNV12_GPU_OFF
-               : gpu_ == "after-first" ? NNV12_GPU_AFTER_FIRST
-               : gpu_ == "wait"        ? NNV12_GPU_WAIT
-                                       : NNV12_GPU_AUTO;
   if (gpuCache_ == "none")
     result.gpuCacheDir = "";
   else if (!gpuCache_.empty())
     result.gpuCacheDir = gpuCache_.c_str();
   if (!vulkanLibrary_.empty())
     result.vulkanLibrary = vulkanLibrary_.c_str();
-  result.allowSoftwareGpu = allowSoftwareGpu_;
-  result.gpuThreads = gpuThreads_;
   return result;
 }
 
@@ -196,8 +173,9 @@ void RunOptions::explainGpu(const char *tool, const Session &session,
                  "be made; what the driver compiles is kept nowhere\n",
                  tool,
                  gpuCache_.empty() ? "~/.cache/nnv12" : gpuCache_.c_str());
-  bool isAsked = gpu_ == "after-first" || gpu_ == "wait";
-  if (info.gpu_stretches_taken || gpu_ == "off" ||
+  bool isAsked =
+      session_.gpu == NNV12_GPU_AFTER_FIRST || session_.gpu == NNV12_GPU_WAIT;
+  if (info.gpu_stretches_taken || session_.gpu == NNV12_GPU_OFF ||
       (info.gpu_state == NNV12_GPU_NONE && !isAsked))
     return;
   const char *reason =
@@ -235,16 +213,14 @@ struct Generator {
 };
 } // namespace
 
-static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
-                       Tensor &tensor) {
-  tensor.type = info.type;
-  tensor.shape.assign(info.shape, info.shape + info.rank);
-  tensor.data = Buffer(info.byte_size);
+static Tensor makeRandom(const nnv12_tensor_info &info, Generator &generator) {
+  Tensor tensor(info);
   bool real = isFloat(info.type);
   for (size_t i = 0; i < info.byte_size / elementSize(info.type); ++i) {
     double value = generator.next();
     setElement(info.type, tensor.data.data(), i, real ? value : value >= 0.5);
   }
+  return tensor;
 }
 
 static void loadFile(const std::string &bundlePath, const Bundle &bundle,
@@ -252,12 +228,9 @@ static void loadFile(const std::string &bundlePath, const Bundle &bundle,
                      const ImageArguments &image, Tensor &tensor) {
   bool npy = isNpy(file) ||
              (file.size() > 4 && file.compare(file.size() - 4, 4, ".npy") == 0);
-  std::string error =
-      npy ? readNpy(file, info.type, tensor)
-          : readImage(file, info, imageOptions(bundlePath, bundle, image),
-                      tensor);
-  if (!error.empty())
-    fail(error);
+  failIf(npy ? readNpy(file, info.type, tensor)
+             : readImage(file, info, imageOptions(bundlePath, bundle, image),
+                         tensor));
   std::string input = std::string(" of input '") + info.name + "'";
   if (tensor.type != info.type)
     fail(file + ": type: found " + nnv12_type_name(tensor.type) +
@@ -319,7 +292,7 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
     if (!files[i].empty())
       loadFile(bundlePath, bundle, files[i], info, options.image, tensors[i]);
     else if (options.random)
-      fillRandom(info, generator, tensors[i]);
+      tensors[i] = makeRandom(info, generator);
     else
       fail(bundlePath + ": input '" + info.name + "': found no --input " +
            "for it, expected one for each of " + listInputs(bundle) +
@@ -336,13 +309,9 @@ std::vector<Input> asInputs(const std::vector<Tensor> &tensors) {
 }
 
 std::vector<Tensor> makeOutputs(const Bundle &bundle) {
-  std::vector<Tensor> tensors(bundle.numOutputs());
-  for (uint32_t i = 0; i < bundle.numOutputs(); ++i) {
-    const nnv12_tensor_info &info = bundle.output(i);
-    tensors[i].type = info.type;
-    tensors[i].shape.assign(info.shape, info.shape + info.rank);
-    tensors[i].data = Buffer(info.byte_size);
-  }
+  std::vector<Tensor> tensors;
+  for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
+    tensors.emplace_back(bundle.output(i));
   return tensors;
 }
 

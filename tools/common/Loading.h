@@ -14,9 +14,7 @@ struct LoadOptions {
   std::string target;
   std::string publicKey;
   std::string digest;
-  bool verifyWeights = false;
-  bool trustWeights = false;
-  std::string copying = "signed";
+  OpenOptions open; ///< but for these
 
   void addTo(Options &options);
   /// Whether one signer's bundles or one bundle are taken alone.
@@ -27,10 +25,9 @@ struct LoadOptions {
 Bundle openBundle(const std::string &path, const LoadOptions &options);
 /// Takes bundles of any kind.
 Bundle openTuningBundle(const std::string &path);
+/// `recorder`: to record by, or null.
 Session openSession(const std::string &path, const Bundle &bundle,
-                    unsigned threads);
-Session openSession(const std::string &path, const Bundle &bundle,
-                    const SessionOptions &options);
+                    SessionOptions options, const Recorder *recorder = nullptr);
 /// Ends the process when the run fails, or takes longer than so many
 /// milliseconds; 0: it may take any time.
 void runSession(const std::string &path, Session &session,
@@ -44,8 +41,6 @@ void prepareSession(const std::string &path, Session &session,
 /// The options that tools have for a session. The result of session() points to
 /// strings of these.
 struct RunOptions {
-  unsigned threads = 0;
-  bool pin = false;
   unsigned waitFor = 0; ///< milliseconds, before the first run
 
   void addTo(Options &options);
@@ -59,14 +54,9 @@ struct RunOptions {
 private:
   static constexpr unsigned asPlanned = 1000;
   unsigned preparationThreads_ = asPlanned;
-  std::string mode_ = "plan";
-  bool noStealing_ = false;
-  bool oversubscribe_ = false;
-  std::string gpu_ = "auto";
   std::string gpuCache_;
-  unsigned gpuThreads_ = 0;
   std::string vulkanLibrary_;
-  bool allowSoftwareGpu_ = false;
+  SessionOptions session_; ///< but for these
 };
 
 /// Where inputs come from.

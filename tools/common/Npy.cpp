@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace nnv12::tools {
 
@@ -17,24 +18,6 @@ namespace {
 struct TypeCode {
   const char *code;
   nnv12_type type;
-};
-
-/// Takes bytes off the front of a file.
-struct Reader {
-  const uint8_t *bytes;
-  size_t left;
-
-  explicit Reader(const artifact::MappedFile &file)
-      : bytes(file.data()), left(file.size()) {}
-  bool read(void *target, size_t size) {
-    if (size > left)
-      return false;
-    if (size)
-      memcpy(target, bytes, size);
-    bytes += size;
-    left -= size;
-    return true;
-  }
 };
 } // namespace
 
@@ -65,14 +48,21 @@ static bool isStandIn(const std::string &code, nnv12_type type) {
          (code == "f1" && type == NNV12_F8E5M2); // so ml_dtypes calls it
 }
 
-static constexpr char npyMagic[] = "\x93NUMPY";
+static constexpr std::string_view npyMagic = "\x93NUMPY";
 static constexpr uint64_t maxElements = uint64_t(1) << 40;
+
+static std::string_view bytesOf(const artifact::MappedFile &file) {
+  return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
+static bool beginsAsNpy(std::string_view file) {
+  return file.substr(0, npyMagic.size()) == npyMagic;
+}
 
 bool isNpy(const std::string &path) {
   artifact::MappedFile file;
   artifact::Fault fault;
-  return file.open(path.c_str(), fault) && file.size() >= 6 &&
-         memcmp(file.data(), npyMagic, 6) == 0;
+  return file.open(path.c_str(), fault) && beginsAsNpy(bytesOf(file));
 }
 
 /// The text behind 'KEY': in the header, a Python dictionary; or null.
@@ -172,35 +162,36 @@ static std::string checkRange(const Tensor &tensor, const std::string &code) {
   return {};
 }
 
-/// Reads the header before the data.
-static std::string readHeader(Reader &file, std::string &header) {
-  uint8_t start[8], length[4] = {};
-  if (!file.read(start, 8) || memcmp(start, npyMagic, 6) != 0)
+/// Takes the header off the front of a file; the data is left.
+static std::string takeHeader(std::string_view &file, std::string &header) {
+  if (!beginsAsNpy(file) || file.size() < 8)
     return "magic: not a .npy file";
-  if (start[6] < 1 || start[6] > 3)
-    return "version: found " + std::to_string(start[6]) + ", expected 1 to 3";
-  size_t lengthSize = start[6] == 1 ? 2 : 4;
-  if (!file.read(length, lengthSize))
+  auto version = static_cast<uint8_t>(file[6]);
+  if (version < 1 || version > 3)
+    return "version: found " + std::to_string(version) + ", expected 1 to 3";
+  size_t begin = version == 1 ? 10 : 12, size = 0;
+  if (file.size() < begin)
     return "header: truncated";
-  size_t size = length[0] | length[1] << 8 | length[2] << 16 |
-                static_cast<size_t>(length[3]) << 24;
+  for (size_t i = begin; i > 8; --i)
+    size = size << 8 | static_cast<uint8_t>(file[i - 1]);
   if (size > 1 << 20)
     return "header: found " + std::to_string(size) +
            " bytes, expected at most 2^20";
-  header.resize(size);
-  if (!file.read(&header[0], size))
+  if (size > file.size() - begin)
     return "header: truncated";
-  size_t begin = header.find_first_not_of(" \n"),
-         end = header.find_last_not_of(" \n");
-  if (begin == std::string::npos || header[begin] != '{' || header[end] != '}')
+  header = file.substr(begin, size);
+  file.remove_prefix(begin + size);
+  size_t first = header.find_first_not_of(" \n"),
+         last = header.find_last_not_of(" \n");
+  if (first == std::string::npos || header[first] != '{' || header[last] != '}')
     return "header: found no braces around it, expected a Python dictionary";
   return {};
 }
 
-static std::string readTensor(Reader file, nnv12_type expected,
+static std::string readTensor(std::string_view file, nnv12_type expected,
                               Tensor &tensor) {
   std::string header, code;
-  std::string error = readHeader(file, header);
+  std::string error = takeHeader(file, header);
   if (error.empty())
     error = parseType(header, expected, tensor.type, code);
   tensor.shape.clear();
@@ -215,11 +206,11 @@ static std::string readTensor(Reader file, nnv12_type expected,
 
   // Ask how much there is before allocating what the header claims.
   size_t size = countElements(tensor.shape) * elementSize(tensor.type);
-  if (file.left != size)
-    return "data: found " + std::to_string(file.left) + " bytes, expected " +
+  if (file.size() != size)
+    return "data: found " + std::to_string(file.size()) + " bytes, expected " +
            std::to_string(size);
   tensor.data = Buffer(size);
-  file.read(tensor.data.data(), size);
+  memcpy(tensor.data.data(), file.data(), size);
   if (strncmp(order, "True", 4) == 0 && tensor.shape.size() > 1)
     transpose(tensor);
   return checkRange(tensor, code);
@@ -231,7 +222,7 @@ std::string readNpy(const std::string &path, nnv12_type expected,
   std::string error = openInput(path, file);
   if (!error.empty())
     return error;
-  error = readTensor(Reader(file), expected, tensor);
+  error = readTensor(bytesOf(file), expected, tensor);
   return error.empty() ? error : path + ": " + error;
 }
 
@@ -251,7 +242,7 @@ std::string writeNpy(const std::string &path, const nnv12_tensor_info &info,
     text += ' ';
   text += '\n';
   assert(text.size() <= 0xffff && "version 1 has two bytes for it");
-  std::string header(npyMagic, 6);
+  std::string header(npyMagic);
   header += {'\1', '\0', static_cast<char>(text.size() & 255),
              static_cast<char>(text.size() >> 8)};
   header += text;

@@ -33,17 +33,17 @@ Options::Options(const char *tool, const char *overview, const char *examples)
 Options::~Options() = default;
 
 void Options::add(const char *name, std::string meta, std::string help,
-                  std::function<std::string(const std::string &)> set) {
+                  std::string expected,
+                  std::function<bool(const std::string &)> set) {
   std::string flag = dashed(name);
   parser_->app
       .add_option(flag,
-                  [flag, set = std::move(set)](const CLI::results_t &values) {
-                    for (const std::string &value : values) {
-                      std::string expected = set(value);
-                      if (!expected.empty())
+                  [flag, expected = std::move(expected),
+                   set = std::move(set)](const CLI::results_t &values) {
+                    for (const std::string &value : values)
+                      if (!set(value))
                         fail(flag + ": found '" + value + "', expected " +
                              expected);
-                    }
                     return true;
                   })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -58,26 +58,26 @@ void Options::flag(const char *name, bool &value, const char *help) {
 
 void Options::text(const char *name, const char *meta, std::string &value,
                    const char *help) {
-  add(name, meta, help, [&value](const std::string &text) {
+  add(name, meta, help, "something", [&value](const std::string &text) {
     value = text;
-    return std::string(text.empty() ? "something" : "");
+    return !text.empty();
   });
 }
 
 void Options::output(const char *name, const char *meta, std::string &value,
                      const char *help) {
-  add(name, meta, help, [&value, meta](const std::string &text) {
+  add(name, meta, help, meta, [&value](const std::string &text) {
     value = text;
-    return std::string(text.empty() || text == "-" ? meta : "");
+    return !text.empty() && text != "-";
   });
 }
 
 void Options::list(const char *name, const char *meta,
                    std::vector<std::string> &value, const char *help) {
-  add(name, meta, std::string(help) + " May be repeated.",
+  add(name, meta, std::string(help) + " May be repeated.", "something",
       [&value](const std::string &text) {
         value.push_back(text);
-        return std::string(text.empty() ? "something" : "");
+        return !text.empty();
       });
 }
 
@@ -89,29 +89,26 @@ bool parseReal(const std::string &text, double &value) {
 
 void Options::number(const char *name, const char *meta, unsigned &value,
                      unsigned least, unsigned most, const char *help) {
-  add(name, meta, help, [&value, least, most](const std::string &text) {
-    unsigned parsed;
-    if (text.empty() || !isdigit(static_cast<unsigned char>(text[0])) ||
-        !CLI::detail::lexical_cast(text, parsed) || parsed < least ||
-        parsed > most)
-      return "a whole number from " + std::to_string(least) + " to " +
-             std::to_string(most);
-    value = parsed;
-    return std::string();
-  });
+  add(name, meta, help,
+      "a whole number from " + std::to_string(least) + " to " +
+          std::to_string(most),
+      [&value, least, most](const std::string &text) {
+        return isdigit(static_cast<unsigned char>(text[0])) &&
+               CLI::detail::lexical_cast(text, value) && value >= least &&
+               value <= most;
+      });
 }
 
 void Options::real(const char *name, const char *meta, double &value,
                    const char *help) {
-  add(name, meta, help, [&value](const std::string &text) {
-    return std::string(parseReal(text, value) ? "" : "a number");
-  });
+  add(name, meta, help, "a number",
+      [&value](const std::string &text) { return parseReal(text, value); });
 }
 
 void Options::real(const char *name, const char *meta,
                    std::optional<double> &value, const char *help) {
-  add(name, meta, help, [&value](const std::string &text) {
-    return std::string(parseReal(text, value.emplace()) ? "" : "a number");
+  add(name, meta, help, "a number", [&value](const std::string &text) {
+    return parseReal(text, value.emplace());
   });
 }
 
@@ -125,28 +122,35 @@ bool parseReals(const std::string &text, std::vector<double> &values) {
 
 void Options::reals(const char *name, const char *meta,
                     std::vector<double> &value, const char *help) {
-  add(name, meta, help, [&value](const std::string &text) {
-    return std::string(
-        parseReals(text, value) ? "" : "numbers with commas between them");
-  });
+  add(name, meta, help, "numbers with commas between them",
+      [&value](const std::string &text) { return parseReals(text, value); });
 }
 
-void Options::choice(const char *name, const std::vector<const char *> &choices,
-                     std::string &value, const char *help) {
-  assert(std::any_of(choices.begin(), choices.end(),
-                     [&](const char *choice) { return value == choice; }) &&
+std::string joined(const Words &words) {
+  std::string list;
+  for (const char *word : words)
+    list += (list.empty() ? "" : "|") + std::string(word);
+  return list;
+}
+
+void Options::choose(const char *name, const Words &words, const char *help,
+                     std::function<void(size_t)> set) {
+  std::string list = joined(words);
+  add(name, list, help, "one of " + list,
+      [words, set = std::move(set)](const std::string &text) {
+        auto found = std::find(words.begin(), words.end(), text);
+        if (found != words.end())
+          set(size_t(found - words.begin()));
+        return found != words.end();
+      });
+}
+
+void Options::choice(const char *name, const Words &words, std::string &value,
+                     const char *help) {
+  assert(std::find(words.begin(), words.end(), value) != words.end() &&
          "the default is one of them");
-  std::string meta;
-  for (const char *choice : choices)
-    meta += (meta.empty() ? "" : "|") + std::string(choice);
-  add(name, meta, help, [&value, choices, meta](const std::string &text) {
-    for (const char *choice : choices)
-      if (text == choice) {
-        value = text;
-        return std::string();
-      }
-    return "one of " + meta;
-  });
+  choose(name, words, help,
+         [&value, words](size_t number) { value = words[number]; });
 }
 
 void Options::positional(const char *meta, std::string &value) {

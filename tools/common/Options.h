@@ -15,6 +15,8 @@
 
 namespace nnv12::tools {
 
+using Words = std::vector<const char *>;
+
 class Options {
 public:
   /// `overview` says what the tool does; `examples` shows it.
@@ -40,9 +42,16 @@ public:
   /// Comma-separated reals.
   void reals(const char *name, const char *meta, std::vector<double> &value,
              const char *help);
-  /// One of `choices`.
-  void choice(const char *name, const std::vector<const char *> &choices,
-              std::string &value, const char *help);
+  /// One of `words`.
+  void choice(const char *name, const Words &words, std::string &value,
+              const char *help);
+  /// The same; they name 0, 1, 2... of an enumeration.
+  template <typename Enum>
+  void choice(const char *name, const Words &words, Enum &value,
+              const char *help) {
+    choose(name, words, help,
+           [&value](size_t number) { value = static_cast<Enum>(number); });
+  }
   /// The one argument without a dash. Required.
   void positional(const char *meta, std::string &value);
   /// All arguments without a dash. At least one is required.
@@ -59,9 +68,11 @@ private:
   };
   struct Parser;
 
-  /// `set` returns nothing, or a text that says what was expected.
+  /// `set` says whether it takes a text; `expected` says which it does.
   void add(const char *name, std::string meta, std::string help,
-           std::function<std::string(const std::string &)> set);
+           std::string expected, std::function<bool(const std::string &)> set);
+  void choose(const char *name, const Words &words, const char *help,
+              std::function<void(size_t)> set);
   void printHelp() const;
   void checkArguments() const;
   /// The names of the options that are shown.
@@ -76,6 +87,8 @@ private:
   std::vector<std::string> arguments_;
 };
 
+/// The words with bars between.
+std::string joined(const Words &words);
 /// Parses all of `text` as a finite number.
 bool parseReal(const std::string &text, double &value);
 /// Parses numbers with commas between them.

@@ -41,11 +41,9 @@ static double nanosecondsOf(const timeval &time) {
 }
 
 static double ownTime() {
-  timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   rusage children = {};
   getrusage(RUSAGE_CHILDREN, &children);
-  return double(time.tv_sec) * 1e9 + double(time.tv_nsec) +
+  return double(nanoseconds(CLOCK_PROCESS_CPUTIME_ID)) +
          nanosecondsOf(children.ru_utime) + nanosecondsOf(children.ru_stime);
 }
 

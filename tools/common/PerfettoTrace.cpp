@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <type_traits>
 
 namespace nnv12::tools {
 
@@ -87,7 +89,8 @@ private:
     const char *name;
   };
 
-  void add(const Message &packet) { all_.message(trace::packet, packet); }
+  void add(unsigned field, const Message &content,
+           std::optional<uint64_t> time = std::nullopt);
   void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
   void addCounterTrack(uint64_t uuid, const std::string &name);
   void addLine(uint32_t number);
@@ -111,9 +114,20 @@ Writer::Writer(const Bundle &bundle, const Recorded &recorded)
     operations_.emplace(bundle.operation(i).layer, i);
 }
 
+/// Adds a packet.
+void Writer::add(unsigned field, const Message &content,
+                 std::optional<uint64_t> time) {
+  Message result;
+  if (time)
+    result.number(packet::timestamp, *time);
+  result.number(packet::sequence, 1);
+  result.message(field, content);
+  all_.message(trace::packet, result);
+}
+
 void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
                       const std::string &name) {
-  Message descriptor, owner, result;
+  Message descriptor, owner;
   descriptor.number(track::uuid, uuid);
   uint64_t pid = recorded_.info.process;
   if (uuid == processTrack) {
@@ -128,24 +142,18 @@ void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
     owner.text(thread::name, name);
     descriptor.message(track::thread, owner);
   }
-  result.number(packet::sequence, 1);
-  result.message(packet::trackDescriptor, descriptor);
-  add(result);
+  add(packet::trackDescriptor, descriptor);
 }
 
 /// Adds a fact about a slice beside its name.
-static void annotate(Message &target, const char *name, uint64_t value) {
+template <typename Value>
+static void annotate(Message &target, const char *name, Value value) {
   Message result;
   result.text(annotation::name, name);
-  result.number(annotation::unsignedValue, value);
-  target.message(event::annotations, result);
-}
-
-static void annotate(Message &target, const char *name,
-                     const std::string &value) {
-  Message result;
-  result.text(annotation::name, name);
-  result.text(annotation::stringValue, value);
+  if constexpr (std::is_integral_v<Value>)
+    result.number(annotation::unsignedValue, value);
+  else
+    result.text(annotation::stringValue, value);
   target.message(event::annotations, result);
 }
 
@@ -161,26 +169,25 @@ Message Writer::describe(const Slice &slice) const {
   std::string name = nameOf(bundle_, record);
   result.text(event::categories, kindName(record));
   result.text(event::name, name);
-  annotate(result, "run", uint64_t(record.run));
+  annotate(result, "run", record.run);
   if (record.kind == NNV12_RECORD_TILES) {
-    annotate(result, "first / 65535", uint64_t(record.first));
-    annotate(result, "count / 65535", uint64_t(record.count));
+    annotate(result, "first / 65535", record.first);
+    annotate(result, "count / 65535", record.count);
   }
   bool isExecute = record.kind == NNV12_RECORD_EXECUTE;
   if (!isExecute && !isPreparation(record))
     return result;
-  annotate(result, "index", uint64_t(record.index));
+  annotate(result, "index", record.index);
   annotate(result, "kernel", kernelOf(bundle_, record));
   if (isExecute && record.index < bundle_.info().num_operations) {
     nnv12_operation_info info = bundle_.operation(record.index);
-    annotate(result, "routine", std::string(info.routine));
+    annotate(result, "routine", info.routine);
     annotate(result, "multiply-adds", info.multiply_adds);
     annotate(result, "bytes", info.bytes);
     annotate(result, "tiles", info.tiles);
   } else if (!isExecute) {
-    annotate(result, "lane", uint64_t(record.lane));
-    annotate(result, "stolen",
-             uint64_t((record.flags & NNV12_RECORD_STOLEN) != 0));
+    annotate(result, "lane", record.lane);
+    annotate(result, "stolen", (record.flags & NNV12_RECORD_STOLEN) != 0);
   }
   // If a layer is several operations, nobody knows which one needs the prepared
   // weights: the flow leads through all of them.
@@ -191,22 +198,16 @@ Message Writer::describe(const Slice &slice) const {
 }
 
 void Writer::begin(const Slice &slice, uint64_t trackNumber) {
-  Message described = describe(slice), result;
+  Message described = describe(slice);
   described.number(event::track, trackNumber);
-  result.number(packet::timestamp, slice.start);
-  result.number(packet::sequence, 1);
-  result.message(packet::trackEvent, described);
-  add(result);
+  add(packet::trackEvent, described, slice.start);
 }
 
 void Writer::end(uint64_t time, uint64_t trackNumber) {
-  Message ended, result;
+  Message ended;
   ended.number(event::type, event::sliceEnd);
   ended.number(event::track, trackNumber);
-  result.number(packet::timestamp, time);
-  result.number(packet::sequence, 1);
-  result.message(packet::trackEvent, ended);
-  add(result);
+  add(packet::trackEvent, ended, time);
 }
 
 /// Slices must nest; where a clock's rounding makes them overlap by a
@@ -245,25 +246,20 @@ void Writer::addLine(uint32_t number) {
 }
 
 void Writer::addCounterTrack(uint64_t uuid, const std::string &name) {
-  Message descriptor, result;
+  Message descriptor;
   descriptor.number(track::uuid, uuid);
   descriptor.number(track::parent, processTrack);
   descriptor.text(track::name, name);
   descriptor.message(track::counter, Message());
-  result.number(packet::sequence, 1);
-  result.message(packet::trackDescriptor, descriptor);
-  add(result);
+  add(packet::trackDescriptor, descriptor);
 }
 
 void Writer::count(uint64_t time, uint64_t trackNumber, uint64_t value) {
-  Message counted, result;
+  Message counted;
   counted.number(event::type, event::counter);
   counted.number(event::track, trackNumber);
   counted.number(event::counterValue, value);
-  result.number(packet::timestamp, time);
-  result.number(packet::sequence, 1);
-  result.message(packet::trackEvent, counted);
-  add(result);
+  add(packet::trackEvent, counted, time);
 }
 
 /// Adds the counts of each thread, from the run's start on.

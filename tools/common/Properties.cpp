@@ -4,71 +4,44 @@
 #include "tools/common/Report.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace nnv12::tools {
 
-namespace {
-/// Reads one property after another.
-class PropertyReader {
-public:
-  PropertyReader(const std::string &path, const Bundle &bundle)
-      : path_(path), bundle_(bundle) {}
-
-  /// One of the words; `otherwise` where the bundle says nothing.
-  std::string word(const char *key, const std::vector<const char *> &words,
-                   const char *otherwise) const {
-    const char *value = bundle_.property(key);
-    if (!value)
-      return otherwise;
-    std::string list;
-    for (const char *word : words) {
-      if (std::string(word) == value)
-        return word;
-      list += (list.empty() ? "" : "|") + std::string(word);
-    }
-    refuse(key, "one of " + list);
-  }
-
-  std::vector<double> numbers(const char *key, double otherwise) const {
-    const char *value = bundle_.property(key);
+ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
+                          const ImageArguments &arguments) {
+  auto refuse = [&](const char *key, const std::string &expected) {
+    fail(path + ": property " + key + ": found '" + bundle.property(key) +
+         "', expected " + expected);
+  };
+  auto numbers = [&](const char *key, double otherwise) {
+    const char *value = bundle.property(key);
     std::vector<double> numbers = {otherwise};
     if (value && !parseReals(value, numbers))
       refuse(key, "numbers with commas between them");
     return numbers;
-  }
-
-private:
-  [[noreturn]] void refuse(const char *key, const std::string &expected) const {
-    fail(path_ + ": property " + key + ": found '" + bundle_.property(key) +
-         "', expected " + expected);
-  }
-
-  const std::string &path_;
-  const Bundle &bundle_;
-};
-} // namespace
-
-ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
-                          const ImageArguments &arguments) {
-  PropertyReader reader(path, bundle);
-  ImageOptions result;
-  result.scale = arguments.scale
-                     ? *arguments.scale
-                     : reader.numbers("scale", result.scale).front();
-  result.mean =
-      arguments.mean.empty() ? reader.numbers("mean", 0) : arguments.mean;
-  result.std = arguments.std.empty() ? reader.numbers("std", 1) : arguments.std;
-  auto chosen = [&](const std::string &given, const char *key,
-                    const std::vector<const char *> &words,
-                    const char *otherwise) {
-    return given == "auto" ? reader.word(key, words, otherwise) : given;
   };
+  auto word = [&](const std::string &given, const char *key, const Words &words,
+                  const char *otherwise) -> std::string {
+    if (given != "auto")
+      return given;
+    const char *value = bundle.property(key);
+    if (!value)
+      return otherwise;
+    if (std::find(words.begin(), words.end(), std::string(value)) ==
+        words.end())
+      refuse(key, "one of " + joined(words));
+    return value;
+  };
+  ImageOptions result;
+  result.scale = arguments.scale ? *arguments.scale
+                                 : numbers("scale", result.scale).front();
+  result.mean = arguments.mean.empty() ? numbers("mean", 0) : arguments.mean;
+  result.std = arguments.std.empty() ? numbers("std", 1) : arguments.std;
   result.bgr = arguments.bgr ||
-               chosen(arguments.color, "color", {"rgb", "bgr"}, "rgb") == "bgr";
-  result.layout = chosen(arguments.layout, "layout", {"nchw", "nhwc"}, "auto");
+               word(arguments.color, "color", {"rgb", "bgr"}, "rgb") == "bgr";
+  result.layout = word(arguments.layout, "layout", {"nchw", "nhwc"}, "auto");
   result.fit =
-      chosen(arguments.fit, "fit", {"stretch", "crop", "pad"}, "stretch");
+      word(arguments.fit, "fit", {"stretch", "crop", "pad"}, "stretch");
   return result;
 }
 

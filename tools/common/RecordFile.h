@@ -5,7 +5,6 @@
 #include "runtime/include/nnv12.hpp"
 
 #include <string>
-#include <vector>
 
 namespace nnv12::tools {
 

@@ -13,6 +13,11 @@ const char *toolName();
 
 /// Prints "TOOL: MESSAGE" as one line on standard error and exits with 1.
 [[noreturn]] void fail(const std::string &message);
+/// The same for the message of a function that returns "" where all is well.
+inline void failIf(const std::string &error) {
+  if (!error.empty())
+    fail(error);
+}
 
 /// Flushes standard output; a failure to write it (full disk, closed pipe) is
 /// an error of the tool. For the end of main().

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <sys/mman.h>
+#include <type_traits>
 
 namespace nnv12::tools {
-
-void Buffer::Free::operator()(uint8_t *p) const { free(p); }
 
 Buffer::Buffer(size_t size) : length_(size) {
   void *memory = nullptr;
@@ -62,7 +62,56 @@ std::string describe(const nnv12_tensor_info &info) {
          shapeText(info.shape, info.rank);
 }
 
-static double halfToDouble(uint16_t half) {
+template <typename T> static T load(const void *data, size_t index) {
+  T value;
+  memcpy(&value, static_cast<const char *>(data) + index * sizeof(T),
+         sizeof(T));
+  return value;
+}
+
+template <typename T> static void store(void *data, size_t index, T value) {
+  memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
+}
+
+template <typename T>
+static void storeRounded(void *data, size_t index, double value, double low,
+                         double high) {
+  value = std::nearbyint(value);
+  if (!(value > low))
+    value = low;
+  if (value > high)
+    value = high;
+  store<T>(data, index, static_cast<T>(value));
+}
+
+namespace {
+
+/// How the elements of a type are read and written.
+struct Access {
+  double (*load)(const void *data, size_t index);
+  void (*store)(void *data, size_t index, double value);
+};
+
+/// A type that C++ has.
+template <typename T>
+constexpr Access accessTo = {
+    [](const void *data, size_t index) {
+      return static_cast<double>(load<T>(data, index));
+    },
+    [](void *data, size_t index, double value) {
+      if (std::is_floating_point_v<T>)
+        return store<T>(data, index, static_cast<T>(value));
+      // The largest double that fits; for 64-bit types the limit itself does
+      // not.
+      auto low = static_cast<double>(std::numeric_limits<T>::min());
+      auto high = static_cast<double>(std::numeric_limits<T>::max());
+      if (sizeof(T) == 8)
+        high = std::nextafter(high, 0);
+      storeRounded<T>(data, index, value, low, high);
+    }};
+
+double loadHalf(const void *data, size_t index) {
+  auto half = load<uint16_t>(data, index);
   int exponent = half >> 10 & 31;
   int mantissa = half & 1023;
   double value;
@@ -77,7 +126,7 @@ static double halfToDouble(uint16_t half) {
 }
 
 /// Rounds to nearest, ties to even.
-static uint16_t doubleToHalf(double value) {
+uint16_t halfOf(double value) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   double magnitude = std::fabs(value);
   if (std::isnan(value))
@@ -94,16 +143,43 @@ static uint16_t doubleToHalf(double value) {
   return sign | static_cast<uint16_t>(((exponent + 14) << 10) + mantissa);
 }
 
-template <typename T> static T load(const void *data, size_t index) {
-  T value;
-  memcpy(&value, static_cast<const char *>(data) + index * sizeof(T),
-         sizeof(T));
-  return value;
+void storeHalf(void *data, size_t index, double value) {
+  store(data, index, halfOf(value));
 }
 
-template <typename T> static void store(void *data, size_t index, T value) {
-  memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
+double loadBFloat(const void *data, size_t index) {
+  uint32_t bits = uint32_t(load<uint16_t>(data, index)) << 16;
+  return load<float>(&bits, 0);
 }
+
+void storeBFloat(void *data, size_t index, double value) {
+  float single = static_cast<float>(value);
+  uint32_t bits = load<uint32_t>(&single, 0);
+  bits += 0x7fff + (bits >> 16 & 1);
+  store(data, index, static_cast<uint16_t>(bits >> 16));
+}
+
+void storeTruth(void *data, size_t index, double value) {
+  store<uint8_t>(data, index, value != 0);
+}
+
+/// By type, but for those of less than 8 bits and floats of 8.
+constexpr Access accesses[] = {accessTo<float>,
+                               accessTo<double>,
+                               {loadHalf, storeHalf},
+                               {loadBFloat, storeBFloat},
+                               accessTo<int8_t>,
+                               accessTo<uint8_t>,
+                               accessTo<int16_t>,
+                               accessTo<uint16_t>,
+                               accessTo<int32_t>,
+                               accessTo<uint32_t>,
+                               accessTo<int64_t>,
+                               accessTo<uint64_t>,
+                               {accessTo<uint8_t>.load, storeTruth}};
+static_assert(std::size(accesses) == NNV12_BOOL + 1);
+
+} // namespace
 
 double elementAt(nnv12_type type, const void *data, size_t index) {
   if (const artifact::SmallFloat *format = smallFloat(type))
@@ -112,99 +188,16 @@ double elementAt(nnv12_type type, const void *data, size_t index) {
     int value = load<uint8_t>(data, index) & ((1 << small.bits) - 1);
     return value > small.high ? value - (1 << small.bits) : value;
   }
-  switch (type) {
-  case NNV12_F32:
-    return load<float>(data, index);
-  case NNV12_F64:
-    return load<double>(data, index);
-  case NNV12_F16:
-    return halfToDouble(load<uint16_t>(data, index));
-  case NNV12_BF16: {
-    uint32_t bits = uint32_t(load<uint16_t>(data, index)) << 16;
-    return load<float>(&bits, 0);
-  }
-  case NNV12_I8:
-    return load<int8_t>(data, index);
-  case NNV12_U8:
-  case NNV12_BOOL:
-    return load<uint8_t>(data, index);
-  case NNV12_I16:
-    return load<int16_t>(data, index);
-  case NNV12_U16:
-    return load<uint16_t>(data, index);
-  case NNV12_I32:
-    return load<int32_t>(data, index);
-  case NNV12_U32:
-    return load<uint32_t>(data, index);
-  case NNV12_I64:
-    return static_cast<double>(load<int64_t>(data, index));
-  case NNV12_U64:
-    return static_cast<double>(load<uint64_t>(data, index));
-  default:
-    return 0;
-  }
-}
-
-template <typename T>
-static void storeRounded(void *data, size_t index, double value, double low,
-                         double high) {
-  value = std::nearbyint(value);
-  if (!(value > low))
-    value = low;
-  if (value > high)
-    value = high;
-  store<T>(data, index, static_cast<T>(value));
-}
-
-template <typename T>
-static void storeRounded(void *data, size_t index, double value) {
-  // The largest double that fits; for 64-bit types the limit itself does not.
-  double low = static_cast<double>(std::numeric_limits<T>::min());
-  double high = static_cast<double>(std::numeric_limits<T>::max());
-  if (sizeof(T) == 8)
-    high = std::nextafter(high, 0);
-  storeRounded<T>(data, index, value, low, high);
+  return type <= NNV12_BOOL ? accesses[type].load(data, index) : 0;
 }
 
 void setElement(nnv12_type type, void *data, size_t index, double value) {
   if (const artifact::SmallFloat *format = smallFloat(type))
-    return store<uint8_t>(data, index, format->encode(value, true));
-  if (SmallInt small = SmallInt::get(type); small.bits)
-    return storeRounded<int8_t>(data, index, value, small.low, small.high);
-  switch (type) {
-  case NNV12_F32:
-    return store<float>(data, index, static_cast<float>(value));
-  case NNV12_F64:
-    return store<double>(data, index, value);
-  case NNV12_F16:
-    return store<uint16_t>(data, index, doubleToHalf(value));
-  case NNV12_BF16: {
-    float single = static_cast<float>(value);
-    uint32_t bits = load<uint32_t>(&single, 0);
-    bits += 0x7fff + (bits >> 16 & 1);
-    return store<uint16_t>(data, index, static_cast<uint16_t>(bits >> 16));
-  }
-  case NNV12_I8:
-    return storeRounded<int8_t>(data, index, value);
-  case NNV12_U8:
-    return storeRounded<uint8_t>(data, index, value);
-  case NNV12_I16:
-    return storeRounded<int16_t>(data, index, value);
-  case NNV12_U16:
-    return storeRounded<uint16_t>(data, index, value);
-  case NNV12_I32:
-    return storeRounded<int32_t>(data, index, value);
-  case NNV12_U32:
-    return storeRounded<uint32_t>(data, index, value);
-  case NNV12_I64:
-    return storeRounded<int64_t>(data, index, value);
-  case NNV12_U64:
-    return storeRounded<uint64_t>(data, index, value);
-  case NNV12_BOOL:
-    return store<uint8_t>(data, index, value != 0);
-  default:
-    return;
-  }
+    store(data, index, format->encode(value, true));
+  else if (SmallInt small = SmallInt::get(type); small.bits)
+    storeRounded<int8_t>(data, index, value, small.low, small.high);
+  else if (type <= NNV12_BOOL)
+    accesses[type].store(data, index, value);
 }
 
 } // namespace nnv12::tools

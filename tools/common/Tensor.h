@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,14 +24,17 @@ public:
   size_t size() const { return length_; }
 
 private:
-  struct Free {
-    void operator()(uint8_t *p) const;
-  };
-  std::unique_ptr<uint8_t, Free> bytes_;
+  std::unique_ptr<uint8_t, void (*)(void *)> bytes_{nullptr, std::free};
   size_t length_ = 0;
 };
 
 struct Tensor {
+  Tensor() = default;
+  /// With the bytes of any numbers.
+  explicit Tensor(const nnv12_tensor_info &info)
+      : type(info.type), shape(info.shape, info.shape + info.rank),
+        data(info.byte_size) {}
+
   nnv12_type type = NNV12_F32;
   std::vector<int64_t> shape;
   Buffer data;

@@ -12,7 +12,6 @@
 #include "tools/common/Statistics.h"
 
 #include <cassert>
-#include <cinttypes>
 #include <cstdio>
 #include <iterator>
 #include <unistd.h>
@@ -111,13 +110,6 @@ static BenchOptions parseOptions(int argc, char **argv) {
   return result;
 }
 
-/// The CPU time of all threads of this process.
-static double cpuMilliseconds() {
-  timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
-}
-
 /// The work of a fresh process.
 static int coldMain(const BenchOptions &options) {
   ColdReport report;
@@ -130,7 +122,7 @@ static int coldMain(const BenchOptions &options) {
   // Comes before all else: reading the inputs does not count, but reading ahead
   // meanwhile would use that time.
   std::vector<Input> in = takeInputs(options.inputsFrom);
-  double cpu = cpuMilliseconds(), start = milliseconds();
+  double cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID), start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   report.open = milliseconds() - start;
   std::vector<Tensor> outputs = makeOutputs(bundle);
@@ -143,7 +135,7 @@ static int coldMain(const BenchOptions &options) {
   runSession(options.bundle, session, in, out);
   report.end = milliseconds();
   report.firstRun = report.end - start;
-  report.cpu = cpuMilliseconds() - cpu;
+  report.cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
   report.peakBytes = peakMemory();
   sendReport(options.reportTo, report);
   return 0;
@@ -156,24 +148,22 @@ static void measureCold(const BenchOptions &options, char **argv,
   results.cold = {{"process", {}}, {"in-process", {}}, {"open", {}},
                   {"session", {}}, {"first run", {}},  {"CPU time", {}}};
   results.floor = {{"floor", {}}};
-  double process;
-  for (unsigned i = 0; i < std::max(options.cold, options.floor); ++i) {
-    if (i < options.floor) {
-      double residency =
-          evict(options.bundle, options.dropCaches, !options.unbacked);
-      ColdReport report = runFresh(argv, "--floor-run", process);
-      results.residency =
-          std::max({results.residency, residency, report.residency});
-      results.floor[0].samples.push_back(report.floor);
-    }
-    if (i >= options.cold)
-      continue;
+  auto run = [&](const std::string &option) {
     double residency =
         evict(options.bundle, options.dropCaches, !options.unbacked);
-    results.residency = std::max(results.residency, residency);
-    ColdReport report = runFresh(argv, inputsFrom, process);
+    ColdReport report = runFresh(argv, option);
+    results.residency =
+        std::max({results.residency, residency, report.residency});
+    return report;
+  };
+  for (unsigned i = 0; i < std::max(options.cold, options.floor); ++i) {
+    if (i < options.floor)
+      results.floor[0].samples.push_back(run("--floor-run").floor);
+    if (i >= options.cold)
+      continue;
+    ColdReport report = run(inputsFrom);
     const double values[] = {
-        process,         report.open + report.session + report.firstRun,
+        report.process,  report.open + report.session + report.firstRun,
         report.open,     report.session,
         report.firstRun, report.cpu};
     assert(results.cold.size() == std::size(values) && "a time for each stage");
@@ -214,8 +204,7 @@ static OperationProfile profileOf(const BenchOptions &options,
   SessionOptions recorded = options.session.session();
   Recorder recorder(bundle, recorded, NNV12_RECORD_OPERATION, 1);
   recorder.setGpuPerMille(0);
-  recorded.recorder = recorder.get();
-  Session session = openSession(options.bundle, bundle, recorded);
+  Session session = openSession(options.bundle, bundle, recorded, &recorder);
   Recording recording = recorder.recording();
   runSession(options.bundle, session, in, out);
   Results ignored;
@@ -401,8 +390,7 @@ int main(int argc, char **argv) {
     threads = openSession(options.bundle, bundle, probe).threads();
     inputs = loadInputs(options.bundle, bundle, options.input, "");
   }
-  if (!options.json.empty())
-    checkOutput(options.json);
+  checkOutput(options.json);
   OtherPrograms others;
   if (options.cold || options.floor)
     measureCold(options, argv, inputs, results);

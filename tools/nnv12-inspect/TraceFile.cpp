@@ -178,9 +178,7 @@ static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
 std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
                                   const std::string &bundlePath) {
   artifact::MappedFile file;
-  std::string error = openInput(path, file);
-  if (!error.empty())
-    fail(error);
+  failIf(openInput(path, file));
   if (file.size() > maxFileSize)
     fail(path + ": found " + std::to_string(file.size()) +
          " bytes, expected at most " + std::to_string(maxFileSize));

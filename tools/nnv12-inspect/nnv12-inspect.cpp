@@ -118,9 +118,7 @@ static void load(const InspectOptions &options, Image &image) {
                                artifact::KeyKind::Public, key, fault))
       fail(options.publicKey + ": " + fault.text);
   }
-  std::string error = openInput(options.bundle, image.file);
-  if (!error.empty())
-    fail(error);
+  failIf(openInput(options.bundle, image.file));
   check(artifact::verifyHeader(image.file.data(), image.file.size(),
                                isTrusted ? key : nullptr, image.header, fault));
   image.bundle = artifact::verifyMetadata(

@@ -146,27 +146,22 @@ static std::string caseFile(const std::string &dir, uint32_t output) {
 /// Checks before the run that no output replaces an input, not even one that is
 /// read after the run.
 static void checkOutputs(const CommandLine &options, const Bundle &bundle) {
-  if (!options.labels.empty())
-    noteInput(options.labels);
+  noteInput(options.labels);
   for (uint32_t i = 0; i < bundle.numOutputs() && !options.expect.empty(); ++i)
     noteInput(caseFile(options.expect, i));
   for (uint32_t i = 0; i < bundle.numOutputs() && !options.outputDir.empty();
        ++i)
     checkOutput(caseFile(options.outputDir, i));
-  if (!options.trace.empty())
-    checkOutput(options.trace);
+  checkOutput(options.trace);
 }
 
 static void writeOutputs(const std::string &dir, const Bundle &bundle,
                          const std::vector<Tensor> &outputs) {
   if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
     fail(dir + ": cannot create: " + strerror(errno));
-  for (uint32_t i = 0; i < outputs.size(); ++i) {
-    std::string error =
-        writeNpy(caseFile(dir, i), bundle.output(i), outputs[i].data.data());
-    if (!error.empty())
-      fail(error);
-  }
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    failIf(
+        writeNpy(caseFile(dir, i), bundle.output(i), outputs[i].data.data()));
 }
 
 /// Returns whether all outputs are within the tolerance.
@@ -177,9 +172,7 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
     const nnv12_tensor_info &info = bundle.output(i);
     std::string file = caseFile(options.expect, i);
     Tensor expected;
-    std::string error = readNpy(file, info.type, expected);
-    if (!error.empty())
-      fail(error);
+    failIf(readNpy(file, info.type, expected));
     if (expected.type != info.type)
       fail(file + ": type: found " + nnv12_type_name(info.type) +
            ", expected " + nnv12_type_name(expected.type));
@@ -199,22 +192,15 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
   return good;
 }
 
-static std::vector<std::string> readLabels(const std::string &path) {
-  artifact::MappedFile file;
-  std::string error = openInput(path, file);
-  if (!error.empty())
-    fail(error);
-  return splitLines({reinterpret_cast<const char *>(file.data()), file.size()});
-}
-
 /// The names of classes and where they come from; none where nobody says them,
 /// or where those of the bundle are not for its first output, which is said.
 static std::vector<std::string> chooseLabels(const CommandLine &options,
                                              const Bundle &bundle) {
   std::string from =
       options.labels.empty() ? options.bundle + ": property" : options.labels;
-  std::vector<std::string> labels =
-      options.labels.empty() ? labelsOf(bundle) : readLabels(options.labels);
+  std::vector<std::string> labels = options.labels.empty()
+                                        ? labelsOf(bundle)
+                                        : splitLines(readText(options.labels));
   if (!options.labels.empty() && bundle.numOutputs() == 0)
     fail(options.bundle + ": outputs: found none, expected one for --labels");
   if (bundle.numOutputs() == 0 || (options.labels.empty() && labels.empty()))
@@ -302,11 +288,10 @@ int main(int argc, char **argv) {
     recorder = std::make_unique<Recorder>(bundle, sessionOptions,
                                           NNV12_RECORD_OPERATION, options.runs);
     recorder->setGpuPerMille(0);
-    sessionOptions.recorder = recorder->get();
   }
   uint64_t creating = nanoseconds();
   auto session = std::make_unique<Session>(
-      openSession(options.bundle, bundle, sessionOptions));
+      openSession(options.bundle, bundle, sessionOptions, recorder.get()));
   uint64_t created = nanoseconds();
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
@@ -343,24 +328,24 @@ int main(int argc, char **argv) {
     good = compareOutputs(options, bundle, outputs);
   else if (labels.empty() && isSummary)
     printSummary(bundle, outputs);
-  if (options.time)
+  if (options.time) {
     printf("open %.3f ms, session %.3f ms, read inputs %.3f ms, first run %.3f "
            "ms (%s, %u threads)\n",
            (opened - start) * 1e-6, (created - creating) * 1e-6,
            (loaded - created) * 1e-6, (ran - loaded) * 1e-6,
            bundle.info().target, session->threads());
-  if (nnv12_session_info info = session->info();
-      options.time && info.steady_run != NNV12_NO_RUN &&
-      (info.switches_done || info.gpu_stretches_taken))
-    printf("routines for later runs compute from run %u on\n",
-           info.steady_run + 1);
-  if (nnv12_session_info info = session->info();
-      options.time && info.gpu_stretches_taken)
-    printf(
-        "gpu %s: open after %.3f ms, ready after %.3f ms, %u stretches in the "
-        "last run\n",
-        info.gpu_device_name, info.gpu_open_ns * 1e-6, info.gpu_ready_ns * 1e-6,
-        info.gpu_stretches_taken);
+    nnv12_session_info info = session->info();
+    if (info.steady_run != NNV12_NO_RUN &&
+        (info.switches_done || info.gpu_stretches_taken))
+      printf("routines for later runs compute from run %u on\n",
+             info.steady_run + 1);
+    if (info.gpu_stretches_taken)
+      printf("gpu %s: open after %.3f ms, ready after %.3f ms, %u stretches in "
+             "the "
+             "last run\n",
+             info.gpu_device_name, info.gpu_open_ns * 1e-6,
+             info.gpu_ready_ns * 1e-6, info.gpu_stretches_taken);
+  }
   if (recorder) {
     session.reset();
     Recorded recorded;
@@ -373,12 +358,10 @@ int main(int argc, char **argv) {
   }
   if (options.profile) {
     // Profiles the second run, which does not wait for weights.
-    sessionOptions = options.session.session();
     Recorder runs(bundle, sessionOptions, NNV12_RECORD_OPERATION, 2);
     runs.setGpuPerMille(0);
-    sessionOptions.recorder = runs.get();
     session = std::make_unique<Session>(
-        openSession(options.bundle, bundle, sessionOptions));
+        openSession(options.bundle, bundle, sessionOptions, &runs));
     runSession(options.bundle, *session, in, out);
     runSession(options.bundle, *session, in, out);
     session.reset();
