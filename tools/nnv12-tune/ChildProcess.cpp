@@ -42,15 +42,11 @@ static bool readAll(int from, double seconds, std::string &text) {
   double end = tools::milliseconds() + seconds * 1e3;
   for (;;) {
     double left = end - tools::milliseconds();
+    if (left <= 0)
+      return false;
     pollfd wanted = {from, POLLIN, 0};
-    int ready = left > 0 ? poll(&wanted, 1, int(std::min(left, 1e6)) + 1) : 0;
-    if (ready < 0 && errno == EINTR)
+    if (poll(&wanted, 1, int(std::min(left, 1e6)) + 1) <= 0)
       continue;
-    if (ready <= 0) {
-      if (left <= 0)
-        return false;
-      continue;
-    }
     char buffer[65536];
     ssize_t n = read(from, buffer, sizeof buffer);
     if (n > 0)

@@ -31,24 +31,22 @@ Cores sortCores(const std::vector<unsigned> &cpus, const std::string &folder) {
     part = 0.75;
     speeds = readNumbers(cpus, folder, "cpufreq/cpuinfo_max_freq");
   }
-  Cores cores;
-  if (speeds.empty()) {
-    cores.big = cpus;
-    return cores;
-  }
+  if (speeds.empty())
+    return {cpus, {}};
   double limit = part * *std::max_element(speeds.begin(), speeds.end());
+  Cores cores;
   for (size_t i = 0; i < cpus.size(); ++i)
     (speeds[i] < limit ? cores.little : cores.big).push_back(cpus[i]);
   return cores;
 }
 
 std::vector<unsigned> usableCpus() {
-  cpu_set_t set;
+  runtime::CpuMask mask;
+  mask.get();
   std::vector<unsigned> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        cpus.push_back(cpu);
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE && mask.isKnown(); ++cpu)
+    if (CPU_ISSET(cpu, &mask.cpus()))
+      cpus.push_back(cpu);
   if (cpus.empty())
     cpus.push_back(0);
   return cpus;
@@ -75,19 +73,14 @@ std::string coreName(unsigned cpu) {
   return "unknown CPU";
 }
 
-static void setAffinity(const std::vector<unsigned> &cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+OnCores::OnCores(const std::vector<unsigned> &cpus) {
+  before.get();
+  runtime::CpuMask now;
   for (unsigned cpu : cpus)
-    CPU_SET(cpu, &set);
-  // A hint: where it is refused, times are those of any core.
-  (void)sched_setaffinity(0, sizeof set, &set);
+    now.add(static_cast<int>(cpu));
+  now.apply();
 }
 
-OnCores::OnCores(const std::vector<unsigned> &cpus) : before(usableCpus()) {
-  setAffinity(cpus);
-}
-
-OnCores::~OnCores() { setAffinity(before); }
+OnCores::~OnCores() { before.apply(); }
 
 } // namespace nnv12::tune

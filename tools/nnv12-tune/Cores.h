@@ -2,6 +2,8 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_CORES_H
 #define NNV12_TOOLS_NNV12_TUNE_CORES_H
 
+#include "runtime/system/Cpus.h"
+
 #include <string>
 #include <vector>
 
@@ -37,7 +39,7 @@ public:
   OnCores &operator=(const OnCores &) = delete;
 
 private:
-  std::vector<unsigned> before;
+  runtime::CpuMask before;
 };
 
 } // namespace nnv12::tune

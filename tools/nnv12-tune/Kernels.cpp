@@ -91,19 +91,11 @@ Kernels::Kernels(const std::string &path)
   memset(fresh.data(), 0, fresh.size());
 }
 
-SessionOptions Kernels::Runner::optionsFor(unsigned threads,
-                                           const nnv12_recorder *recorder) {
-  SessionOptions options;
-  options.threads = threads;
-  options.recorder = recorder;
-  return options;
-}
-
 Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
-    : kernels(kernels), recorder(kernels.bundle, optionsFor(threads, nullptr),
-                                 NNV12_RECORD_OPERATION, 1),
-      session(tools::openSession(kernels.path_, kernels.bundle,
-                                 optionsFor(threads, recorder.get()))),
+    : kernels(kernels),
+      recorder(kernels.bundle, {threads}, NNV12_RECORD_OPERATION, 1),
+      session(tools::openSession(kernels.path_, kernels.bundle, {threads},
+                                 &recorder)),
       recording(recorder.recording()), times(kernels.facts_.size()) {}
 
 const std::vector<double> &Kernels::Runner::run() {
@@ -113,16 +105,12 @@ const std::vector<double> &Kernels::Runner::run() {
   for (size_t i = 0; i < kernels.weights.size(); i += 64)
     sum += *reinterpret_cast<volatile uint8_t *>(kernels.weights.data() + i);
   (void)sum;
-  const Input in[] = {{kernels.weights.data(), kernels.weights.size()},
-                      {kernels.activations.data(), kernels.activations.size()},
-                      {kernels.integers.data(), kernels.integers.size()}};
-  const Output out[] = {{kernels.sink.data(), kernels.sink.size()},
-                        {kernels.fresh.data(), kernels.fresh.size()}};
-  try {
-    session.run(in, 3, out, 2);
-  } catch (const Error &error) {
-    fail(kernels.path_ + ": " + error.what());
-  }
+  tools::runSession(kernels.path_, session,
+                    {{kernels.weights.data(), kernels.weights.size()},
+                     {kernels.activations.data(), kernels.activations.size()},
+                     {kernels.integers.data(), kernels.integers.size()}},
+                    {{kernels.sink.data(), kernels.sink.size()},
+                     {kernels.fresh.data(), kernels.fresh.size()}});
   uint64_t lost = 0;
   std::vector<uint64_t> nanoseconds =
       tools::operationTimes(recording.readAll(lost),

@@ -53,9 +53,6 @@ public:
     const std::vector<double> &run();
 
   private:
-    static SessionOptions optionsFor(unsigned threads,
-                                     const nnv12_recorder *recorder);
-
     Kernels &kernels;
     Recorder recorder;
     Session session;

@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 namespace nnv12::tune {
 
@@ -30,7 +31,6 @@ public:
   std::string target() const override { return bundles[0].target(); }
   std::string refusal(const device::DeviceProfile &base) const override;
   void measure(device::DeviceProfile &profile) override;
-  void derive(device::DeviceProfile &profile) override;
   void report(const device::DeviceProfile &profile) const override;
 
 private:
@@ -38,6 +38,7 @@ private:
   void measureKernels(Kernels &kernels, const std::vector<unsigned> &counts,
                       const std::function<void()> &between,
                       device::DeviceProfile &profile, Progress &progress);
+  void derive(device::DeviceProfile &profile);
 
   std::vector<Kernels> bundles;
   Cores cores = sortCores(usableCpus());
@@ -87,23 +88,20 @@ std::string CoreTuner::refusal(const device::DeviceProfile &base) const {
 
 static std::vector<unsigned> threadCounts(const TuneOptions &options,
                                           const Cores &cores) {
-  std::vector<unsigned> counts;
+  std::set<unsigned> counts = {1}; // all else is compared with it
   unsigned most = static_cast<unsigned>(std::min<size_t>(cores.big.size(), 64));
   for (double n : options.threads) {
     if (n < 1 || n > 64 || n != static_cast<unsigned>(n))
       fail("--threads: found " + std::to_string(n) +
            ", expected whole numbers from 1 to 64");
-    counts.push_back(static_cast<unsigned>(n));
+    counts.insert(static_cast<unsigned>(n));
   }
-  if (counts.empty()) {
+  if (options.threads.empty()) {
     for (unsigned n = 1; n < most; n *= 2)
-      counts.push_back(n);
-    counts.push_back(most);
+      counts.insert(n);
+    counts.insert(most);
   }
-  counts.push_back(1); // all else is compared with it
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
+  return {counts.begin(), counts.end()};
 }
 
 /// Times for 1, 2, 3... threads of those that were measured, linear in 1 /
@@ -130,7 +128,6 @@ void CoreTuner::measureKernels(Kernels &kernels,
                                const std::function<void()> &between,
                                device::DeviceProfile &profile,
                                Progress &progress) {
-  auto step = [&] { progress.step(); };
   auto bigStep = [&] {
     between();
     progress.step();
@@ -151,7 +148,8 @@ void CoreTuner::measureKernels(Kernels &kernels,
   if (!cores.little.empty()) {
     OnCores pinned({cores.little[0]});
     progress.phase(what + "little core");
-    little = kernels.measure(1, options.repeat, step).medians;
+    little =
+        kernels.measure(1, options.repeat, [&] { progress.step(); }).medians;
   }
   for (size_t k = 0; k < kernels.facts().size(); ++k) {
     device::KernelTime time;
@@ -254,6 +252,24 @@ void CoreTuner::measureSystem(device::DeviceProfile &profile,
   progress.step();
 }
 
+/// Derives peaks and coefficients.
+void CoreTuner::derive(device::DeviceProfile &profile) {
+  std::vector<KernelFacts> facts;
+  for (const Kernels &kernels : bundles)
+    facts.insert(facts.end(), kernels.facts().begin(), kernels.facts().end());
+  if (storage) {
+    profile.firstRun = std::max(1.0, tools::median(firstRuns));
+    deriveFromKernels(facts, profile);
+  }
+  // Coefficients that came with --base were made of kernels that are not at
+  // hand now: they stay.
+  auto known = profile.efficiency;
+  fit = device::fitEfficiency(profile, facts);
+  if (!options.base.empty())
+    for (const auto &[routine, efficiency] : known)
+      profile.efficiency[routine] = efficiency;
+}
+
 void CoreTuner::measure(device::DeviceProfile &profile) {
   std::vector<unsigned> counts = threadCounts(options, cores);
   profile.identity = device::hostIdentity();
@@ -284,23 +300,7 @@ void CoreTuner::measure(device::DeviceProfile &profile) {
     measureKernels(kernels, counts, between, profile, progress);
   if (storage)
     storage->describe(profile);
-}
-
-void CoreTuner::derive(device::DeviceProfile &profile) {
-  std::vector<KernelFacts> facts;
-  for (const Kernels &kernels : bundles)
-    facts.insert(facts.end(), kernels.facts().begin(), kernels.facts().end());
-  if (storage) {
-    profile.firstRun = std::max(1.0, tools::median(firstRuns));
-    deriveFromKernels(facts, profile);
-  }
-  // Coefficients that came with --base were made of kernels that are not at
-  // hand now: they stay.
-  auto known = profile.efficiency;
-  fit = device::fitEfficiency(profile, facts);
-  if (!options.base.empty())
-    for (const auto &[routine, efficiency] : known)
-      profile.efficiency[routine] = efficiency;
+  derive(profile);
 }
 
 void CoreTuner::report(const device::DeviceProfile &profile) const {

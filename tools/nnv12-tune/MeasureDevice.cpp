@@ -20,7 +20,7 @@ public:
   explicit DeviceTuner(const TuneOptions &options)
       : Tuner(options), bundle(options.bundles[0]) {
     if (!options.refit.empty())
-      text = readSamples();
+      text = tools::readText(options.refit);
   }
 
   std::string target() const override { return bundle.target(); }
@@ -29,11 +29,9 @@ public:
     return base.measured ? device::foreignDevice(base) : "";
   }
   void measure(device::DeviceProfile &profile) override;
-  void derive(device::DeviceProfile &profile) override;
   void report(const device::DeviceProfile &profile) const override;
 
 private:
-  std::string readSamples() const;
   std::string measureInChild() const;
 
   DispatchBundle bundle;
@@ -51,14 +49,6 @@ static std::string today() {
   char text[16];
   strftime(text, sizeof text, "%Y-%m-%d", &date);
   return text;
-}
-
-std::string DeviceTuner::readSamples() const {
-  artifact::MappedFile file;
-  std::string error = tools::openInput(options.refit, file);
-  if (!error.empty())
-    fail(error);
-  return {reinterpret_cast<const char *>(file.data()), file.size()};
 }
 
 std::string DeviceTuner::measureInChild() const {
@@ -109,9 +99,6 @@ void DeviceTuner::measure(device::DeviceProfile &profile) {
                                  return field.compare(0, 4, "gpu.") == 0;
                                }),
                 assumed.end());
-}
-
-void DeviceTuner::derive(device::DeviceProfile &profile) {
   held = tune::derive(samples.kernels, *profile.gpu);
 }
 

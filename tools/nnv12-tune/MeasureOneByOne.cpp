@@ -40,14 +40,6 @@ static constexpr double longKernel = 10000;
 /// How often a run is made again that other programs have interrupted.
 static constexpr unsigned mostAgain = 4;
 
-/// Microseconds that all threads of the process have computed.
-static double computedBy(const rusage &usage) {
-  auto of = [](const timeval &time) {
-    return double(time.tv_sec) * 1e6 + double(time.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
-}
-
 /// A number to which the times of a routine's kernels are nearly proportional.
 static double workOf(const PlacedKernel &kernel) {
   return kernel.facts.multiplyAdds + kernel.facts.bytes;
@@ -154,6 +146,7 @@ OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
   Run result;
   rusage before = {}, after = {};
   getrusage(RUSAGE_SELF, &before);
+  double computed = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
   double start = milliseconds();
   must(commands.submit(fault));
   double submitted = milliseconds();
@@ -162,7 +155,7 @@ OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
   getrusage(RUSAGE_SELF, &after);
   result.submit = (submitted - start) * 1e3;
   result.wait = (end - submitted) * 1e3;
-  result.computed = computedBy(after) - computedBy(before);
+  result.computed = (milliseconds(CLOCK_PROCESS_CPUTIME_ID) - computed) * 1e3;
   result.isInterrupted = after.ru_nivcsw != before.ru_nivcsw;
   if (isStamped) {
     std::vector<uint64_t> stamps(count + 1);

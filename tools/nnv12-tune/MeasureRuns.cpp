@@ -9,22 +9,21 @@
 #include "artifact/TuningStretches.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
+#include "tools/common/Recorded.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/MeasureOneByOne.h"
 #include "tools/nnv12-tune/Preparer.h"
 
 #include <cstdlib>
-#include <dirent.h>
 #include <filesystem>
-#include <map>
-#include <numeric>
 #include <optional>
 
 namespace nnv12::tune {
 
 using artifact::Fault;
 using runtime::GpuDevice;
+using tools::endOf;
 using tools::fail;
 using tools::milliseconds;
 
@@ -164,8 +163,7 @@ struct StretchRecord {
     return double(kernels.front().start_ns - submit.start_ns);
   }
   double behindKernels() const {
-    return double(submit.start_ns + submit.duration_ns -
-                  kernels.back().start_ns - kernels.back().duration_ns);
+    return double(endOf(submit) - endOf(kernels.back()));
   }
 };
 
@@ -251,15 +249,9 @@ private:
     return tools::openSession(of.path(), of.bundle(), sessionOptions);
   }
   double run(Session &with) {
-    const Input inputs[] = {{in.data(), in.size()}};
-    const Output outputs[] = {{sink.data(), sink.size()},
-                              {back.data(), back.size()}};
     double start = milliseconds();
-    try {
-      with.run(inputs, 1, outputs, 2);
-    } catch (const Error &error) {
-      fail(of.path() + ": " + error.what());
-    }
+    tools::runSession(of.path(), with, {{in.data(), in.size()}},
+                      {{sink.data(), sink.size()}, {back.data(), back.size()}});
     return milliseconds() - start;
   }
 
@@ -298,22 +290,18 @@ void measureSessions(const DispatchBundle &bundle, const TuneOptions &options,
     syncs.push_back(run[artifact::idleStretch].behindKernels() * 1e-3);
     // The first one has nothing to wait for.
     const std::vector<nnv12_record> &idle = run[artifact::idlesStretch].kernels;
-    idles.push_back(double(idle.back().start_ns + idle.back().duration_ns -
-                           idle.front().start_ns - idle.front().duration_ns) *
-                    1e-3 / double(idle.size() - 1));
+    idles.push_back(double(endOf(idle.back()) - endOf(idle.front())) * 1e-3 /
+                    double(idle.size() - 1));
     // The caller's part, and the copy before the kernel.
     const nnv12_record &last = run[artifact::inStretch - 1].submit;
     const StretchRecord &in = run[artifact::inStretch];
-    ins.push_back(
-        in.beforeKernels() * 1e-3 +
-        double(in.submit.start_ns - last.start_ns - last.duration_ns) * 1e-3);
+    ins.push_back(in.beforeKernels() * 1e-3 +
+                  double(in.submit.start_ns - endOf(last)) * 1e-3);
     // With the copy behind the kernel, and the caller's part.
     const nnv12_record &next = run[artifact::backStretch + 1].submit;
     const StretchRecord &back = run[artifact::backStretch];
-    backs.push_back(
-        back.behindKernels() * 1e-3 +
-        double(next.start_ns - back.submit.start_ns - back.submit.duration_ns) *
-            1e-3);
+    backs.push_back(back.behindKernels() * 1e-3 +
+                    double(next.start_ns - endOf(back.submit)) * 1e-3);
   }
   device::GpuProfile &gpu = measured.gpu;
   gpu.submitUs = tools::median(submits);

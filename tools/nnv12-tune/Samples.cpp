@@ -26,16 +26,21 @@ Sample sampleOf(const KernelFacts &kernel, std::vector<double> times) {
 
 namespace {
 
+/// Texts are in quotes.
+template <typename Value> decltype(auto) asField(Value &value) {
+  if constexpr (std::is_same_v<Value, std::string>)
+    return std::quoted(value);
+  else
+    return (value);
+}
+
 /// Writes fields, each with the separator behind it.
 struct Printer {
   std::ostringstream text;
 
   bool isGood() const { return true; }
   template <typename Value> void operator()(Value &value, char end = '\n') {
-    if constexpr (std::is_same_v<Value, std::string>)
-      text << std::quoted(value) << end;
-    else
-      text << value << end;
+    text << asField(value) << end;
   }
 };
 
@@ -44,17 +49,15 @@ struct Parser {
 
   bool isGood() const { return bool(text); }
   template <typename Value> void operator()(Value &value, char = 0) {
-    if constexpr (std::is_same_v<Value, std::string>)
-      text >> std::quoted(value);
-    else
-      text >> value;
+    text >> asField(value);
   }
 };
 
 /// All values, behind their number.
 template <typename Value, typename Visitor, typename Visit>
-void visitList(std::vector<Value> &values, size_t size, Visitor &visitor,
-               Visit visit) {
+void visitList(std::vector<Value> &values, Visitor &visitor, Visit visit) {
+  size_t size = values.size();
+  visitor(size);
   for (size_t i = 0; i < size && visitor.isGood(); ++i) {
     if (i == values.size())
       values.emplace_back();
@@ -84,18 +87,14 @@ template <typename Visitor> bool visitAll(Samples &measured, Visitor &visit) {
   visit(measured.gpu.stampUs);
   visit(measured.gpu.hostCores);
   int kind = int(measured.gpu.kind);
-  size_t features = measured.gpu.features.size();
   visit(kind);
-  visit(features);
   if (!visit.isGood() || kind < 0 || kind > int(device::GpuKind::Software))
     return false;
   measured.gpu.kind = device::GpuKind(kind);
-  visitList(measured.gpu.features, features, visit,
+  visitList(measured.gpu.features, visit,
             [&](std::string &feature) { visit(feature); });
-  size_t kernels = measured.kernels.size();
   visit(measured.leftOut);
-  visit(kernels);
-  visitList(measured.kernels, kernels, visit, [&](Sample &kernel) {
+  visitList(measured.kernels, visit, [&](Sample &kernel) {
     KernelFacts &f = kernel.facts;
     visit(f.routine, ' ');
     visit(f.key, ' ');

@@ -35,43 +35,9 @@ static constexpr size_t page = 4096;
 /// Where in a bundle weights begin, about: behind metadata and code.
 static constexpr size_t weightsBegin = device::usualWeightsOffset;
 
-/// Time that the calling thread was computing.
-static double coreMilliseconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
-}
-
 //===----------------------------------------------------------------------===//
 // Storage
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Bytes of a file, mapped as a bundle's are.
-class Mapping {
-public:
-  Mapping(int fd, size_t offset, size_t size)
-      : address(mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
-                     static_cast<off_t>(offset))),
-        size(size) {
-    if (address == MAP_FAILED)
-      fail(std::string("cannot map a file: ") + strerror(errno));
-  }
-  ~Mapping() { munmap(address, size); }
-  Mapping(const Mapping &) = delete;
-  Mapping &operator=(const Mapping &) = delete;
-
-  void advise(int advice) { madvise(address, size, advice); }
-  /// Touches the first `bytes`.
-  void read(size_t bytes) {
-    runtime::readPages(static_cast<uint8_t *>(address), bytes);
-  }
-
-private:
-  void *address;
-  size_t size;
-};
-} // namespace
 
 StorageFile::StorageFile(const std::string &folder, size_t size) : size_(size) {
   std::string path = folder + "/nnv12-tune-XXXXXX";
@@ -105,7 +71,7 @@ StorageFile::~StorageFile() { close(fd); }
 
 double StorageFile::evict() {
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  return resident();
+  return tools::residency(fd, size_);
 }
 
 StorageFile::Arrivals
@@ -140,16 +106,22 @@ StorageFile::readAsBundle(const std::vector<size_t> &offsets,
   return result;
 }
 
-double StorageFile::resident() const { return tools::residency(fd, size_); }
-
 StorageFile::Times StorageFile::populate(size_t offset, size_t size,
                                          bool alone) const {
   assert(offset % page == 0 && offset + size <= size_ && "pages of the file");
-  Mapping mapping(fd, offset, size);
-  mapping.advise(alone ? MADV_RANDOM : MADV_HUGEPAGE);
-  Times start = {milliseconds(), coreMilliseconds()};
-  mapping.read(size);
-  return {milliseconds() - start.wall, coreMilliseconds() - start.core};
+  void *mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
+                       static_cast<off_t>(offset));
+  if (mapping == MAP_FAILED)
+    fail(std::string("cannot map a file: ") + strerror(errno));
+  madvise(mapping, size, alone ? MADV_RANDOM : MADV_HUGEPAGE);
+  auto now = [] {
+    return Times{milliseconds(), milliseconds(CLOCK_THREAD_CPUTIME_ID)};
+  };
+  Times start = now();
+  runtime::readPages(static_cast<uint8_t *>(mapping), size);
+  Times end = now();
+  munmap(mapping, size);
+  return {end.wall - start.wall, end.core - start.core};
 }
 
 /// Checking a bundle and making a session take a core about so long, of which

@@ -5,7 +5,6 @@
 #include "compiler/device/DeviceProfile.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,6 @@ public:
   Times populate(size_t offset, size_t size, bool alone = false) const;
 
 private:
-  double resident() const;
-
   int fd;
   size_t size_;
 };

@@ -39,10 +39,9 @@ public:
   virtual std::string target() const = 0;
   /// Why measurements cannot be added to this profile; "" where they can.
   virtual std::string refusal(const device::DeviceProfile &base) const = 0;
-  /// Measures the processor and its kernels.
+  /// Measures the processor and its kernels, and derives peaks and
+  /// coefficients.
   virtual void measure(device::DeviceProfile &profile) = 0;
-  /// Derives peaks and coefficients.
-  virtual void derive(device::DeviceProfile &profile) = 0;
   /// Prints what was found, behind the name of the profile.
   virtual void report(const device::DeviceProfile &profile) const = 0;
 

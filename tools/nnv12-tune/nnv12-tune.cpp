@@ -124,12 +124,9 @@ int main(int argc, char **argv) {
   checkOutput(options.output);
   device::DeviceProfile profile = openProfile(options, *tuner);
   tuner->measure(profile);
-  tuner->derive(profile);
   if (!options.name.empty())
     profile.name = options.name;
-  std::string error = device::writeProfile(profile, options.output);
-  if (!error.empty())
-    fail(error);
+  failIf(device::writeProfile(profile, options.output));
   printf("%s: ", options.output.c_str());
   tuner->report(profile);
   finishOutput();
