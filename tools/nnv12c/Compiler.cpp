@@ -76,77 +76,9 @@ private:
 };
 } // namespace
 
-/// Files that are read; `options.import.inputs` adds those named by the model.
-static void noteInputs(const CompileOptions &options,
-                       artifact::InputFiles &inputs) {
-  inputs.add(options.input);
-  inputs.add(options.profile);
-  inputs.add(options.gpuProfile);
-  inputs.add(options.signingKey);
-  inputs.add(options.labels);
-  for (const auto &[name, file] : options.import.constants)
-    inputs.add(file);
-}
-
-/// Fails if writing the output would replace something that is read.
-static LogicalResult checkOutput(const CompileOptions &options,
-                                 const artifact::InputFiles &inputs,
-                                 MLIRContext &context) {
-  artifact::Fault fault;
-  if (options.output == "-" || inputs.allowsWriting(options.output, fault))
-    return success();
-  return emitError(UnknownLoc::get(&context))
-         << options.output << ": " << fault.text;
-}
-
-/// Fails for a bundle, whose name is also that of what would be written.
-static LogicalResult checkInput(const CompileOptions &options,
-                                MLIRContext &context) {
-  artifact::MappedFile file;
-  artifact::Fault fault; // of which the import tells
-  if (!file.open(options.input.c_str(), fault) ||
-      file.size() < sizeof artifact::magic ||
-      memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
-    return success();
-  return emitError(UnknownLoc::get(&context))
-         << options.input << ": found "
-         << artifact::fileKind(file.data(), file.size())
-         << ", expected an ONNX model";
-}
-
-static OwningOpRef<ModuleOp> load(const CompileOptions &options,
-                                  artifact::InputFiles &inputs,
-                                  MLIRContext &context) {
-  if (options.input.empty())
-    return tuningLayers(context);
-  if (llvm::sys::path::extension(options.input) == ".mlir") {
-    // MLIR would read a special file for as long as it gives bytes.
-    artifact::Fault fault;
-    if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
-      emitError(UnknownLoc::get(&context))
-          << options.input << ": " << fault.text;
-      return {};
-    }
-    return parseSourceFile<ModuleOp>(options.input, &context);
-  }
-  ImportOptions import = options.import;
-  import.inputs = &inputs;
-  return importOnnx(options.input, import, context);
-}
-
 /// The function that a model computes. Null: there is none.
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
-}
-
-/// Brings the model into the form that kernels are generated from.
-static LogicalResult simplify(ModuleOp module) {
-  if (!mainOf(module))
-    return module.emitError("found no function @main");
-  PassManager pm(module->getName());
-  buildSimplifyPipeline(pm);
-  buildLayoutPipeline(pm);
-  return pm.run(module);
 }
 
 namespace {
@@ -215,35 +147,6 @@ static LogicalResult checkTiles(Location location, const KernelTable &kernels,
   return success();
 }
 
-/// Prints all before anything is written: a fault leaves the output as it was.
-static LogicalResult
-writeText(const CompileOptions &options, MLIRContext &context,
-          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (failed(print(os)))
-    return failure();
-  auto fail = [&](const llvm::Twine &message) {
-    return emitError(UnknownLoc::get(&context)) << message;
-  };
-  if (options.output == "-") {
-    llvm::outs() << text;
-    llvm::outs().flush();
-    if (!llvm::outs().has_error())
-      return success();
-    std::error_code error = llvm::outs().error();
-    llvm::outs().clear_error();
-    return fail("standard output: cannot write: " + error.message());
-  }
-  artifact::AtomicFile file;
-  artifact::Fault fault;
-  if (!file.open(options.output.c_str(), fault) ||
-      !file.write(text.data(), text.size(), fault) ||
-      !file.commit(fault, artifact::AtomicFile::Durability::None))
-    return fail(options.output + ": " + fault.text);
-  return success();
-}
-
 namespace {
 /// One model on its way. Each stage fails with a diagnostic.
 class Compilation {
@@ -254,9 +157,17 @@ public:
   LogicalResult run();
 
 private:
+  InFlightDiagnostic error() const {
+    return emitError(UnknownLoc::get(&context));
+  }
+  LogicalResult checkOutput() const;
+  LogicalResult checkInput() const;
   LogicalResult readOptions();
+  OwningOpRef<ModuleOp> load();
   LogicalResult importModel();
   LogicalResult simplifyModel();
+  LogicalResult
+  writeText(llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) const;
   LogicalResult printModel();
   FailureOr<Costs> costsOf(const codegen::Target &target);
   LogicalResult printRoutineCosts();
@@ -273,9 +184,9 @@ private:
   LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
   /// A line for people: the error of f16 on the GPU of the planned program.
   FailureOr<std::string> errorOfHalf();
-  LogicalResult printSpirv(const std::optional<GpuCode> &code);
   /// The text of kernels that `emit` asks for.
-  LogicalResult printProgram(const Lowered &lowered);
+  LogicalResult printKernels(const Lowered &lowered,
+                             const std::optional<GpuCode> &gpu);
 
   const CompileOptions &options;
   MLIRContext &context;
@@ -288,10 +199,36 @@ private:
 };
 } // namespace
 
+/// Fails if writing the output would replace something that is read.
+LogicalResult Compilation::checkOutput() const {
+  artifact::Fault fault;
+  if (options.output == "-" || inputs.allowsWriting(options.output, fault))
+    return success();
+  return error() << options.output << ": " << fault.text;
+}
+
+/// Fails for a bundle, whose name is also that of what would be written.
+LogicalResult Compilation::checkInput() const {
+  artifact::MappedFile file;
+  artifact::Fault fault; // of which the import tells
+  if (!file.open(options.input.c_str(), fault) ||
+      file.size() < sizeof artifact::magic ||
+      memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
+    return success();
+  return error() << options.input << ": found "
+                 << artifact::fileKind(file.data(), file.size())
+                 << ", expected an ONNX model";
+}
+
 LogicalResult Compilation::readOptions() {
-  noteInputs(options, inputs);
-  if (failed(checkInput(options, context)) ||
-      failed(checkOutput(options, inputs, context)))
+  // The import adds those that the model names.
+  for (const std::string &file :
+       {options.input, options.profile, options.gpuProfile, options.signingKey,
+        options.labels})
+    inputs.add(file);
+  for (const auto &[name, file] : options.import.constants)
+    inputs.add(file);
+  if (failed(checkInput()) || failed(checkOutput()))
     return failure();
   auto given = readProfileOption(options, context);
   if (failed(given))
@@ -308,23 +245,71 @@ LogicalResult Compilation::readOptions() {
   return success();
 }
 
-LogicalResult Compilation::importModel() {
-  Stage stage(options, "import");
-  module = load(options, inputs, context);
-  // Now the files that the model names are known.
-  return success(module && succeeded(checkOutput(options, inputs, context)));
+OwningOpRef<ModuleOp> Compilation::load() {
+  if (options.input.empty())
+    return tuningLayers(context);
+  if (llvm::sys::path::extension(options.input) == ".mlir") {
+    // MLIR would read a special file for as long as it gives bytes.
+    artifact::Fault fault;
+    if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
+      error() << options.input << ": " << fault.text;
+      return {};
+    }
+    return parseSourceFile<ModuleOp>(options.input, &context);
+  }
+  ImportOptions import = options.import;
+  import.inputs = &inputs;
+  return importOnnx(options.input, import, context);
 }
 
+LogicalResult Compilation::importModel() {
+  Stage stage(options, "import");
+  module = load();
+  // Now the files that the model names are known.
+  return success(module && succeeded(checkOutput()));
+}
+
+/// Brings the model into the form that kernels are generated from.
 LogicalResult Compilation::simplifyModel() {
   Stage stage(options, "simplify");
-  if (failed(simplify(*module)))
+  if (!mainOf(*module))
+    return module->emitError("found no function @main");
+  PassManager pm(module.get()->getName());
+  buildSimplifyPipeline(pm);
+  buildLayoutPipeline(pm);
+  if (failed(pm.run(*module)))
     return failure();
   main = mainOf(*module);
   return success();
 }
 
+/// Prints all before anything is written: a fault leaves the output as it was.
+LogicalResult Compilation::writeText(
+    llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(print(os)))
+    return failure();
+  if (options.output == "-") {
+    llvm::outs() << text;
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return success();
+    std::error_code code = llvm::outs().error();
+    llvm::outs().clear_error();
+    return error() << "standard output: cannot write: " << code.message();
+  }
+  artifact::AtomicFile file;
+  artifact::Fault fault;
+  if (!file.open(options.output.c_str(), fault) ||
+      !file.write(text.data(), text.size(), fault) ||
+      !file.commit(fault, artifact::AtomicFile::Durability::None))
+    return error() << options.output << ": " << fault.text;
+  return success();
+}
+
 LogicalResult Compilation::printModel() {
-  return writeText(options, context, [&](llvm::raw_ostream &os) {
+  return writeText([&](llvm::raw_ostream &os) {
     OpPrintingFlags flags;
     flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
     module->print(os, flags);
@@ -353,7 +338,7 @@ LogicalResult Compilation::printRoutineCosts() {
   auto plan = planModel(main, {target, costs->profile, true}, how);
   if (failed(plan))
     return failure();
-  return writeText(options, context, [&](llvm::raw_ostream &os) {
+  return writeText([&](llvm::raw_ostream &os) {
     printRoutines(*plan, os);
     return success();
   });
@@ -525,8 +510,11 @@ LogicalResult Compilation::addProgram(Lowered &lowered,
   return success();
 }
 
-LogicalResult Compilation::printProgram(const Lowered &lowered) {
-  return writeText(options, context, [&](llvm::raw_ostream &os) {
+LogicalResult Compilation::printKernels(const Lowered &lowered,
+                                        const std::optional<GpuCode> &gpu) {
+  return writeText([&](llvm::raw_ostream &os) {
+    if (options.emit == Emit::Spirv)
+      return gpu ? gpu->print(context, os) : success();
     if (options.emit == Emit::Kernels) {
       lowered.module.get()->print(os);
       return success();
@@ -536,12 +524,6 @@ LogicalResult Compilation::printProgram(const Lowered &lowered) {
         options.emit == Emit::LLVM ? codegen::CodeText::LLVM
                                    : codegen::CodeText::Assembly,
         os);
-  });
-}
-
-LogicalResult Compilation::printSpirv(const std::optional<GpuCode> &code) {
-  return writeText(options, context, [&](llvm::raw_ostream &os) {
-    return code ? code->print(context, os) : success();
   });
 }
 
@@ -574,10 +556,8 @@ LogicalResult Compilation::writeModel() {
       return failure();
     if (overlay && failed(emitGpu(builder, lowered)))
       return failure();
-    if (options.emit == Emit::Spirv)
-      return printSpirv(builder.gpu);
     if (options.emit != Emit::Bundle)
-      return printProgram(lowered);
+      return printKernels(lowered, builder.gpu);
     if (failed(addProgram(lowered, builder)))
       return failure();
     printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),

@@ -6,20 +6,17 @@
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/weights/Exact.h"
 #include "dialects/nn/ConstantData.h"
-#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "tools/common/Compare.h"
 #include "tools/common/Npy.h"
 #include "tools/nnv12c/Subprogram.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/Signals.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 using namespace mlir;
 using namespace nnv12;
@@ -102,28 +99,6 @@ OwningOpRef<ModuleOp> nnv12::roundedAsOnGpu(ModuleOp planned) {
   return copy;
 }
 
-/// Adds the errors of one output; `sum` is of all errors.
-static void add(const tools::Tensor &rounded, const tools::Tensor &exact,
-                GpuError &error, double &sum, size_t &count) {
-  size_t elements = exact.data.size() / sizeof(float);
-  for (size_t i = 0; i < elements; ++i, ++count) {
-    double a = tools::elementAt(NNV12_F32, rounded.data.data(), i),
-           b = tools::elementAt(NNV12_F32, exact.data.data(), i);
-    if (a == b || (std::isnan(a) && std::isnan(b)))
-      continue;
-    double distance = std::fabs(a - b);
-    if (!std::isfinite(distance))
-      distance = std::numeric_limits<double>::infinity();
-    error.largest = std::max(error.largest, distance);
-    sum += distance;
-  }
-  for (size_t i = 0; i < elements; ++i) {
-    double b = tools::elementAt(NNV12_F32, exact.data.data(), i);
-    if (std::isfinite(b))
-      error.magnitude = std::max(error.magnitude, std::fabs(b));
-  }
-}
-
 std::string nnv12::compareRounded(const std::string &rounded,
                                   const std::string &exact,
                                   const std::vector<bool> &isF32,
@@ -149,7 +124,12 @@ std::string nnv12::compareRounded(const std::string &rounded,
       if (!fault.empty())
         return fault;
     }
-    add(outputs[0], outputs[1], error, sum, count);
+    tools::Difference found =
+        tools::compare(outputs[0], outputs[1], /*tolerance=*/0);
+    error.largest = std::max(error.largest, found.absolute);
+    error.magnitude = std::max(error.magnitude, found.magnitude);
+    sum += found.sum;
+    count += outputs[1].data.size() / sizeof(float);
   }
   if (count == 0)
     return "found no output of f32";

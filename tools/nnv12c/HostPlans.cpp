@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cstring>
+#include <deque>
 #include <memory>
 
 using namespace mlir;
@@ -99,10 +100,10 @@ public:
       auto fault = write(plan, file);
       if (failed(fault) || !fault->empty())
         return fault;
-      if (llvm::none_of(entries, [&](const std::unique_ptr<Entry> &entry) {
-            return areEqual(entry->racer.bundle, file);
+      if (llvm::none_of(entries, [&](const Entry &entry) {
+            return areEqual(entry.racer.bundle, file);
           }))
-        entries.push_back(std::make_unique<Entry>(Entry{plan, {file}}));
+        entries.push_back({plan, {file}});
     }
     return std::string();
   }
@@ -114,15 +115,15 @@ public:
     return failed(fault) || !fault->empty() ? fault : run();
   }
 
-  const Entry &fastest() const { return *entries[best]; }
-  ArrayRef<std::unique_ptr<Entry>> all() const { return entries; }
+  const Entry &fastest() const { return entries[best]; }
+  const std::deque<Entry> &all() const { return entries; }
 
 private:
   std::string run() {
     llvm::SmallVector<Racer *> racers;
     for (size_t i = 0; i < entries.size(); ++i)
       if (i >= begun || i == best)
-        racers.push_back(&entries[i]->racer);
+        racers.push_back(&entries[i].racer);
     begun = entries.size();
     if (racers.size() < 2)
       return "";
@@ -133,15 +134,15 @@ private:
       return error;
     const Racer *winner = ::fastest(racers);
     best = llvm::find_if(entries,
-                         [&](auto &entry) { return &entry->racer == winner; }) -
+                         [&](auto &entry) { return &entry.racer == winner; }) -
            entries.begin();
     return "";
   }
 
   const TemporaryFolder &folder;
   WriteHostBundle write;
-  std::vector<std::unique_ptr<Entry>> entries;
-  size_t begun = 0; ///< so many have run
+  std::deque<Entry> entries; ///< which stay where they are
+  size_t begun = 0;          ///< so many have run
   size_t best = 0;
 };
 } // namespace
@@ -151,10 +152,9 @@ static std::string reportOf(const HostRace &race) {
   const Entry &best = race.fastest();
   std::string report =
       lineOf("run here", best.plan, best.racer.median(), best.racer.p90());
-  for (const std::unique_ptr<Entry> &entry : race.all())
-    if (entry.get() != &best && entry->racer.hasRun())
-      report +=
-          lineOf("", entry->plan, entry->racer.median(), entry->racer.p90());
+  for (const Entry &entry : race.all())
+    if (&entry != &best && entry.racer.hasRun())
+      report += lineOf("", entry.plan, entry.racer.median(), entry.racer.p90());
   return report;
 }
 

@@ -20,19 +20,6 @@ static void warn(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: warning: " << message << "\n";
 }
 
-/// Runs nnv12-tune on the bundle. "" or a line that says why there is no
-/// profile.
-static std::string runTuner(const std::string &bundle, const std::string &base,
-                            const std::string &storage,
-                            const std::string &profile) {
-  std::vector<std::string> arguments = {bundle, "-o", profile};
-  if (!base.empty())
-    arguments.insert(arguments.end(), {"--base", base});
-  if (!storage.empty())
-    arguments.insert(arguments.end(), {"--storage", storage});
-  return runSubprogram("nnv12-tune", arguments, /*showsProgress=*/true);
-}
-
 /// Writes the bundle of `program`. Fails with a diagnostic where kernels cannot
 /// be compiled; `error` says where the file cannot be written, which is no
 /// fault of the model.
@@ -66,13 +53,17 @@ measure(func::FuncOp main, const TuningProgram &program,
   if (!folder.error.empty())
     return give("no folder for temporary files: " + folder.error);
   std::string bundle = folder.file("tuning.nnv"),
-              profile = folder.file("profile.json"), base, error;
+              profile = folder.file("profile.json"), error;
+  std::vector<std::string> arguments = {bundle, "-o", profile};
   if (known) {
-    base = folder.file("base.json");
+    std::string base = folder.file("base.json");
     error = device::writeProfile(*known, base);
     if (!error.empty())
       return give(error);
+    arguments.insert(arguments.end(), {"--base", base});
   }
+  if (!storage.empty())
+    arguments.insert(arguments.end(), {"--storage", storage});
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     llvm::errs() << "nnv12c: measuring " << program.kernels.size()
                  << " kernels on this machine\n";
@@ -80,7 +71,7 @@ measure(func::FuncOp main, const TuningProgram &program,
     return failure();
   if (!error.empty())
     return give(error);
-  error = runTuner(bundle, base, storage, profile);
+  error = runSubprogram("nnv12-tune", arguments, /*showsProgress=*/true);
   if (!error.empty())
     return give(error);
   auto measured = device::readProfile(profile, error);
@@ -117,21 +108,18 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
                                                  const codegen::Target &target,
                                                  const TuneOptions &options) {
   std::string folder = cacheFolder(options);
-  bool useCache = !folder.empty();
-  if (options.useCache && !useCache)
+  if (options.useCache && folder.empty())
     warn("found neither XDG_CACHE_HOME nor HOME: what is measured is forgotten "
          "(see --cache-dir)");
-  std::string error;
-  if (useCache)
-    error = device::makeCacheFolder(folder);
+  std::string error = folder.empty() ? "" : device::makeCacheFolder(folder);
   if (!error.empty()) {
-    useCache = false;
+    folder.clear();
     warn(error + "; what is measured is forgotten (see --cache-dir)");
     error.clear();
   }
   device::ProfileCache cache(folder, device::hostIdentity(), target.name);
   std::optional<device::DeviceProfile> known;
-  if (useCache)
+  if (!folder.empty())
     known = cache.read(error);
   if (!error.empty())
     warn(error + "; this machine is measured anew");
@@ -154,7 +142,7 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
     return failure();
   if (!*measured)
     return withoutMeasuring();
-  if (useCache)
+  if (!folder.empty())
     if (error = cache.add(**measured); !error.empty())
       warn(error + "; what was measured is forgotten (see --cache-dir)");
   return std::move(**measured);

@@ -7,8 +7,6 @@
 #include "compiler/import/KnownProperties.h"
 #include "mlir/IR/Diagnostics.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -94,7 +92,7 @@ static FailureOr<std::string> readLabels(ModuleOp module,
   artifact::MappedFile file;
   artifact::Fault fault;
   if (!file.open(path.c_str(), fault))
-    return error(module, path + ": " + fault.text), failure();
+    return error(module, path + ": " + fault.text);
   std::string text(reinterpret_cast<const char *>(file.data()), file.size());
   // As lines, whatever they hold.
   llvm::erase(text, '\r');
@@ -102,7 +100,7 @@ static FailureOr<std::string> readLabels(ModuleOp module,
   if (wrong.empty() && text.find_first_not_of('\n') == std::string::npos)
     wrong = "found no name, expected one a class, a line each";
   if (!wrong.empty())
-    return error(module, path + ": labels: " + wrong), failure();
+    return error(module, path + ": labels: " + wrong);
   if (text.back() == '\n')
     text.pop_back();
   return text;
@@ -121,7 +119,7 @@ optionProperties(ModuleOp module, const CompileOptions &options,
     if (fault.empty() && !result.try_emplace(key, value).second)
       fault = "found twice, expected once";
     if (!fault.empty())
-      return error(module, place + ": " + fault), failure();
+      return error(module, place + ": " + fault);
     places[key] = place;
   }
   if (options.labels.empty())
@@ -131,8 +129,7 @@ optionProperties(ModuleOp module, const CompileOptions &options,
     return failure();
   if (!result.try_emplace("labels", *labels).second)
     return error(module, "--labels: found --property labels as well, expected "
-                         "one of them"),
-           failure();
+                         "one of them");
   places["labels"] = options.labels + ": labels";
   return result;
 }
@@ -184,7 +181,6 @@ nnv12::modelProperties(ModuleOp module, func::FuncOp main,
   if (result.size() > artifact::maxProperties)
     return error(module, "--property: found more than " +
                              Twine(artifact::maxProperties) +
-                             " properties, expected fewer"),
-           failure();
+                             " properties, expected fewer");
   return result;
 }

@@ -4,7 +4,7 @@
 
 #include "tools/common/Nearest.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/ErrorHandling.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <vector>
 
@@ -12,12 +12,47 @@ using namespace nnv12;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
+// Values are taken as llvm::cl takes them.
+
+static std::vector<StringRef> wordsOf(const cl::generic_parser_base &parser) {
+  std::vector<StringRef> words;
+  for (unsigned i = 0; i < parser.getNumOptions(); ++i)
+    words.push_back(parser.getOption(i));
+  return words;
+}
+
+TypedOption::TypedOption(const cl::Option &option,
+                         const cl::generic_parser_base &words)
+    : option(&option), expected("one of " + llvm::join(wordsOf(words), "|")),
+      takes([words = wordsOf(words)](StringRef text) {
+        return llvm::is_contained(words, text);
+      }) {}
+
+TypedOption::TypedOption(const cl::Option &option, const cl::parser<unsigned> &)
+    : option(&option), expected("a whole number"), takes([](StringRef text) {
+        unsigned value;
+        return !text.getAsInteger(0, value);
+      }) {}
+
+TypedOption::TypedOption(const cl::Option &option, const cl::parser<double> &)
+    : option(&option), expected("a number"), takes([](StringRef text) {
+        double value;
+        return !text.getAsDouble(value);
+      }) {}
+
+TypedOption::TypedOption(const cl::Option &option, const cl::parser<bool> &)
+    : option(&option), expected("no value, or 0 or 1"),
+      takes([](StringRef text) {
+        return text.empty() || text.equals_insensitive("true") ||
+               text.equals_insensitive("false") || text == "0" || text == "1";
+      }) {}
+
 namespace {
-class OptionChecker {
-public:
-  OptionChecker(const cl::OptionCategory &category,
-                llvm::ArrayRef<TypedOption> typed, StringRef meta)
-      : category(category), typed(typed), meta(meta) {}
+struct OptionChecker {
+  const cl::OptionCategory &category;
+  llvm::ArrayRef<TypedOption> typed;
+  StringRef meta;
+  unsigned positionals = 0;
 
   /// The first fault; empty: none is found.
   std::string check(llvm::ArrayRef<const char *> arguments) {
@@ -42,7 +77,6 @@ public:
     return "";
   }
 
-private:
   /// Moves `i` to the option's value where that is an argument of its own.
   std::string checkOption(StringRef argument,
                           llvm::ArrayRef<const char *> arguments, size_t &i) {
@@ -64,60 +98,15 @@ private:
       text = arguments[++i];
       hasValue = true;
     }
-    return hasValue ? checkValue(name, text, option) : "";
-  }
-
-  /// As llvm::cl takes values.
-  std::string checkValue(const std::string &name, StringRef text,
-                         const cl::Option *option) const {
     const TypedOption *known = typeOf(option);
-    if (!known || isGood(*known, text))
+    if (!hasValue || !known || known->takes(text))
       return "";
-    return name + ": found '" + text.str() + "', expected " +
-           expectedOf(*known);
-  }
-
-  static bool isGood(const TypedOption &known, StringRef text) {
-    unsigned whole;
-    double real;
-    switch (known.kind) {
-    case TypedOption::Kind::Words:
-      for (unsigned i = 0; i < known.words->getNumOptions(); ++i)
-        if (known.words->getOption(i) == text)
-          return true;
-      return false;
-    case TypedOption::Kind::Whole:
-      return !text.getAsInteger(0, whole);
-    case TypedOption::Kind::Real:
-      return !text.getAsDouble(real);
-    case TypedOption::Kind::Flag:
-      return text.empty() || text.equals_insensitive("true") ||
-             text.equals_insensitive("false") || text == "0" || text == "1";
-    }
-    llvm_unreachable("a kind of option");
-  }
-
-  static std::string expectedOf(const TypedOption &known) {
-    switch (known.kind) {
-    case TypedOption::Kind::Words: {
-      std::string list;
-      for (unsigned i = 0; i < known.words->getNumOptions(); ++i)
-        list += (i ? "|" : "") + known.words->getOption(i).str();
-      return "one of " + list;
-    }
-    case TypedOption::Kind::Whole:
-      return "a whole number";
-    case TypedOption::Kind::Real:
-      return "a number";
-    case TypedOption::Kind::Flag:
-      return "no value, or 0 or 1";
-    }
-    llvm_unreachable("a kind of option");
+    return name + ": found '" + text.str() + "', expected " + known->expected;
   }
 
   std::string valueOf(const cl::Option *option) const {
     if (const TypedOption *known = typeOf(option))
-      return expectedOf(*known);
+      return known->expected;
     return option->ValueStr.empty() ? "one" : option->ValueStr.str();
   }
 
@@ -137,11 +126,6 @@ private:
     llvm::sort(names);
     return names;
   }
-
-  const cl::OptionCategory &category;
-  llvm::ArrayRef<TypedOption> typed;
-  StringRef meta;
-  unsigned positionals = 0;
 };
 } // namespace
 
@@ -149,5 +133,5 @@ std::string nnv12::findOptionError(llvm::ArrayRef<const char *> arguments,
                                    const cl::OptionCategory &category,
                                    llvm::ArrayRef<TypedOption> typed,
                                    StringRef meta) {
-  return OptionChecker(category, typed, meta).check(arguments);
+  return OptionChecker{category, typed, meta}.check(arguments);
 }

@@ -10,30 +10,28 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <functional>
 #include <string>
-#include <type_traits>
 
 namespace nnv12 {
 
 /// An option that does not take any text.
 struct TypedOption {
-  enum class Kind { Words, Whole, Real, Flag };
-
-  template <typename T>
-  TypedOption(llvm::cl::opt<T> &option) : option(&option) {
-    if constexpr (std::is_enum_v<T>)
-      words = &option.getParser();
-    else
-      kind = std::is_same_v<T, unsigned> ? Kind::Whole
-             : std::is_same_v<T, double> ? Kind::Real
-                                         : Kind::Flag;
-    static_assert(std::is_enum_v<T> || std::is_same_v<T, unsigned> ||
-                  std::is_same_v<T, double> || std::is_same_v<T, bool>);
-  }
+  template <typename T, bool isExternal>
+  TypedOption(llvm::cl::opt<T, isExternal> &option)
+      : TypedOption(option, option.getParser()) {}
 
   const llvm::cl::Option *option;
-  Kind kind = Kind::Words;
-  const llvm::cl::generic_parser_base *words = nullptr;
+  std::string expected; ///< which texts it takes
+  std::function<bool(llvm::StringRef)> takes;
+
+private:
+  TypedOption(const llvm::cl::Option &option,
+              const llvm::cl::generic_parser_base &words);
+  TypedOption(const llvm::cl::Option &option,
+              const llvm::cl::parser<unsigned> &);
+  TypedOption(const llvm::cl::Option &option, const llvm::cl::parser<double> &);
+  TypedOption(const llvm::cl::Option &option, const llvm::cl::parser<bool> &);
 };
 
 /// The first fault of a command line in one line: the found text and the

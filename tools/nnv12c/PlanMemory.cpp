@@ -26,29 +26,17 @@ PlanMemory::PlanMemory(const std::string &folder, const std::string &bundle,
   path += ".plan";
 }
 
-static std::optional<FastestPlan> parse(llvm::StringRef text) {
-  auto json = llvm::json::parse(text);
-  if (!json) {
-    llvm::consumeError(json.takeError());
-    return std::nullopt;
-  }
-  const llvm::json::Object *object = json->getAsObject();
-  if (!object)
-    return std::nullopt;
-  auto costs = object->getString("costs");
-  auto median = object->getNumber("median_ms"),
-       p90 = object->getNumber("p90_ms");
-  if (!costs || !median || !p90)
-    return std::nullopt;
-  FastestPlan plan{costs->str(), std::nullopt, *median, *p90};
-  if (const llvm::json::Value *lanes = object->get("lanes")) {
-    auto number = lanes->getAsUINT64();
-    if (!number || *number >= artifact::maxLanes)
-      return std::nullopt;
-    plan.lanes = *number;
-  }
-  return plan;
+namespace nnv12 {
+/// For llvm::json::parse().
+static bool fromJSON(const llvm::json::Value &json, FastestPlan &plan,
+                     llvm::json::Path path) {
+  llvm::json::ObjectMapper fields(json, path);
+  return fields && fields.map("costs", plan.costs) &&
+         fields.map("median_ms", plan.medianMs) &&
+         fields.map("p90_ms", plan.p90Ms) && fields.map("lanes", plan.lanes) &&
+         plan.lanes.value_or(0) < artifact::maxLanes;
 }
+} // namespace nnv12
 
 std::optional<FastestPlan> PlanMemory::read(std::string &error) const {
   if (path.empty() || !device::isCacheFile(path, error))
@@ -58,7 +46,8 @@ std::optional<FastestPlan> PlanMemory::read(std::string &error) const {
     error = path + ": " + buffer.getError().message();
     return std::nullopt;
   }
-  auto plan = parse((*buffer)->getBuffer());
+  auto plan = llvm::expectedToOptional(
+      llvm::json::parse<FastestPlan>((*buffer)->getBuffer()));
   if (!plan)
     error = path + ": is damaged";
   return plan;

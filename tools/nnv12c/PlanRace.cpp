@@ -56,12 +56,9 @@ static std::optional<double> readTime(const std::string &file) {
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
     return std::nullopt;
-  auto json = llvm::json::parse((*buffer)->getBuffer());
-  if (!json) {
-    llvm::consumeError(json.takeError());
-    return std::nullopt;
-  }
-  const llvm::json::Object *object = json->getAsObject();
+  auto json =
+      llvm::expectedToOptional(llvm::json::parse((*buffer)->getBuffer()));
+  const llvm::json::Object *object = json ? json->getAsObject() : nullptr;
   for (const char *name : {"cold", "stages_ms", "in-process"})
     object = object ? object->getObject(name) : nullptr;
   std::optional<double> time =

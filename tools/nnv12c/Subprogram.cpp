@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/common/HeldSignals.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -18,6 +19,7 @@
 
 using namespace nnv12;
 using llvm::StringRef;
+using llvm::sys::RetryAfterSignal;
 
 /// The program that runs; 0: none.
 static std::atomic<pid_t> running{0};
@@ -26,8 +28,7 @@ void nnv12::endSubprogram() {
   int saved = errno;
   if (pid_t child = running.load()) {
     kill(child, SIGKILL);
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    RetryAfterSignal(-1, waitpid, child, nullptr, 0);
   }
   errno = saved;
 }
@@ -96,9 +97,7 @@ static std::string lastLine(int from) {
   std::string text;
   char buffer[4096];
   for (;;) {
-    ssize_t n = read(from, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR)
-      continue;
+    ssize_t n = RetryAfterSignal(-1, read, from, &buffer[0], sizeof buffer);
     if (n <= 0)
       break;
     text.append(buffer, size_t(n));
@@ -112,15 +111,12 @@ static std::string lastLine(int from) {
 /// Its status, as waitpid() gives it.
 static int wait(pid_t child) {
   siginfo_t info;
-  while (waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) < 0 &&
-         errno == EINTR) {
-  }
+  RetryAfterSignal(-1, waitid, P_PID, id_t(child), &info, WEXITED | WNOWAIT);
   // Once it is waited for, its number may be another's.
   HeldSignals held;
   running = 0;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  RetryAfterSignal(-1, waitpid, child, &status, 0);
   return status;
 }
 

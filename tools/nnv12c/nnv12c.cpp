@@ -3,7 +3,6 @@
 #include "artifact/Escape.h"
 #include "artifact/KeyFile.h"
 #include "compiler/codegen/cpu/RoutineTable.h"
-#include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
@@ -25,49 +24,62 @@ using namespace nnv12;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("nnv12c options");
+static CompileOptions given;
 
-static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"),
-                                  cl::cat(category));
-static cl::opt<std::string>
-    output("o",
-           cl::desc("Where to write (default: the model's name with .nnv)"),
-           cl::value_desc("OUT.nnv"), cl::cat(category));
+namespace {
+/// The text of --help for an option. All options have one category.
+struct Help {
+  const char *text;
+  const char *value = ""; ///< the name of its value, if it takes one
+
+  template <typename Option> void apply(Option &option) const {
+    option.setDescription(text);
+    option.setValueStr(value);
+    option.addCategory(category);
+  }
+};
+} // namespace
+
+static cl::opt<std::string, true>
+    input(cl::Positional, cl::location(given.input), Help{"MODEL.onnx"});
+static cl::opt<std::string, true> output(
+    "o", cl::location(given.output),
+    Help{"Where to write (default: the model's name with .nnv)", "OUT.nnv"});
 static cl::list<std::string> shapes(
     "shape",
-    cl::desc(
-        "Shape of a model input with dynamic dimensions, or the size of a "
-        "named "
-        "dimension (NAME=SIZE). A batch left open, the first dimension, is 1"),
-    cl::value_desc("NAME=1x3x224x224"), cl::cat(category));
+    Help{"Shape of a model input with dynamic dimensions, or the size of a "
+         "named "
+         "dimension (NAME=SIZE). A batch left open, the first dimension, is 1",
+         "NAME=1x3x224x224"});
 static cl::list<std::string> constants(
     "constant",
-    cl::desc(
+    Help{
         "Value of a model input, known now; it is then no input of the bundle. "
-        "For inputs that determine shapes"),
-    cl::value_desc("NAME=FILE.npy"), cl::cat(category));
+        "For inputs that determine shapes",
+        "NAME=FILE.npy"});
 static cl::list<std::string> externalData(
     "external-data",
-    cl::desc("A folder beside the model's own in which external data of its "
-             "tensors may lie"),
-    cl::value_desc("FOLDER"), cl::cat(category));
+    Help{"A folder beside the model's own in which external data of its "
+         "tensors may lie",
+         "FOLDER"});
 static cl::list<std::string>
     targets("target", cl::CommaSeparated,
-            cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, "
-                     "aarch64; several give "
-                     "one bundle with code for each, best first; weights that "
-                     "all store in the same form are stored once. `host`, "
-                     "said so, also measures kernels on this machine"),
-            cl::value_desc("LIST"), cl::cat(category));
-static cl::opt<std::string> cacheDir(
-    "cache-dir",
-    cl::desc("Where --target host remembers what it measured (default: "
-             "$XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12)"),
-    cl::value_desc("FOLDER"), cl::cat(category));
+            Help{"CPUs to compile for: host, x86-64-v3, x86-64-v4, "
+                 "aarch64; several give "
+                 "one bundle with code for each, best first; weights that "
+                 "all store in the same form are stored once. `host`, "
+                 "said so, also measures kernels on this machine",
+                 "LIST"});
+static cl::opt<std::string, true>
+    cacheDir("cache-dir", cl::location(given.tuning.cacheFolder),
+             Help{"Where --target host remembers what it measured (default: "
+                  "$XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12)",
+                  "FOLDER"});
 static cl::opt<bool> noCache("no-cache",
-                             cl::desc("Measure anew, and remember nothing"),
-                             cl::cat(category));
-static cl::opt<Mode> mode(
-    "mode", cl::init(Mode::Auto), cl::desc("What inferences the plan is for"),
+                             Help{"Measure anew, and remember nothing"});
+static cl::opt<Mode, true> mode(
+    "mode", cl::location(given.plan.mode), cl::init(Mode::Auto),
+    Help{"What inferences the plan is for"},
     cl::values(clEnumValN(Mode::Auto, "auto",
                           "the first as with cold; then routines take over "
                           "that are worth their memory (default)"),
@@ -75,11 +87,10 @@ static cl::opt<Mode> mode(
                clEnumValN(Mode::Continuous, "continuous",
                           "many: whatever is faster later takes over, and "
                           "weights are kept so that it can; the first as fast "
-                          "as it can be so")),
-    cl::cat(category));
-static cl::opt<Memory> memory(
-    "memory", cl::init(Memory::Default),
-    cl::desc("What a session may take of memory that no other process shares"),
+                          "as it can be so")));
+static cl::opt<Memory, true> memory(
+    "memory", cl::location(given.plan.memory), cl::init(Memory::Default),
+    Help{"What a session may take of memory that no other process shares"},
     cl::values(
         clEnumValN(Memory::Least, "least",
                    "activations alone: weights lie in the file as they are "
@@ -90,11 +101,10 @@ static cl::opt<Memory> memory(
                    "says (default)"),
         clEnumValN(Memory::Most, "most",
                    "routines take over later wherever they gain; not with "
-                   "--mode cold")),
-    cl::cat(category));
-static cl::opt<Parts> parts(
-    "plan", cl::init(Parts::KCP),
-    cl::desc("What a cold plan may do, to see what each part is worth"),
+                   "--mode cold")));
+static cl::opt<Parts, true> parts(
+    "plan", cl::location(given.plan.parts), cl::init(Parts::KCP),
+    Help{"What a cold plan may do, to see what each part is worth"},
     cl::values(clEnumValN(Parts::None, "none",
                           "routines for later inferences, weights as in "
                           "the model, all prepared first"),
@@ -102,66 +112,62 @@ static cl::opt<Parts> parts(
                           "choose routines for the first inference"),
                clEnumValN(Parts::KC, "K+C", "and store weights in any form"),
                clEnumValN(Parts::KCP, "K+C+P",
-                          "and prepare beside execution (default)")),
-    cl::cat(category));
+                          "and prepare beside execution (default)")));
 static cl::opt<unsigned>
     lanes("lanes",
-          cl::desc("Preparation lanes of a cold plan, at most (default: one "
-                   "for each little core of the device, or for each CPU that "
-                   "does not compute, at least one)"),
-          cl::value_desc("N"), cl::cat(category));
-static cl::opt<std::string>
-    profile("profile",
-            cl::desc("Device profile with the costs to plan with; its target "
-                     "is the default of "
-                     "--target. Without one costs are predicted"),
-            cl::value_desc("FILE"), cl::cat(category));
+          Help{"Preparation lanes of a cold plan, at most (default: one "
+               "for each little core of the device, or for each CPU that "
+               "does not compute, at least one)",
+               "N"});
+static cl::opt<std::string, true>
+    profile("profile", cl::location(given.profile),
+            Help{"Device profile with the costs to plan with; its target "
+                 "is the default of "
+                 "--target. Without one costs are predicted",
+                 "FILE"});
 static cl::opt<std::string>
     gpu("gpu", cl::ValueOptional,
-        cl::desc("Plan for a GPU beside the CPUs, too: what it is faster at. "
-                 "TARGET: vulkan1.1 (default), or that with features that the "
-                 "device has: vulkan1.1+int64"),
-        cl::value_desc("TARGET"), cl::cat(category));
-static cl::opt<std::string> gpuProfile(
-    "gpu-profile",
-    cl::desc("Device profile with the costs of the GPU (default: those of "
-             "--profile, else an ordinary GPU's)"),
-    cl::value_desc("FILE"), cl::cat(category));
+        Help{"Plan for a GPU beside the CPUs, too: what it is faster at. "
+             "TARGET: vulkan1.1 (default), or that with features that the "
+             "device has: vulkan1.1+int64",
+             "TARGET"});
+static cl::opt<std::string, true> gpuProfile(
+    "gpu-profile", cl::location(given.gpuProfile),
+    Help{"Device profile with the costs of the GPU (default: those of "
+         "--profile, else an ordinary GPU's)",
+         "FILE"});
 static cl::opt<bool> gpuForce(
     "gpu-force",
-    cl::desc("For tests: all layers on the GPU that it can compute, from the "
-             "first inference on, whatever that costs"),
-    cl::cat(category));
-static cl::opt<unsigned> gpuForceFrom(
-    "gpu-force-from",
-    cl::desc("For tests: as --gpu-force, of the layers from the N-th on"),
-    cl::value_desc("N"), cl::cat(category));
+    Help{"For tests: all layers on the GPU that it can compute, from the "
+         "first inference on, whatever that costs"});
+static cl::opt<unsigned, true> gpuForceFrom(
+    "gpu-force-from", cl::location(given.plan.gpuForceFrom),
+    Help{"For tests: as --gpu-force, of the layers from the N-th on", "N"});
 enum class GpuPrecision { F32, F16 };
 static cl::opt<GpuPrecision> gpuPrecision(
     "gpu-precision", cl::init(GpuPrecision::F32),
-    cl::desc("How the GPU stores tensors of f32, which it computes in f32"),
+    Help{"How the GPU stores tensors of f32, which it computes in f32"},
     cl::values(clEnumValN(GpuPrecision::F32, "f32", "as they are (default)"),
                clEnumValN(GpuPrecision::F16, "f16",
                           "weights and what no CPU touches in half precision; "
                           "results differ. TARGET must have storage16, and "
-                          "does by default then")),
-    cl::cat(category));
+                          "does by default then")));
 enum class GpuCache { Full, Empty };
 static cl::opt<GpuCache> gpuCache(
     "gpu-cache", cl::init(GpuCache::Full),
-    cl::desc("What the plan expects of the driver's cache of pipelines"),
+    Help{"What the plan expects of the driver's cache of pipelines"},
     cl::values(clEnumValN(GpuCache::Full, "full",
                           "a run before has filled it (default)"),
-               clEnumValN(GpuCache::Empty, "empty", "each process makes all")),
-    cl::cat(category));
-static cl::opt<double>
-    storageMBps("storage-mbps",
-                cl::desc("Plan for storage that reads N MB a second, whatever "
-                         "the costs say: the slower, "
-                         "the more is compressed"),
-                cl::value_desc("N"), cl::cat(category));
-static cl::opt<Emit> emitKind(
-    "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
+               clEnumValN(GpuCache::Empty, "empty", "each process makes all")));
+static cl::opt<double, true>
+    storageMBps("storage-mbps", cl::location(given.storageMBps),
+                Help{"Plan for storage that reads N MB a second, whatever "
+                     "the costs say: the slower, "
+                     "the more is compressed",
+                     "N"});
+static cl::opt<Emit, true> emitKind(
+    "emit", cl::location(given.emit), cl::init(Emit::Bundle),
+    Help{"What to write"},
     cl::values(clEnumValN(Emit::Imported, "import",
                           "layers as imported, as MLIR"),
                clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
@@ -177,53 +183,45 @@ static cl::opt<Emit> emitKind(
                           "a bundle of all candidate kernels, for nnv12-tune; "
                           "with --gpu, of those of GPUs, and without MODEL of "
                           "layers that come with nnv12c"),
-               clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
-    cl::cat(category));
+               clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")));
 static cl::list<std::string> properties(
     "property",
-    cl::desc(
+    Help{
         "Something that the bundle says of the model, for applications; counts "
         "more than the model's own (metadata_props). nnv12-run looks at "
         "labels, scale, mean, std, color (rgb or bgr), layout (nchw or nhwc) "
-        "and fit (stretch, crop or pad)"),
-    cl::value_desc("KEY=VALUE"), cl::cat(category));
-static cl::opt<std::string>
-    labels("labels",
-           cl::desc("Property labels: the names of classes, one a line"),
-           cl::value_desc("FILE"), cl::cat(category));
-static cl::opt<std::string> signingKey(
-    "sign",
-    cl::desc("Sign the bundle with this Ed25519 key: its header and, by way of "
-             "their digests, its metadata, all code and all weights"),
-    cl::value_desc("KEY"), cl::cat(category));
-static cl::opt<bool> timing("timing", cl::desc("Print the time of each stage"),
-                            cl::cat(category));
-static cl::opt<bool> quiet("quiet", cl::desc("Print no summary of the plan"),
-                           cl::cat(category));
+        "and fit (stretch, crop or pad)",
+        "KEY=VALUE"});
+static cl::opt<std::string, true>
+    labels("labels", cl::location(given.labels),
+           Help{"Property labels: the names of classes, one a line", "FILE"});
+static cl::opt<std::string, true> signingKey(
+    "sign", cl::location(given.signingKey),
+    Help{"Sign the bundle with this Ed25519 key: its header and, by way of "
+         "their digests, its metadata, all code and all weights",
+         "KEY"});
+static cl::opt<bool, true> timing("timing", cl::location(given.timing),
+                                  Help{"Print the time of each stage"});
+static cl::opt<bool> quiet("quiet", Help{"Print no summary of the plan"});
 static cl::opt<bool> routines("routines",
-                              cl::desc("Print every routine of every layer "
-                                       "with what its stages cost and which "
-                                       "is chosen, write no bundle"),
-                              cl::cat(category));
+                              Help{"Print every routine of every layer "
+                                   "with what its stages cost and which "
+                                   "is chosen, write no bundle"});
+static cl::opt<bool, true>
+    checkBounds("check-bounds", cl::location(given.checkBounds),
+                Help{"For developers: kernels compare every access with "
+                     "the size of its operand; "
+                     "one outside ends the run, and nnv12-run says which"});
+static cl::opt<bool, true> checkTiles(
+    "check-tiles", cl::location(given.checkTiles),
+    Help{"For developers: run the tiles of each kernel one by one on this "
+         "machine, and "
+         "compare what each writes with what the kernel declares"});
 static cl::opt<bool>
-    checkBounds("check-bounds",
-                cl::desc("For developers: kernels compare every access with "
-                         "the size of its operand; "
-                         "one outside ends the run, and nnv12-run says which"),
-                cl::cat(category));
-static cl::opt<bool> checkTiles(
-    "check-tiles",
-    cl::desc("For developers: run the tiles of each kernel one by one on this "
-             "machine, and "
-             "compare what each writes with what the kernel declares"),
-    cl::cat(category));
-static cl::opt<bool>
-    listOps("list-ops", cl::desc("Print the supported ONNX operators and exit"),
-            cl::cat(category));
+    listOps("list-ops", Help{"Print the supported ONNX operators and exit"});
 static cl::opt<bool> listRoutines(
     "list-routines",
-    cl::desc("Print the routines, and which fits which layer, and exit"),
-    cl::cat(category));
+    Help{"Print the routines, and which fits which layer, and exit"});
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: " << artifact::escaped(message.str()) << "\n";
@@ -263,10 +261,11 @@ int main(int argc, char **argv) {
   // libLLVM registers an option of this name for itself.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
-  cl::opt<unsigned> threads("threads", cl::init(0),
-                            cl::desc("Threads of a session that is not told "
-                                     "otherwise (default: one a CPU)"),
-                            cl::value_desc("N"), cl::cat(category));
+  cl::opt<unsigned, true> threads("threads", cl::location(given.plan.threads),
+                                  cl::init(0),
+                                  Help{"Threads of a session that is not told "
+                                       "otherwise (default: one a CPU)",
+                                       "N"});
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
@@ -294,19 +293,19 @@ int main(int argc, char **argv) {
     codegen::printGpuRoutines(llvm::outs());
     return 0;
   }
+  // A copy: lld, which is called later, sets all options of the process back.
+  CompileOptions options = given;
+  if (routines)
+    options.emit = Emit::Routines;
   // For GPUs there are layers that come with the program.
-  if (input.empty() &&
-      !(emitKind == Emit::Tuning && gpu.getNumOccurrences() && !routines))
+  if (options.input.empty() &&
+      !(options.emit == Emit::Tuning && gpu.getNumOccurrences()))
     return fail("found no model, expected MODEL.onnx (see --help)");
-  handleOutOfMemory(input);
-
-  CompileOptions options;
-  options.input = input;
-  options.emit = routines ? Emit::Routines : emitKind.getValue();
+  handleOutOfMemory(options.input);
   bool isText = options.emit != Emit::Bundle && options.emit != Emit::Tuning;
-  options.output = output;
   if (!output.getNumOccurrences()) {
-    llvm::SmallString<128> beside(input.empty() ? "gpu" : input.getValue());
+    llvm::SmallString<128> beside(options.input.empty() ? "gpu"
+                                                        : options.input);
     llvm::sys::path::replace_extension(
         beside, options.emit == Emit::Tuning ? ".tune.nnv" : ".nnv");
     options.output = isText ? "-" : beside.str().str();
@@ -324,9 +323,6 @@ int main(int argc, char **argv) {
   if (memory == Memory::Most && mode == Mode::Cold)
     return fail("--memory most: found --mode cold, which has no later "
                 "routines; expected auto or continuous");
-  options.plan.mode = mode;
-  options.plan.memory = memory;
-  options.plan.parts = parts;
   if (lanes.getNumOccurrences())
     options.plan.lanes = lanes;
   // The bounds of a profile's rates.
@@ -335,8 +331,6 @@ int main(int argc, char **argv) {
     return fail("--storage-mbps: found " +
                 llvm::Twine(std::to_string(storageMBps)) +
                 ", expected a number, at least 1e-6");
-  options.storageMBps = storageMBps;
-  options.profile = profile;
   if (gpu.getNumOccurrences()) {
     options.plan.gpuHalf = gpuPrecision == GpuPrecision::F16;
     const char *ordinary =
@@ -360,23 +354,15 @@ int main(int argc, char **argv) {
     if (options.emit == Emit::Spirv)
       return fail("--emit spirv: found no --gpu, which it is for");
   }
-  options.gpuProfile = gpuProfile;
   options.plan.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
-  options.plan.gpuForceFrom = gpuForceFrom;
   options.plan.gpuCache = gpuCache == GpuCache::Full;
   options.summary = !quiet;
-  options.signingKey = signingKey;
-  options.plan.threads = threads;
-  options.timing = timing;
-  options.checkBounds = checkBounds;
-  options.checkTiles = checkTiles;
   if ((checkBounds || checkTiles) && options.emit != Emit::Bundle)
     return fail("--check-bounds, --check-tiles: found --emit of a text or a "
                 "tuning bundle, "
                 "expected a bundle");
   options.targets.assign(targets.begin(), targets.end());
   options.tuneHost = llvm::is_contained(targets, "host");
-  options.tuning.cacheFolder = cacheDir;
   options.tuning.useCache = !noCache;
 
   StringRef name, rest;
@@ -419,9 +405,8 @@ int main(int argc, char **argv) {
       return fail("--property: found '" + property + "', expected KEY=VALUE");
     options.properties.push_back({key.str(), value.str()});
   }
-  if (labels.getNumOccurrences() && labels.empty())
+  if (labels.getNumOccurrences() && options.labels.empty())
     return fail("--labels: found '', expected a file");
-  options.labels = labels;
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   // The first error is one line, and a remark a note; others are left out.
