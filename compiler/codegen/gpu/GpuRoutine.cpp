@@ -98,18 +98,6 @@ std::vector<KernelFacts> codegen::stepFacts(Operation *layer,
   return result;
 }
 
-const GpuRoutine *codegen::chooseGpuRoutine(Operation *layer,
-                                            const GpuTarget &target,
-                                            std::string &reason) {
-  for (const Routine *routine : gpuRoutines().all()) {
-    const GpuRoutine &own = GpuRoutine::of(*routine);
-    reason = own.refusal(layer, target);
-    if (reason.empty())
-      return &own;
-  }
-  return nullptr;
-}
-
 FailureOr<SpirvModule> codegen::compileKernel(Operation *layer,
                                               const GpuRoutine &routine,
                                               HalfKernel kernel,

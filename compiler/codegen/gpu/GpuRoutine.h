@@ -60,13 +60,6 @@ const RoutineSet &gpuRoutines();
 /// Prints the end of docs/routines.md: their names and what they are.
 void printGpuRoutines(llvm::raw_ostream &os);
 
-/// The first routine that computes the layer on the target, in the layouts that
-/// it wants. Null where none does: then `reason` is why the last one asked does
-/// not.
-const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
-                                   const GpuTarget &target,
-                                   std::string &reason);
-
 /// The facts that the time of each of `steps` depends on. `steps` are `plain`,
 /// the routine's, with tensors in f16 or without: f16 has no times of its own.
 std::vector<KernelFacts> stepFacts(mlir::Operation *layer,

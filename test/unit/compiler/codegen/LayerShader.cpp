@@ -28,6 +28,18 @@ static std::unique_ptr<mlir::MLIRContext> newContext() {
   return context;
 }
 
+const GpuRoutine *test::chooseGpuRoutine(mlir::Operation *layer,
+                                         const GpuTarget &target,
+                                         std::string &reason) {
+  for (const Routine *routine : codegen::gpuRoutines().all()) {
+    const GpuRoutine &own = GpuRoutine::of(*routine);
+    reason = own.refusal(layer, target);
+    if (reason.empty())
+      return &own;
+  }
+  return nullptr;
+}
+
 std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
                                                   std::string &error,
                                                   llvm::StringRef routineName,
@@ -50,8 +62,7 @@ std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
   if (!result->layer_)
     return error += "no layer in the text", nullptr;
   if (routineName.empty()) {
-    result->routine_ =
-        codegen::chooseGpuRoutine(result->layer_, *target, error);
+    result->routine_ = chooseGpuRoutine(result->layer_, *target, error);
     if (!result->routine_)
       return nullptr;
   } else {

@@ -20,6 +20,13 @@
 
 namespace nnv12::test {
 
+/// The first routine that computes the layer on the target, in the layouts that
+/// it wants. Null where none does: then `reason` is why the last one asked does
+/// not.
+const codegen::GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
+                                            const codegen::GpuTarget &target,
+                                            std::string &reason);
+
 /// The name by which tests of layers know the GPU among targets.
 inline constexpr const char *gpuTarget = "vulkan";
 

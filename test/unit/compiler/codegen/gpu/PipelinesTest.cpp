@@ -1,6 +1,7 @@
 //===- PipelinesTest.cpp - Which layers share kernels ---------------------===//
 
 #include "test/unit/compiler/codegen/LayerOperands.h"
+#include "test/unit/compiler/codegen/LayerShader.h"
 #include "test/unit/compiler/codegen/Reference.h"
 
 #include "compiler/codegen/gpu/GpuKernelTable.h"
