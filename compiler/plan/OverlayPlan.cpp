@@ -78,8 +78,10 @@ static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
     stretch.half.push_back(halves->of(layer, *way.routine, stretch.range.first,
                                       stretch.range.end()));
     SmallVector<codegen::HalfKernel> kernels;
-    stretch.kernels.push_back(stepsInHalf(layers[layer].layer.op, *way.routine,
-                                          stretch.half.back(), kernels)
+    Operation *op = layers[layer].layer.op;
+    stretch.kernels.push_back(stepsInHalf(way.routine->steps(op), op,
+                                          *way.routine, stretch.half.back(),
+                                          kernels)
                                   .kernels);
   }
 }

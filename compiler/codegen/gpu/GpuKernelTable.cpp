@@ -12,16 +12,13 @@ FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
                                         HalfTensors half) {
   if (std::string reason = routine.refusal(layer, target); !reason.empty())
     return layer->emitError() << routine.name() << ": " << reason;
-  GpuFeatures needed;
-  if (!half.empty())
-    needed.add(GpuFeature::Storage16);
-  if (GpuFeatures missing = needed.missingFrom(target.features);
-      !missing.empty())
+  if (!half.empty() && !target.features.has(GpuFeature::Storage16))
     return layer->emitError()
-           << routine.name() << ": tensors in f16 need " << missing.text()
-           << ", which " << target.name << " lacks";
+           << routine.name() << ": tensors in f16 need storage16, which "
+           << target.name << " lacks";
   SmallVector<HalfKernel> made;
-  GpuSteps result = stepsInHalf(layer, routine, half, made);
+  GpuSteps result =
+      stepsInHalf(routine.steps(layer), layer, routine, half, made);
   SmallVector<unsigned> numbers;
   for (auto [i, key] : llvm::enumerate(result.kernels)) {
     auto found = known.find(key);

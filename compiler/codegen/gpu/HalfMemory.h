@@ -44,14 +44,10 @@ struct HalfKernel {
 /// Behind the key of a kernel without such memory; then its bindings, in bits.
 inline constexpr llvm::StringLiteral halfSuffix = " f16:";
 
-/// The routine's steps with such tensors, whose kernels are `kernels`: one that
-/// has them elsewhere in another step becomes two, and one that no step
-/// dispatches is none. Temporaries, and weights in a form of the routine, are
-/// of f32.
-GpuSteps stepsInHalf(mlir::Operation *layer, const GpuRoutine &routine,
-                     HalfTensors half,
-                     llvm::SmallVectorImpl<HalfKernel> &kernels);
-/// The same for `steps`, which are the routine's.
+/// `steps`, which are the routine's, with such tensors; their kernels are
+/// `kernels`: one that has them elsewhere in another step becomes two, and one
+/// that no step dispatches is none. Temporaries, and weights in a form of the
+/// routine, are of f32.
 GpuSteps stepsInHalf(GpuSteps steps, mlir::Operation *layer,
                      const GpuRoutine &routine, HalfTensors half,
                      llvm::SmallVectorImpl<HalfKernel> &kernels);

@@ -22,15 +22,10 @@ public:
   Bindings(Operation *layer, HalfTensors half) : layer(layer), half(half) {}
 
   bool isHalf(const GpuStepOperand &operand) const {
-    switch (operand.use) {
-    case GpuStepOperand::Use::NoBias:
-      return false;
-    case GpuStepOperand::Use::NoResidual:
-      return half.has(HalfTensors::result(0));
-    case GpuStepOperand::Use::Data:
-      return half.has(tensor(operand));
-    }
-    return false;
+    using Use = GpuStepOperand::Use;
+    return operand.use != Use::NoBias &&
+           half.has(operand.use == Use::NoResidual ? HalfTensors::result(0)
+                                                   : tensor(operand));
   }
   uint32_t of(const GpuStep &step) const {
     // A tensor that a step writes for another one is no result, nor is a tensor
@@ -78,12 +73,6 @@ private:
 };
 
 } // namespace
-
-GpuSteps codegen::stepsInHalf(Operation *layer, const GpuRoutine &routine,
-                              HalfTensors half,
-                              SmallVectorImpl<HalfKernel> &kernels) {
-  return stepsInHalf(routine.steps(layer), layer, routine, half, kernels);
-}
 
 GpuSteps codegen::stepsInHalf(GpuSteps steps, Operation *layer,
                               const GpuRoutine &routine, HalfTensors half,

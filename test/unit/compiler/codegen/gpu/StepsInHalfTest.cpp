@@ -48,7 +48,8 @@ protected:
   }
   GpuSteps steps(const Names &half) {
     made.clear();
-    return stepsInHalf(layer, *routine, tensors(half), made);
+    return stepsInHalf(routine->steps(layer), layer, *routine, tensors(half),
+                       made);
   }
   /// By step, its kernel's bindings in f16, lowest bit first.
   Names bindings(const Names &half) {
