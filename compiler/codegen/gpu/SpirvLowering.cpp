@@ -31,6 +31,7 @@
 #include "mlir/Dialect/SPIRV/Utils/LayoutUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/SPIRV/Serialization.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -39,6 +40,7 @@
 
 #include <cassert>
 #include <optional>
+#include <utility>
 
 using namespace mlir;
 using namespace nnv12::codegen;
@@ -244,12 +246,16 @@ LogicalResult runPasses(Operation *module,
   return pm.run(module);
 }
 
+void addSimplification(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 } // namespace
 
 LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
   if (failed(runPasses(module, [](OpPassManager &pm) {
-        pm.addPass(createCanonicalizerPass());
-        pm.addPass(createCSEPass());
+        addSimplification(pm);
         pm.addPass(createLoopInvariantCodeMotionPass());
       })))
     return failure();
@@ -266,10 +272,7 @@ LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
       module.getContext());
   if (failed(applyPatternsGreedily(module, std::move(patterns))))
     return module.emitError("rewriting for SPIR-V does not end");
-  if (failed(runPasses(module, [](OpPassManager &pm) {
-        pm.addPass(createCanonicalizerPass());
-        pm.addPass(createCSEPass());
-      })))
+  if (failed(runPasses(module, addSimplification)))
     return failure();
   keepInitialValues(module);
   keepHalfInMemory(module);
@@ -329,31 +332,35 @@ KernelNeeds nnv12::codegen::needsOf(ModuleOp module) {
 // Target environment
 //===----------------------------------------------------------------------===//
 
+using spirv::Capability;
+
+/// The capability that a feature stands for.
+static constexpr std::pair<GpuFeature, Capability> capabilityOf[] = {
+    {GpuFeature::Int64, Capability::Int64},
+    {GpuFeature::Float64, Capability::Float64},
+    {GpuFeature::Int8, Capability::Int8},
+    {GpuFeature::Int16, Capability::Int16},
+    {GpuFeature::Storage8, Capability::StorageBuffer8BitAccess},
+    {GpuFeature::Storage16, Capability::StorageBuffer16BitAccess}};
+
 /// The environment that conversions may use. Values of 8 and 16 bits are
 /// allowed where memory of them is: needsOf finds values that need more.
 static spirv::TargetEnvAttr environmentOf(MLIRContext *context,
                                           GpuFeatures features) {
-  using spirv::Capability;
   SmallVector<Capability> capabilities = {Capability::Shader};
   SmallVector<spirv::Extension> extensions = {
-      spirv::Extension::SPV_KHR_storage_buffer_storage_class};
-  if (features.has(GpuFeature::Int64))
-    capabilities.push_back(Capability::Int64);
-  if (features.has(GpuFeature::Float64))
-    capabilities.push_back(Capability::Float64);
-  if (features.has(GpuFeature::Int8) || features.has(GpuFeature::Storage8))
-    capabilities.push_back(Capability::Int8);
-  if (features.has(GpuFeature::Int16) || features.has(GpuFeature::Storage16))
-    capabilities.push_back(Capability::Int16);
+      spirv::Extension::SPV_KHR_storage_buffer_storage_class,
+      spirv::Extension::SPV_KHR_16bit_storage,
+      spirv::Extension::SPV_KHR_8bit_storage};
+  if (features.has(GpuFeature::Storage8))
+    features.add(GpuFeature::Int8);
   if (features.has(GpuFeature::Storage16)) {
-    capabilities.append(
-        {Capability::Float16, Capability::StorageBuffer16BitAccess});
-    extensions.push_back(spirv::Extension::SPV_KHR_16bit_storage);
+    features.add(GpuFeature::Int16);
+    capabilities.push_back(Capability::Float16);
   }
-  if (features.has(GpuFeature::Storage8)) {
-    capabilities.push_back(Capability::StorageBuffer8BitAccess);
-    extensions.push_back(spirv::Extension::SPV_KHR_8bit_storage);
-  }
+  for (auto [feature, capability] : capabilityOf)
+    if (features.has(feature))
+      capabilities.push_back(capability);
   auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
                                           extensions, context);
   return spirv::TargetEnvAttr::get(
@@ -454,41 +461,20 @@ static void forbidContraction(spirv::ModuleOp module) {
 /// arithmetic that is none but conversions. Returns the features that they
 /// stand for.
 static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
-  using spirv::Capability;
   GpuFeatures features;
   SmallVector<Capability> capabilities;
   SmallVector<spirv::Extension> extensions;
   for (Capability capability : module.getVceTriple()->getCapabilities()) {
-    switch (capability) {
-    case Capability::Matrix: // Shader implies it
-    case Capability::Float16:
+    if (capability == Capability::Matrix || // Shader implies it
+        capability == Capability::Float16 ||
+        (capability == Capability::Int8 && !needs.has(GpuFeature::Int8)) ||
+        (capability == Capability::Int16 && !needs.has(GpuFeature::Int16)))
       continue;
-    case Capability::Int8:
-      if (!needs.has(GpuFeature::Int8))
-        continue;
-      features.add(GpuFeature::Int8);
-      break;
-    case Capability::Int16:
-      if (!needs.has(GpuFeature::Int16))
-        continue;
-      features.add(GpuFeature::Int16);
-      break;
-    case Capability::Int64:
-      features.add(GpuFeature::Int64);
-      break;
-    case Capability::Float64:
-      features.add(GpuFeature::Float64);
-      break;
-    case Capability::StorageBuffer8BitAccess:
-      features.add(GpuFeature::Storage8);
+    for (auto [feature, known] : capabilityOf)
+      if (capability == known)
+        features.add(feature);
+    if (capability == Capability::StorageBuffer8BitAccess)
       extensions.push_back(spirv::Extension::SPV_KHR_8bit_storage);
-      break;
-    case Capability::StorageBuffer16BitAccess:
-      features.add(GpuFeature::Storage16);
-      break;
-    default:
-      break;
-    }
     capabilities.push_back(capability);
   }
   // A type that is nowhere in memory needs its feature, too.
@@ -544,13 +530,10 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
       cast<MemRefType>(function.getArgumentTypes().back()).getNumElements();
   function.walk([&](memref::AllocOp shared) {
     Type element = shared.getType().getElementType();
-    auto vector = dyn_cast<VectorType>(element);
     assert(getElementTypeOrSelf(element).isIntOrFloat() &&
            "memory is of numbers and vectors of them");
-    result.sharedBytes +=
-        uint32_t(shared.getType().getNumElements() *
-                 getElementTypeOrSelf(element).getIntOrFloatBitWidth() / 8 *
-                 (vector ? vector.getNumElements() : 1));
+    result.sharedBytes += uint32_t(shared.getType().getNumElements() *
+                                   DataLayout().getTypeSize(element));
   });
   assert(result.sharedBytes <= GpuTarget::maxSharedBytes &&
          "every device has as much");
@@ -574,8 +557,7 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
   lowerEntryPoint(spirvModule, *spirvModule.getOps<spirv::FuncOp>().begin(),
                   result);
   if (failed(runPasses(spirvModule, [](OpPassManager &pm) {
-        pm.addPass(createCanonicalizerPass());
-        pm.addPass(createCSEPass());
+        addSimplification(pm);
         pm.addPass(spirv::createSPIRVUpdateVCEPass());
       })))
     return failure();
