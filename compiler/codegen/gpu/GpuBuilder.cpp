@@ -2,13 +2,13 @@
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
 
+#include "compiler/codegen/gpu/SpirvModule.h"
 #include "compiler/weights/Exact.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVAttributes.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
-#include "mlir/Dialect/SPIRV/IR/SPIRVEnums.h"
 
 #include <cassert>
 
@@ -22,8 +22,15 @@ GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target,
   context.loadDialect<gpu::GPUDialect, spirv::SPIRVDialect>();
 }
 
-void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
-                        unsigned pushWords, std::array<int32_t, 3> localSize,
+MemRefType GpuBuilder::memoryIn(spirv::StorageClass storage, int64_t size,
+                                Type element) {
+  return MemRefType::get(
+      {size}, element, MemRefLayoutAttrInterface(),
+      spirv::StorageClassAttr::get(element.getContext(), storage));
+}
+
+void GpuBuilder::kernel(ArrayRef<Type> operands, unsigned pushWords,
+                        std::array<int32_t, 3> localSize,
                         llvm::function_ref<void(ValueRange)> body) {
   assert(module.getOps<func::FuncOp>().empty() && "one kernel a module");
   assert(pushWords > 0 && pushWords * 4 <= GpuTarget::maxPushBytes &&
@@ -35,29 +42,23 @@ void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
          "which ones are written is bits");
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(module.getBody());
-  auto memoryIn = [&](spirv::StorageClass storage, int64_t size, Type element) {
-    return MemRefType::get(
-        {size}, element, MemRefLayoutAttrInterface(),
-        spirv::StorageClassAttr::get(b.getContext(), storage));
-  };
   SmallVector<Type> types;
-  int64_t written = 0;
   for (auto [i, operand] : llvm::enumerate(operands)) {
-    Type element = operand.element;
+    Type element = operand;
     if (half >> i & 1) {
       assert(getElementTypeOrSelf(element).isF32() && "it is computed in f32");
       element = withElement(element, b.getF16Type());
     }
     types.push_back(memoryIn(spirv::StorageClass::StorageBuffer,
                              ShapedType::kDynamic, element));
-    written |= int64_t(operand.isWritten) << i;
   }
   types.push_back(
       memoryIn(spirv::StorageClass::PushConstant, pushWords, b.getI32Type()));
-  auto function = func::FuncOp::create(b, name, b.getFunctionType(types, {}));
+  auto function =
+      func::FuncOp::create(b, SpirvModule::entry, b.getFunctionType(types, {}));
   function->setAttr(GpuKernelAttributes::localSize,
                     b.getDenseI32ArrayAttr(localSize));
-  function->setAttr(GpuKernelAttributes::written, b.getI64IntegerAttr(written));
+  function->setAttr(GpuKernelAttributes::written, b.getI64IntegerAttr(1));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   words = entry->getArguments().back();
@@ -99,16 +100,12 @@ void GpuBuilder::store(Value x, Value memory, Index offset) {
   BuilderBase::store(x, memory, offset);
 }
 
-static gpu::Dimension toGpu(GpuBuilder::Dim dim) {
-  return static_cast<gpu::Dimension>(dim);
-}
-
 Value GpuBuilder::groupId(Dim dim) {
-  return gpu::BlockIdOp::create(b, toGpu(dim));
+  return gpu::BlockIdOp::create(b, gpu::Dimension(dim));
 }
 
 Value GpuBuilder::localId(Dim dim) {
-  return gpu::ThreadIdOp::create(b, toGpu(dim));
+  return gpu::ThreadIdOp::create(b, gpu::Dimension(dim));
 }
 
 Value GpuBuilder::pushWord(unsigned i) {
@@ -122,11 +119,8 @@ Value GpuBuilder::pushFloat(unsigned i) {
 }
 
 Value GpuBuilder::shared(int64_t size, Type element) {
-  auto type =
-      MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
-                      spirv::StorageClassAttr::get(
-                          b.getContext(), spirv::StorageClass::Workgroup));
-  return memref::AllocOp::create(b, type);
+  return memref::AllocOp::create(
+      b, memoryIn(spirv::StorageClass::Workgroup, size, element));
 }
 
 void GpuBuilder::barrier() { gpu::BarrierOp::create(b); }

@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/common/BuilderBase.h"
 #include "compiler/codegen/gpu/GpuTarget.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVEnums.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <array>
@@ -36,18 +37,15 @@ public:
 
   const GpuTarget &target;
 
-  struct Operand {
-    mlir::Type element;     ///< as memory holds it (see Math.h, storageType)
-    bool isWritten = false; ///< else it is only read
-  };
-
   enum class Dim { X, Y, Z };
 
-  /// The entry point `name`. The body gets a memory for each operand. With all
-  /// push words zero a kernel must write nothing: so pipelines are warmed up.
-  /// Operands may be the same memory: a result may be computed in place.
-  void kernel(llvm::StringRef name, llvm::ArrayRef<Operand> operands,
-              unsigned pushWords, std::array<int32_t, 3> localSize,
+  /// The entry point. The body gets a memory for each operand, of elements as
+  /// memory holds them (see Math.h, storageType): the first one is written, the
+  /// others are only read. With all push words zero a kernel must write
+  /// nothing: so pipelines are warmed up. Operands may be the same memory: a
+  /// result may be computed in place.
+  void kernel(llvm::ArrayRef<mlir::Type> operands, unsigned pushWords,
+              std::array<int32_t, 3> localSize,
               llvm::function_ref<void(mlir::ValueRange operands)> body);
 
   // These stand in front of those of all builders.
@@ -76,6 +74,10 @@ public:
   /// for the epilogue of long sums, whose code would be there for each else.
   void forEach(const Values &values,
                llvm::function_ref<void(mlir::Value i, mlir::Value x)> body);
+
+  /// Memory of `size` elements, as kernels see it.
+  static mlir::MemRefType memoryIn(mlir::spirv::StorageClass storage,
+                                   int64_t size, mlir::Type element);
 
 private:
   const uint32_t half;

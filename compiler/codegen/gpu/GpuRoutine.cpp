@@ -25,7 +25,7 @@ struct Code {
        const GpuTarget &target)
       : builder(*layer->getContext(), target, kernel.half),
         module(builder.module) {
-    routine.emit(builder, layer, kernel.kernel, SpirvModule::entry);
+    routine.emit(builder, layer, kernel.kernel);
   }
 };
 
@@ -37,9 +37,9 @@ std::string GpuRoutine::refusal(Operation *layer,
   return reason.empty() ? needs(layer).refusal(target) : reason;
 }
 
-std::string GpuRoutine::keyOfCode(Operation *layer, unsigned kernel) const {
+std::string GpuRoutine::keyOfCode(Operation *layer) const {
   GpuTarget all = GpuTarget::everything();
-  Code code(layer, *this, {kernel}, all);
+  Code code(layer, *this, HalfKernel(), all);
   std::string text;
   llvm::raw_string_ostream(text) << *code.module;
   artifact::Digest digest = artifact::digestOf(text.data(), text.size());
@@ -60,8 +60,7 @@ GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
     step.operands.push_back({Kind::Result, i});
   for (unsigned i = 0; i < layer->getNumOperands(); ++i)
     step.operands.push_back({Kind::Operand, i});
-  Work all = work(layer);
-  step.grid = all;
+  step.grid = work(layer);
   step.grid.steps = inner;
   result.steps.push_back(std::move(step));
   return result;

@@ -32,12 +32,12 @@ public:
   /// The dispatches of kernels that compute the layer. Asked only of a routine
   /// that computes the layer on some target, as is emit().
   virtual GpuSteps steps(mlir::Operation *layer) const = 0;
-  /// Emits kernel `kernel` of steps() as `symbol`: its operands are those of
-  /// its steps, in the layouts that the types of `layer` name. As with CPUs,
-  /// nothing but attributes and types may be looked at; and nothing that its
-  /// key does not say.
-  virtual void emit(GpuBuilder &k, mlir::Operation *layer, unsigned kernel,
-                    llvm::StringRef symbol) const = 0;
+  /// Emits kernel `kernel` of steps(): its operands are those of its steps, in
+  /// the layouts that the types of `layer` name. As with CPUs, nothing but
+  /// attributes and types may be looked at; and nothing that its key does not
+  /// say.
+  virtual void emit(GpuBuilder &k, mlir::Operation *layer,
+                    unsigned kernel) const = 0;
 
   /// A routine of gpuRoutines() by its own type.
   static const GpuRoutine &of(const Routine &routine) {
@@ -45,8 +45,9 @@ public:
   }
 
 protected:
-  /// Names a kernel by its code, where much that a layer says shows in it.
-  std::string keyOfCode(mlir::Operation *layer, unsigned kernel) const;
+  /// Names the only kernel by its code, where much that a layer says shows in
+  /// it.
+  std::string keyOfCode(mlir::Operation *layer) const;
   /// A kernel that computes the layer in one dispatch of the layer's results,
   /// then its operands; nothing where there are no groups. An invocation takes
   /// `inner` steps of its inner loop.

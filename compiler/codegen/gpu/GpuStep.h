@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 
 #include "artifact/KernelFacts.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <array>
 #include <cstdint>
@@ -15,6 +16,10 @@ namespace nnv12::codegen {
 struct GpuDispatch {
   std::array<uint32_t, 3> groups = {0, 1, 1};
   std::vector<uint32_t> push;
+
+  void append(llvm::ArrayRef<int64_t> words) {
+    push.insert(push.end(), words.begin(), words.end());
+  }
 };
 
 /// The memory that a binding is.

@@ -216,11 +216,9 @@ void bindTables(ModuleOp module) {
        llvm::make_early_inc_range(module.getOps<memref::GlobalOp>())) {
     auto uses = SymbolTable::getSymbolUses(table, module);
     if (uses && !uses->empty()) {
-      auto type = MemRefType::get(
-          {ShapedType::kDynamic}, table.getType().getElementType(),
-          MemRefLayoutAttrInterface(),
-          spirv::StorageClassAttr::get(module.getContext(),
-                                       spirv::StorageClass::StorageBuffer));
+      auto type = GpuBuilder::memoryIn(spirv::StorageClass::StorageBuffer,
+                                       ShapedType::kDynamic,
+                                       table.getType().getElementType());
       unsigned place = function.getNumArguments() - 1;
       (void)function.insertArgument(place, type, {}, function.getLoc());
       for (SymbolTable::SymbolUse use : *uses) {

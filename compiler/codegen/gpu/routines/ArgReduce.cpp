@@ -33,23 +33,6 @@ using llvm::divideCeil;
 namespace nnv12::codegen {
 namespace {
 
-struct ArgReducePush {
-  enum Word : unsigned {
-    // Steps through memory, in elements. A row is cut into blocks of 16: `Step`
-    // leads on within a block, `BlockStep` to the next one. Dense rows have
-    // both, too.
-    OuterStep = RowWalk::Words,
-    LaneStep, ///< from row to row
-    Step,     ///< from element to element
-    BlockStep,
-    // The order of the elements, and the direction of the search.
-    FlippedLow,  ///< bits that turn the order round
-    FlippedHigh, ///< of elements of 64 bits
-    IsBackward,
-    Words
-  };
-};
-
 bool isBlocked(nn::ArgReduceOp op) {
   return !nn::layoutTag(op.getInput().getType()).empty();
 }
@@ -79,7 +62,7 @@ bool isShared(const RowView &view) {
 }
 
 Type elementOf(nn::ArgReduceOp op) {
-  return cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  return nn::typeOf(op.getInput()).getElementType();
 }
 
 /// In which elements are compared: no device needs arithmetic of 8 or 16 bits.
@@ -103,12 +86,27 @@ uint64_t flippedBits(nn::ArgReduceOp op) {
   return (isMin ? all : 0) ^ (isUnsigned ? sign : 0);
 }
 
-class ArgReduceEmitter {
+class ArgReduceEmitter : GpuEmitter {
 public:
+  enum Word : unsigned {
+    // Steps through memory, in elements. A row is cut into blocks of 16: `Step`
+    // leads on within a block, `BlockStep` to the next one. Dense rows have
+    // both, too.
+    OuterStep = RowWalk::Words,
+    LaneStep, ///< from row to row
+    Step,     ///< from element to element
+    BlockStep,
+    // The order of the elements, and the direction of the search.
+    FlippedLow,  ///< bits that turn the order round
+    FlippedHigh, ///< of elements of 64 bits
+    IsBackward,
+    Words
+  };
+
   ArgReduceEmitter(GpuBuilder &k, nn::ArgReduceOp op, ValueRange memories)
-      : k(k), element(elementOf(op)), compared(comparedType(element)),
-        output(memories[0]), input(memories[1]), isTree(isShared(viewOf(op))),
-        walk(k, isTree) {}
+      : GpuEmitter(k), element(elementOf(op)), compared(comparedType(element)),
+        output(memories[0]), input(memories[1]), walk(k, isShared(viewOf(op))) {
+  }
   void emit();
 
 private:
@@ -116,14 +114,11 @@ private:
   Value as32(Value index) {
     return arith::IndexCastOp::create(k.b, i32(), index);
   }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(k.b, condition, x, y);
-  }
   Value compare(arith::CmpFPredicate floats, arith::CmpIPredicate integers,
                 Value x, Value y);
   /// The number of the `i`-th element, as the row is walked; it is its own
   /// inverse.
-  Value walked(Value i) { return select(isBackward, k.val(k.sub(last, i)), i); }
+  Value walked(Value i) { return select(isBackward, sub(last, i), i); }
   /// The bits that turn the order round, as wide as a compared value.
   Value flipped();
   /// Element `number` of the row, as it is compared.
@@ -135,10 +130,8 @@ private:
   Values better(ValueRange x, ValueRange y);
   void store(Value number);
 
-  GpuBuilder &k;
   Type element, compared;
   Value output, input;
-  bool isTree;
   RowWalk walk;
   Value start;            ///< of the row, in memory
   Value isBackward, last; ///< `last`: number of a row's last element
@@ -153,21 +146,19 @@ Value ArgReduceEmitter::compare(arith::CmpFPredicate floats,
 }
 
 Value ArgReduceEmitter::flipped() {
-  Value low = as32(k.pushWord(ArgReducePush::FlippedLow));
+  Value low = as32(word(FlippedLow));
   if (compared.getIntOrFloatBitWidth() == 32)
     return low;
   Type i64 = k.b.getI64Type();
-  Value high = arith::ExtUIOp::create(
-      k.b, i64, as32(k.pushWord(ArgReducePush::FlippedHigh)));
+  Value high = arith::ExtUIOp::create(k.b, i64, as32(word(FlippedHigh)));
   high = arith::ShLIOp::create(k.b, high, k.iconst(32, i64));
   return arith::OrIOp::create(k.b, high, arith::ExtUIOp::create(k.b, i64, low));
 }
 
 Value ArgReduceEmitter::load(Value number) {
-  Index inBlock = k.mul(k.rem(number, block), k.pushWord(ArgReducePush::Step)),
-        ofBlock =
-            k.mul(k.div(number, block), k.pushWord(ArgReducePush::BlockStep));
-  Index place = k.add(start, k.add(ofBlock, inBlock));
+  Value inBlock = mul(rem(number, block), word(Step)),
+        ofBlock = mul(div(number, block), word(BlockStep));
+  Value place = add(start, add(ofBlock, inBlock));
   Value x = toCompute(k, k.load(input, place), element), bits = flipped();
   if (isa<FloatType>(compared)) {
     // A product with -1 may take denormals for zero.
@@ -196,7 +187,7 @@ Values ArgReduceEmitter::better(ValueRange x, ValueRange y) {
   Value isLarger = compare(F::OGT, I::sgt, y[0], x[0]),
         isEqual = compare(F::OEQ, I::eq, y[0], x[0]);
   Value isBefore = arith::CmpIOp::create(k.b, I::ult, y[1], x[1]);
-  Value isFirst = arith::AndIOp::create(k.b, isEqual, isBefore);
+  Value isFirst = both(isEqual, isBefore);
   Value wins = arith::OrIOp::create(k.b, isLarger, isFirst);
   return {select(wins, y[0], x[0]), select(wins, y[1], x[1])};
 }
@@ -219,20 +210,19 @@ void ArgReduceEmitter::store(Value number) {
 }
 
 void ArgReduceEmitter::emit() {
-  Index outer = k.mul(walk.outer(), k.pushWord(ArgReducePush::OuterStep)),
-        lane = k.mul(walk.lane(), k.pushWord(ArgReducePush::LaneStep));
-  start = k.val(k.add(outer, lane));
+  Value outer = mul(walk.outer(), word(OuterStep)),
+        lane = mul(walk.lane(), word(LaneStep));
+  start = add(outer, lane);
   isBackward = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,
-                                     k.pushWord(ArgReducePush::IsBackward),
-                                     k.constant(0));
-  last = k.val(k.sub(k.pushWord(RowWalk::Size), 1));
+                                     word(IsBackward), k.constant(0));
+  last = sub(word(RowWalk::Size), 1);
 
   Values found = k.loop(walk.first, walk.end, walk.apart, none(),
                         [&](Value i, ValueRange before) {
                           Value x = load(walked(i));
                           return better(before, Values{x, as32(i)});
                         });
-  if (isTree) {
+  if (walk.isShared) {
     SharedTree tree(k, FlatGrid::invocations, /*lanes=*/1, {compared, i32()});
     auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
     found = tree.fold(walk.local, found, combine);
@@ -255,13 +245,11 @@ public:
   std::string misfit(Operation *layer) const override;
   KernelNeeds needs(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     auto op = cast<nn::ArgReduceOp>(layer);
     k.kernel(
-        symbol,
-        {{k.b.getI32Type(), /*isWritten=*/true}, {storageType(elementOf(op))}},
-        ArgReducePush::Words, FlatGrid::localSize,
+        {k.b.getI32Type(), storageType(elementOf(op))}, ArgReduceEmitter::Words,
+        FlatGrid::localSize,
         [&](ValueRange memories) { ArgReduceEmitter(k, op, memories).emit(); });
   }
 };
@@ -303,8 +291,7 @@ GpuSteps ArgReduceRoutine::steps(Operation *layer) const {
   bool isTree = isShared(view);
   GpuDispatch dispatch = RowWalk::dispatch(view, isTree);
   uint64_t flipped = flippedBits(op);
-  for (int64_t step : stepsInMemory(op))
-    dispatch.push.push_back(uint32_t(step));
+  dispatch.append(stepsInMemory(op));
   dispatch.push.insert(dispatch.push.end(),
                        {uint32_t(flipped), uint32_t(flipped >> 32),
                         uint32_t(op.getSelectLast())});

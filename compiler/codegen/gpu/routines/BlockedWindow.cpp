@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -41,35 +40,21 @@ GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
   GpuDispatch dispatch;
   dispatch.groups = {uint32_t(divideCeil(outPixels, groupPixels)),
                      uint32_t(outBlocks), uint32_t(w.batch)};
+  dispatch.append({outPixels, w.height * w.width, blocksOf(w.channels / groups),
+                   int64_t(divideCeil(outBlocks, groups)), blocksOf(w.channels),
+                   outBlocks, w.outChannels});
+  assert(dispatch.push.size() == FlatWords && "a value for each word");
+  dispatch.append({w.outWidth, w.height, w.width, w.kernelRows, w.kernelCols,
+                   w.strideRows, w.strideCols, w.dilationRows, w.dilationCols,
+                   w.top, w.left});
+  assert(dispatch.push.size() == WindowWords && "a value for each word");
   dispatch.push.resize(words);
-  auto set = [&](Word word, int64_t value) {
-    if (word < words)
-      dispatch.push[word] = uint32_t(value);
-  };
-  set(OutPixels, outPixels);
-  set(InPixels, w.height * w.width);
-  set(GroupInBlocks, blocksOf(w.channels / groups));
-  set(GroupOutBlocks, divideCeil(outBlocks, groups));
-  set(InBlocks, blocksOf(w.channels));
-  set(OutBlocks, outBlocks);
-  set(OutChannels, w.outChannels);
-  set(OutWidth, w.outWidth);
-  set(InHeight, w.height);
-  set(InWidth, w.width);
-  set(KernelRows, w.kernelRows);
-  set(KernelCols, w.kernelCols);
-  set(StrideRows, w.strideRows);
-  set(StrideCols, w.strideCols);
-  set(DilationRows, w.dilationRows);
-  set(DilationCols, w.dilationCols);
-  set(Top, w.top);
-  set(Left, w.left);
   return dispatch;
 }
 
-std::string BlockedWindow::refusal(const WindowShape &w) {
+std::string BlockedWindow::refusal(const WindowShape &w, int64_t weights) {
   for (int64_t elements :
-       {w.batch * blocksOf(w.channels) * block * w.height * w.width,
+       {weights, w.batch * blocksOf(w.channels) * block * w.height * w.width,
         w.batch * blocksOf(w.outChannels) * block * w.outHeight * w.outWidth})
     if (elements * 4 > GpuTarget::maxBufferBytes)
       return "a tensor is larger than the buffers of every device (128 MiB)";
@@ -100,23 +85,21 @@ void BlockedWindow::forPlace(llvm::function_ref<void()> body, Part part) {
 
 void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body,
                               Part part) {
-  using Dim = GpuBuilder::Dim;
   Value local = k.localId(Dim::X);
   if (part == Part::Pixel) {
-    Value p = add(times(k.groupId(Dim::X), groupPixels), local);
+    Value p = add(mul(k.groupId(Dim::X), groupPixels), local);
     pixel = {p};
     return k.ifThen(k.lessUnsigned(p, count), body);
   }
-  quad = k.val(k.rem(Index(local), quads));
+  quad = rem(local, quads);
   outBlock = k.groupId(Dim::Y);
   // Neighbours in the group read and write pixels side by side at once: the
   // pixels of one invocation are a quarter of the group's apart.
-  Value first = add(times(k.groupId(Dim::X), groupPixels),
-                    k.val(k.div(Index(local), quads)));
+  Value first = add(mul(k.groupId(Dim::X), groupPixels), div(local, quads));
   k.ifThen(k.lessUnsigned(first, count), [&] {
-    Value last = k.val(k.sub(count, 1));
+    Value last = sub(count, 1);
     for (int64_t i = 0; i < pixels; ++i) {
-      Value p = k.val(k.add(first, i * (groupPixels / pixels)));
+      Value p = add(first, i * (groupPixels / pixels));
       isPresent.push_back(k.lessUnsigned(p, count));
       pixel.push_back(k.minUnsigned(p, last));
     }
@@ -124,17 +107,13 @@ void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body,
   });
 }
 
-Values BlockedWindow::forTaps(
-    const Values &init,
-    llvm::function_ref<Values(Value, const Four &, const Four &, ValueRange)>
-        body) {
+Values BlockedWindow::forTaps(const Values &init, TapBody body) {
   Value rows = word(KernelRows), cols = word(KernelCols);
   Four top, left;
   for (Value p : pixel) {
-    Value y = arith::DivUIOp::create(k.b, p, word(OutWidth));
-    Value x = arith::RemUIOp::create(k.b, p, word(OutWidth));
-    top.push_back(k.val(k.sub(mul(y, word(StrideRows)), word(Top))));
-    left.push_back(k.val(k.sub(mul(x, word(StrideCols)), word(Left))));
+    Value y = div(p, word(OutWidth)), x = rem(p, word(OutWidth));
+    top.push_back(sub(mul(y, word(StrideRows)), word(Top)));
+    left.push_back(sub(mul(x, word(StrideCols)), word(Left)));
   }
   return k.loop(0, rows, 1, init, [&](Value r, ValueRange carried) {
     Value down = mul(r, word(DilationRows));
@@ -155,18 +134,17 @@ void BlockedWindow::placesOf(const Four &rows, const Four &cols, Four &inside,
                              Four &place) {
   Value height = word(InHeight), width = word(InWidth), zero = k.constant(0);
   for (auto [y, x] : llvm::zip(rows, cols)) {
-    Value in = arith::AndIOp::create(k.b, k.lessUnsigned(y, height),
-                                     k.lessUnsigned(x, width));
+    Value in = both(k.lessUnsigned(y, height), k.lessUnsigned(x, width));
     Value at = add(mul(y, width), x);
     inside.push_back(in);
-    place.push_back(arith::SelectOp::create(k.b, in, at, zero));
+    place.push_back(select(in, at, zero));
   }
 }
 
 BlockedWindow::Four BlockedWindow::vectorsIn(Value plane, const Four &place) {
   Four from;
   for (Value p : place)
-    from.push_back(times(add(plane, p), quads));
+    from.push_back(mul(add(plane, p), quads));
   return from;
 }
 
@@ -190,9 +168,21 @@ Values BlockedWindow::addBlock(ValueRange init, Value input, const Four &from,
   return sums;
 }
 
+Values BlockedWindow::addTaps(ValueRange init, Value input, Value plane,
+                              Value weights, Value firstTap) {
+  return forTaps(Values(init), [&](Value tap, const Four &rows,
+                                   const Four &cols, ValueRange sums) {
+    Four inside, place;
+    placesOf(rows, cols, inside, place);
+    Value weight = add(mul(add(firstTap, tap), block * quads), quad);
+    return addBlock(sums, input, vectorsIn(plane, place), inside, weights,
+                    weight);
+  });
+}
+
 void BlockedWindow::storeResults(
     Value output, llvm::function_ref<Value(int64_t, Value)> body) {
-  ChannelMask mask(k, times(add(times(outBlock, quads), quad), 4),
+  ChannelMask mask(k, mul(add(mul(outBlock, quads), quad), 4),
                    word(OutChannels));
   for (int64_t i = 0; i < pixels; ++i)
     k.ifThen(isPresent[i], [&] {
@@ -204,17 +194,5 @@ void BlockedWindow::storeResults(
 Value BlockedWindow::resultPlace(int64_t i) {
   Value plane =
       mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));
-  return add(times(add(plane, pixel[i]), quads), quad);
-}
-
-Value BlockedWindow::div(Value x, Value y) {
-  return arith::DivUIOp::create(k.b, x, y);
-}
-Value BlockedWindow::rem(Value x, Value y) {
-  return arith::RemUIOp::create(k.b, x, y);
-}
-
-Value BlockedWindow::select(Value condition, Value x, Value y) {
-  // SPIR-V 1.3 selects vectors by vectors.
-  return arith::SelectOp::create(k.b, k.broadcast(condition, 4), x, y);
+  return add(mul(add(plane, pixel[i]), quads), quad);
 }

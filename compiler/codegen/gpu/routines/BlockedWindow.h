@@ -9,8 +9,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H
 
-#include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/codegen/gpu/routines/GpuEmitter.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
@@ -35,14 +35,15 @@ private:
 /// Vectors of four channels in a block.
 constexpr int64_t quads = block / 4;
 
-class BlockedWindow {
+class BlockedWindow : protected GpuEmitter {
 public:
   static constexpr int64_t pixels = 4;       ///< of an invocation
   static constexpr int64_t groupPixels = 64; ///< of a work group
   static constexpr std::array<int32_t, 3> localSize = {
       groupPixels * quads / pixels, 1, 1};
 
-  /// The push words; a kernel without a window knows the first ones only.
+  /// The push words, in the order of dispatch(); a kernel without a window
+  /// knows the first ones only.
   enum Word : unsigned {
     OutPixels, ///< of a channel; zero: nothing to do
     InPixels,
@@ -65,6 +66,7 @@ public:
     Left,
     WindowWords
   };
+  static constexpr unsigned allWords = WindowWords;
 
   /// The part of a result that an invocation computes.
   enum class Part {
@@ -75,11 +77,12 @@ public:
   static int64_t blocksOf(int64_t channels) {
     return (channels + block - 1) / block;
   }
-  /// The grid of a layer, and `words` push words of it.
+  /// The grid of a layer, and its first push words.
   static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
-                              unsigned words);
-  /// Why its tensors or its grid are too large, the weights aside; or empty.
-  static std::string refusal(const WindowShape &w);
+                              unsigned words = WindowWords);
+  /// Why its tensors, with so many weights, or its grid are too large; or
+  /// empty.
+  static std::string refusal(const WindowShape &w, int64_t weights = 0);
   /// Work groups for so many pixels, as long as they take where a CPU computes
   /// eight invocations at once: the last one may have few.
   static double groupsInTurn(int64_t pixels, Part part = Part::Quad);
@@ -87,13 +90,25 @@ public:
   static double stepsInTurn(double blocks, double taps) {
     return blocks * (taps + 1);
   }
+  static double taps(const WindowShape &w) {
+    return double(w.kernelRows * w.kernelCols);
+  }
+  /// As Work has it, of one block of the result's channels, where the sums go
+  /// over so many blocks of the input's.
+  static double stepsInTurn(const WindowShape &w, double blocks,
+                            Part part = Part::Quad) {
+    return groupsInTurn(w.outHeight * w.outWidth, part) * double(w.batch) *
+           stepsInTurn(blocks, taps(w));
+  }
 
-  explicit BlockedWindow(GpuBuilder &k) : k(k), four(k.vec(4)) {}
+  explicit BlockedWindow(GpuBuilder &k) : GpuEmitter(k), four(k.vec(4)) {}
+  virtual ~BlockedWindow() = default;
 
 protected:
   /// A value for each pixel; in windows, some are no pixels of the input.
-  using Four = llvm::SmallVector<mlir::Value, pixels>;
-  using Value = mlir::Value;
+  using Four = llvm::SmallVector<Value, pixels>;
+  using TapBody = llvm::function_ref<Values(
+      Value tap, const Four &rows, const Four &cols, mlir::ValueRange carried)>;
 
   /// Finds the invocation's place, and emits `body` for those that have one.
   void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
@@ -103,10 +118,7 @@ protected:
   /// A loop over the window's taps. `body` gets the number of the tap, and
   /// where each pixel reads: its row and column in the input, which are large
   /// unsigned numbers in the padding in front.
-  Values forTaps(const Values &init,
-                 llvm::function_ref<Values(Value tap, const Four &rows,
-                                           const Four &cols, mlir::ValueRange)>
-                     body);
+  virtual Values forTaps(const Values &init, TapBody body);
   /// Whether the pixels are in the input, and which of a channel's they are (0
   /// for those that are not).
   void placesOf(const Four &rows, const Four &cols, Four &inside, Four &place);
@@ -118,22 +130,15 @@ protected:
   /// invocation's quarter.
   Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
                   const Four &inside, Value weights, Value weight);
+  /// Adds those of one block at all taps: `plane` is the block's in the input,
+  /// `firstTap` the first one's in the weights.
+  Values addTaps(mlir::ValueRange sums, Value input, Value plane, Value weights,
+                 Value firstTap);
   /// Stores the vector that `body` gives for each pixel that is there: it gets
   /// the vector's place in the result. Lanes that are no channels become zeros.
   void storeResults(Value output,
                     llvm::function_ref<Value(int64_t i, Value place)> body);
 
-  Value word(unsigned w) { return k.pushWord(w); }
-  Value add(Value x, Value y) { return k.val(k.add(x, y)); }
-  Value mul(Value x, Value y) { return k.val(k.mul(x, y)); }
-  Value times(Value x, int64_t y) { return k.val(k.mul(x, y)); }
-  Value sub(Value x, Value y) { return k.val(k.sub(x, y)); }
-  Value div(Value x, Value y); ///< unsigned
-  Value rem(Value x, Value y);
-  /// condition ? x : y, of vectors.
-  Value select(Value condition, Value x, Value y);
-
-  GpuBuilder &k;
   mlir::VectorType four;
 
   // The invocation's place, from forPlace() on.

@@ -35,18 +35,13 @@ struct CopyPush {
 /// Elements of a tensor from a dimension on, which follow each other in memory;
 /// none where the layout has them elsewhere.
 std::optional<int64_t> runOf(Value tensor, int64_t axis) {
-  ArrayRef<int64_t> shape = shapeOf(tensor);
-  StringRef tag = nn::layoutTag(tensor.getType());
-  int64_t inner = product_of(shape.drop_front(axis));
-  if (tag.empty())
-    return inner;
-  if (tag != blockedTag(shape.size()))
+  RankedTensorType type = nn::typeOf(tensor);
+  StringRef tag = nn::layoutTag(type);
+  if (!tag.empty() && tag != blockedTag(type.getRank()))
     return std::nullopt;
-  if (axis > 1)
-    return inner * block;
-  int64_t channels = (shape[1] + block - 1) / block * block;
-  return channels * product_of(shape.drop_front(2)) *
-         (axis == 0 ? shape[0] : 1);
+  SmallVector<int64_t> shape(type.getShape());
+  std::fill_n(shape.begin(), axis, 1);
+  return nn::Layout::of(type.clone(shape)).size();
 }
 
 class ConcatRoutine : public GpuRoutine {
@@ -62,8 +57,7 @@ public:
   }
   std::string misfit(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *, unsigned,
-            llvm::StringRef symbol) const override;
+  void emit(GpuBuilder &k, Operation *, unsigned) const override;
 };
 
 std::string ConcatRoutine::misfit(Operation *layer) const {
@@ -99,9 +93,7 @@ GpuSteps ConcatRoutine::steps(Operation *layer) const {
     int64_t vectors = bytes / (4 * lanes);
     GpuStep step;
     step.groups = FlatGrid::of(vectors);
-    for (int64_t word :
-         {vectors, run / lanes, resultRun / lanes, offset / lanes})
-      step.push.push_back(uint32_t(word));
+    step.append({vectors, run / lanes, resultRun / lanes, offset / lanes});
     using Kind = GpuStepOperand::Kind;
     step.operands = {{Kind::Result, 0}, {Kind::Operand, unsigned(i)}};
     step.grid.bytes = double(2 * bytes);
@@ -111,11 +103,10 @@ GpuSteps ConcatRoutine::steps(Operation *layer) const {
   return result;
 }
 
-void ConcatRoutine::emit(GpuBuilder &k, Operation *, unsigned,
-                         llvm::StringRef symbol) const {
+void ConcatRoutine::emit(GpuBuilder &k, Operation *, unsigned) const {
   k.kernel(
-      symbol, {{k.vec(lanes), /*isWritten=*/true}, {k.vec(lanes)}},
-      CopyPush::Words, FlatGrid::localSize, [&](ValueRange memories) {
+      {k.vec(lanes), k.vec(lanes)}, CopyPush::Words, FlatGrid::localSize,
+      [&](ValueRange memories) {
         FlatGrid::forEach(k, k.pushWord(CopyPush::Vectors), [&](Value from) {
           Value run = k.pushWord(CopyPush::Run);
           Value which = arith::DivUIOp::create(k.b, from, run);

@@ -7,13 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
-#include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/codegen/gpu/routines/SumRoutine.h"
 #include "compiler/codegen/gpu/routines/TransposedWindow.h"
-#include "compiler/routines/Layouts.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <type_traits>
 
 using namespace mlir;
 
@@ -21,15 +16,6 @@ namespace nnv12::codegen {
 namespace {
 
 constexpr int64_t mostChannels = 3;
-
-template <typename Op>
-constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
-
-/// Push words before those of the epilogue.
-template <typename Op>
-constexpr unsigned ownWords =
-    isTransposed<Op> ? unsigned(TransposedWindow::TransposeWords)
-                     : unsigned(TransposedWindow::WindowWords);
 
 template <typename Op>
 using WindowOf =
@@ -40,7 +26,7 @@ public:
   FewChannelsEmitter(GpuBuilder &k, Op op, ValueRange memories)
       : Window(k), outChannels(shapeOf(op.getOutput())[1]), output(memories[0]),
         input(memories[1]), weights(memories[2]),
-        epilogue(k, Epilogue::of(op), ownWords<Op>, memories[3], memories[4]) {}
+        epilogue(k, Epilogue::of(op), Window::allWords, memories) {}
   void emit() {
     this->forPlace([&] { finish(sum()); }, Window::Part::Pixel);
   }
@@ -48,7 +34,7 @@ public:
 private:
   using Window = WindowOf<Op>;
   using Four = typename Window::Four;
-  using Window::add, Window::mul, Window::times, Window::word, Window::k;
+  using Window::add, Window::mul, Window::word, Window::k;
 
   /// A vector for each output channel, whose lanes are to be added up.
   Values sum();
@@ -70,7 +56,7 @@ template <typename Op> Values FewChannelsEmitter<Op>::sum() {
             mul(add(mul(this->batch, blocks), b), word(Window::InPixels));
         Values firstTaps;
         for (int64_t o = 0; o < outChannels; ++o)
-          firstTaps.push_back(mul(add(times(blocks, o), b), taps));
+          firstTaps.push_back(mul(add(mul(blocks, o), b), taps));
         return this->forTaps(Values(carried), [&](Value tap, const Four &rows,
                                                   const Four &cols,
                                                   ValueRange before) {
@@ -79,7 +65,7 @@ template <typename Op> Values FewChannelsEmitter<Op>::sum() {
           Value from = this->vectorsIn(plane, place).front();
           Values panels, sums(before);
           for (Value first : firstTaps)
-            panels.push_back(times(add(first, tap), quads));
+            panels.push_back(mul(add(first, tap), quads));
           for (int64_t q = 0; q < quads; ++q) {
             Value x = this->select(inside.front(),
                                    k.load(input, k.add(from, q)), zero);
@@ -93,23 +79,24 @@ template <typename Op> Values FewChannelsEmitter<Op>::sum() {
 
 template <typename Op> void FewChannelsEmitter<Op>::finish(const Values &sums) {
   Value outPixels = word(Window::OutPixels),
-        first = times(this->batch, outChannels);
+        first = mul(this->batch, outChannels);
   for (auto [o, vector] : llvm::enumerate(sums)) {
     Value sum = epilogue.start(int64_t(o));
     for (int64_t lane = 0; lane < 4; ++lane)
       sum = arith::AddFOp::create(k.b, sum, k.extract(vector, lane));
-    Value plane = k.val(k.add(first, int64_t(o)));
+    Value plane = add(first, int64_t(o));
     Value place = add(mul(plane, outPixels), this->pixel.front());
     k.store(epilogue.finish(sum, place), output, place);
   }
 }
 
-template <typename Op> class ConvFewRoutine : public GpuRoutine {
+template <typename Op> class ConvFewRoutine : public ConvolutionRoutine<Op> {
 public:
   ConvFewRoutine()
-      : GpuRoutine(isTransposed<Op> ? "gpu.conv_transpose.few" : "gpu.conv.few",
-                   Twine(isTransposed<Op> ? "transposed " : "") +
-                       "convolutions to up to three dense channels") {}
+      : ConvolutionRoutine<Op>(
+            isTransposed<Op> ? "gpu.conv_transpose.few" : "gpu.conv.few",
+            Twine(isTransposed<Op> ? "transposed " : "") +
+                "convolutions to up to three dense channels") {}
   LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = int64_t(shapeOf(layer->getOperand(0)).size());
     LayoutRequest request = Routine::layouts(layer);
@@ -124,17 +111,11 @@ public:
                 double(BlockedWindow::blocksOf(channels)) * double(block),
             bytesOf(layer)};
   }
-  std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override {
-    return PushEpilogue::needs(Epilogue::of(cast<Op>(layer)));
-  }
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
+    Type f32 = k.b.getF32Type(), four = k.vec(4);
     // Result, input, weights, bias, residual.
-    SmallVector<GpuBuilder::Operand> operands(5, {k.b.getF32Type()});
-    operands[0].isWritten = true;
-    operands[1].element = operands[2].element = k.vec(4);
-    k.kernel(symbol, operands, ownWords<Op> + PushEpilogue::Words,
+    k.kernel({f32, four, four, f32, f32},
+             WindowOf<Op>::allWords + PushEpilogue::Words,
              BlockedWindow::localSize, [&](ValueRange memories) {
                FewChannelsEmitter<Op>(k, cast<Op>(layer), memories).emit();
              });
@@ -142,58 +123,31 @@ public:
   GpuSteps steps(Operation *layer) const override;
 
 private:
-  static WindowShape sizes(Op op) { return WindowShape(op); }
+  std::string windowMisfit(Op op, const WindowShape &w) const override;
 };
 
 template <typename Op>
 GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
-  auto op = cast<Op>(layer);
-  WindowShape w = sizes(op);
-  Epilogue epilogue = Epilogue::of(op);
-  GpuDispatch dispatch;
-  double taps = double(w.kernelRows * w.kernelCols);
-  if constexpr (isTransposed<Op>) {
-    dispatch = TransposedWindow::dispatch(w, 1);
-    taps = TransposedWindow::taps(w);
-  } else {
-    dispatch = BlockedWindow::dispatch(w, 1, ownWords<Op>);
-  }
-  PushEpilogue::append(dispatch.push, epilogue);
-  std::string key = name().str() + "_" + std::to_string(w.outChannels) +
-                    PushEpilogue::suffix(epilogue);
-  GpuSteps steps = oneStep(layer, std::move(key), std::move(dispatch),
-                           taps * double(BlockedWindow::blocksOf(w.channels)));
+  using Window = WindowOf<Op>;
+  WindowShape w = this->sizes(cast<Op>(layer));
   double blocks = double(BlockedWindow::blocksOf(w.channels));
-  for (GpuStep &step : steps.steps) {
-    PushEpilogue::bind(step, epilogue);
-    if constexpr (isTransposed<Op>)
-      step.grid.stepsInTurn =
-          TransposedWindow::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);
-    else
-      step.grid.stepsInTurn =
-          BlockedWindow::groupsInTurn(w.outHeight * w.outWidth,
-                                      BlockedWindow::Part::Pixel) *
-          double(w.batch) * BlockedWindow::stepsInTurn(blocks, taps);
-  }
+  GpuSteps steps = this->oneSum(
+      layer, this->name().str() + "_" + std::to_string(w.outChannels),
+      Window::dispatch(w, 1), Window::taps(w) * blocks);
+  for (GpuStep &step : steps.steps)
+    step.grid.stepsInTurn =
+        Window::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);
   return steps;
 }
 
 template <typename Op>
-std::string ConvFewRoutine<Op>::misfit(Operation *layer) const {
-  auto op = dyn_cast<Op>(layer);
-  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
-    return isTransposed<Op> ? "it is no transposed convolution of f32 with one "
-                              "or two spatial dimensions"
-                            : "it is no convolution of f32 with one or two "
-                              "spatial dimensions";
-  WindowShape w = sizes(op);
+std::string ConvFewRoutine<Op>::windowMisfit(Op op,
+                                             const WindowShape &w) const {
   if (op.getGroups() > 1 || w.outChannels > mostChannels)
     return "it has groups, or more than three output channels";
-  if (w.outChannels * BlockedWindow::blocksOf(w.channels) * block *
-          w.kernelRows * w.kernelCols * 4 >
-      GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
-  return WindowOf<Op>::refusal(w);
+  return WindowOf<Op>::refusal(w, w.outChannels *
+                                      BlockedWindow::blocksOf(w.channels) *
+                                      block * w.kernelRows * w.kernelCols);
 }
 
 } // namespace

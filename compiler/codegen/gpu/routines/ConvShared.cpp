@@ -9,9 +9,8 @@
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
-#include "compiler/codegen/gpu/routines/PushEpilogue.h"
 #include "compiler/codegen/gpu/routines/SharedProduct.h"
-#include "compiler/routines/Layouts.h"
+#include "compiler/codegen/gpu/routines/SumRoutine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -21,9 +20,8 @@ namespace nnv12::codegen {
 namespace {
 
 /// Adds the parts of sums that several groups have left.
-namespace parts {
-
-struct SumPush {
+class PartsEmitter : GpuEmitter {
+public:
   enum Word : unsigned {
     Vectors, ///< of the result; zero: nothing to do
     Count,   ///< of parts
@@ -32,60 +30,44 @@ struct SumPush {
     OutChannels,
     Words
   };
+
+  using GpuEmitter::GpuEmitter;
+  void emit(const Epilogue &epilogue, ValueRange memories);
 };
 
-void emit(GpuBuilder &k, const Epilogue &e, ValueRange memories) {
-  PushEpilogue epilogue(k, e, SumPush::Words, memories[2], memories[3]);
-  Value count = k.pushWord(SumPush::Vectors);
+void PartsEmitter::emit(const Epilogue &e, ValueRange memories) {
+  PushEpilogue epilogue(k, e, Words, memories);
+  Value count = word(Vectors);
   FlatGrid::forEach(k, count, [&](Value place) {
-    Value plane = arith::DivUIOp::create(
-        k.b, place, k.val(k.mul(k.pushWord(SumPush::OutPixels), quads)));
-    Value outBlock =
-        arith::RemUIOp::create(k.b, plane, k.pushWord(SumPush::OutBlocks));
-    Value quad = k.val(k.rem(Index(place), quads));
+    Value plane = div(place, mul(word(OutPixels), quads));
+    Value outBlock = rem(plane, word(OutBlocks)), quad = rem(place, quads);
     Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
-    Value sum =
-        k.loop(0, k.pushWord(SumPush::Count), 1, Values{start},
-               [&](Value part, ValueRange before) {
-                 Value x =
-                     k.load(memories[1], k.add(k.mul(part, count), place));
-                 return Values{arith::AddFOp::create(k.b, before[0], x)};
-               })[0];
-    ChannelMask mask(k, k.val(k.mul(k.add(k.mul(outBlock, quads), quad), 4)),
-                     k.pushWord(SumPush::OutChannels));
+    Value sum = k.loop(
+        0, word(Count), 1, Values{start}, [&](Value part, ValueRange before) {
+          Value x = k.load(memories[1], add(mul(part, count), place));
+          return Values{arith::AddFOp::create(k.b, before[0], x)};
+        })[0];
+    ChannelMask mask(k, mul(add(mul(outBlock, quads), quad), 4),
+                     word(OutChannels));
     k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
   });
 }
 
-} // namespace parts
-
-class SharedRoutine : public GpuRoutine {
+class SharedRoutine : public ConvolutionRoutine<nn::ConvOp> {
 public:
   SharedRoutine(SharedProduct::Square square, bool isSplit)
-      : GpuRoutine((isSplit ? "gpu.conv.split." : "gpu.conv.shared.") +
-                       square.name(),
-                   isSplit ? "convolutions with sums in parts, for few pixels "
-                             "of many channels"
-                           : "convolutions through shared memory"),
+      : ConvolutionRoutine(
+            (isSplit ? "gpu.conv.split." : "gpu.conv.shared.") + square.name(),
+            isSplit ? "convolutions with sums in parts, for few pixels of many "
+                      "channels"
+                    : "convolutions through shared memory"),
         square(square), isSplit(isSplit) {}
 
-  LayoutRequest layouts(Operation *layer) const override {
-    return blockedLayouts(layer,
-                          panelTag(shapeOf(layer->getOperand(0)).size()));
-  }
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
-  std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override {
-    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvOp>(layer)));
-  }
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned which,
-            llvm::StringRef symbol) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override;
 
 private:
-  static WindowShape sizes(nn::ConvOp op) { return WindowShape(op); }
+  std::string windowMisfit(nn::ConvOp op, const WindowShape &w) const override;
   SharedProduct product(nn::ConvOp op) const;
   SharedProduct::Kernel kernel(nn::ConvOp op) const;
 
@@ -124,19 +106,15 @@ SharedProduct::Kernel SharedRoutine::kernel(nn::ConvOp op) const {
   return {square, hasWindow, isSplit ? Epilogue() : Epilogue::of(op)};
 }
 
-std::string SharedRoutine::misfit(Operation *layer) const {
-  auto op = dyn_cast<nn::ConvOp>(layer);
-  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
-    return "it is no convolution of f32 with one or two spatial dimensions";
-  WindowShape w = sizes(op);
+std::string SharedRoutine::windowMisfit(nn::ConvOp op,
+                                        const WindowShape &w) const {
   if (op.getGroups() > 1)
     return "it has groups";
-  if (BlockedWindow::blocksOf(w.outChannels) *
-          BlockedWindow::blocksOf(w.channels) * w.kernelRows * w.kernelCols *
-          block * block * 4 >
-      GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
-  if (std::string reason = BlockedWindow::refusal(w); !reason.empty())
+  if (std::string reason = BlockedWindow::refusal(
+          w, BlockedWindow::blocksOf(w.outChannels) * block *
+                 BlockedWindow::blocksOf(w.channels) * block * w.kernelRows *
+                 w.kernelCols);
+      !reason.empty())
     return reason;
   if (isSplit && product(op).parts < 2)
     return "it has work groups enough, or few channels";
@@ -167,9 +145,7 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
   GpuStep last;
   last.kernel = 1;
   last.groups = FlatGrid::of(vectors);
-  for (int64_t word :
-       {vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels})
-    last.push.push_back(uint32_t(word));
+  last.append({vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels});
   PushEpilogue::append(last.push, epilogue);
   last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
   PushEpilogue::append(last.operands, epilogue);
@@ -179,27 +155,30 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
   return result;
 }
 
-void SharedRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
-                         llvm::StringRef symbol) const {
-  auto op = cast<nn::ConvOp>(layer);
-  Epilogue epilogue = Epilogue::of(op);
+void SharedRoutine::emit(GpuBuilder &k, Operation *layer,
+                         unsigned which) const {
   if (which == 0)
-    return kernel(op).emit(k, symbol);
+    return kernel(cast<nn::ConvOp>(layer)).emit(k);
   // Result, parts, bias, residual.
-  SmallVector<GpuBuilder::Operand> operands(4, {k.vec(4)});
-  operands.front().isWritten = true;
-  k.kernel(symbol, operands, parts::SumPush::Words + PushEpilogue::Words,
-           FlatGrid::localSize,
-           [&](ValueRange memories) { parts::emit(k, epilogue, memories); });
+  k.kernel(SmallVector<Type>(4, k.vec(4)),
+           PartsEmitter::Words + PushEpilogue::Words, FlatGrid::localSize,
+           [&](ValueRange memories) {
+             PartsEmitter(k).emit(epilogueOf(layer), memories);
+           });
 }
 
 } // namespace
 
-const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit) {
-  static const SharedRoutine routines[2][2] = {
-      {{SharedProduct::small, false}, {SharedProduct::small, true}},
-      {{SharedProduct::large, false}, {SharedProduct::large, true}}};
-  return &routines[isLarge][isSplit];
+const Routine *gpuConvSharedRoutine(SquareSize size) {
+  static const SharedRoutine routines[] = {{SharedProduct::small, false},
+                                           {SharedProduct::large, false}};
+  return &routines[unsigned(size)];
+}
+
+const Routine *gpuConvSplitRoutine(SquareSize size) {
+  static const SharedRoutine routines[] = {{SharedProduct::small, true},
+                                           {SharedProduct::large, true}};
+  return &routines[unsigned(size)];
 }
 
 } // namespace nnv12::codegen

@@ -1,9 +1,8 @@
 //===- ConvTranspose.cpp - Transposed convolutions of blocked channels ----===//
 
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
-#include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/codegen/gpu/routines/SumRoutine.h"
 #include "compiler/codegen/gpu/routines/TransposedWindow.h"
-#include "compiler/routines/Layouts.h"
 
 using namespace mlir;
 
@@ -16,8 +15,7 @@ public:
                        ValueRange memories)
       : TransposedWindow(k), output(memories[0]), input(memories[1]),
         weights(memories[2]),
-        epilogue(k, Epilogue::of(op), TransposedWindow::TransposeWords,
-                 memories[3], memories[4]) {}
+        epilogue(k, Epilogue::of(op), TransposeWords, memories) {}
   void emit();
 
 private:
@@ -33,25 +31,17 @@ Values ConvTransposeEmitter::sum(const Values &init) {
   // Panels are those of a group's outputs, with the inputs of all groups.
   Value panel = mul(rem(outBlock, outBlocks), inBlocks);
   Value taps = mul(word(KernelRows), word(KernelCols));
-  return k.loop(
-      0, word(GroupInBlocks), 1, init, [&](Value b, ValueRange carried) {
-        Value from = add(firstBlock, b);
-        Value plane = mul(add(mul(batch, inBlocks), from), word(InPixels));
-        Value firstTap = mul(add(panel, from), taps);
-        return forTaps(Values(carried), [&](Value tap, const Four &rows,
-                                            const Four &cols, ValueRange sums) {
-          Four inside, place;
-          placesOf(rows, cols, inside, place);
-          Value weight = add(times(add(firstTap, tap), block * quads), quad);
-          return addBlock(sums, input, vectorsIn(plane, place), inside, weights,
-                          weight);
-        });
-      });
+  return k.loop(0, word(GroupInBlocks), 1, init, [&](Value b, ValueRange sums) {
+    Value from = add(firstBlock, b);
+    Value plane = mul(add(mul(batch, inBlocks), from), word(InPixels));
+    Value firstTap = mul(add(panel, from), taps);
+    return addTaps(sums, input, plane, weights, firstTap);
+  });
 }
 
 void ConvTransposeEmitter::emit() {
   forPlace([&] {
-    Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
+    Values init(pixels, epilogue.start(add(mul(outBlock, quads), quad)));
     Values sums = sum(init);
     storeResults(output, [&](int64_t i, Value place) {
       return epilogue.finish(sums[i], place);
@@ -59,78 +49,50 @@ void ConvTransposeEmitter::emit() {
   });
 }
 
-class ConvTransposeRoutine : public GpuRoutine {
+class ConvTransposeRoutine : public ConvolutionRoutine<nn::ConvTransposeOp> {
 public:
   ConvTransposeRoutine()
-      : GpuRoutine(
+      : ConvolutionRoutine(
             "gpu.conv_transpose.16x4",
             "transposed convolutions, each phase of the strides by itself") {}
-  LayoutRequest layouts(Operation *layer) const override {
-    return blockedLayouts(layer, transposedPanelTag(rankOf(layer)));
-  }
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
-  std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override {
-    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvTransposeOp>(layer)));
-  }
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
+    auto op = cast<nn::ConvTransposeOp>(layer);
     // Result, input, weights, bias, residual.
-    SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
-    operands.front().isWritten = true;
-    k.kernel(symbol, operands,
+    k.kernel(SmallVector<Type>(5, k.vec(4)),
              TransposedWindow::TransposeWords + PushEpilogue::Words,
              BlockedWindow::localSize, [&](ValueRange memories) {
-               ConvTransposeEmitter(k, cast<nn::ConvTransposeOp>(layer),
-                                    memories)
-                   .emit();
+               ConvTransposeEmitter(k, op, memories).emit();
              });
   }
   GpuSteps steps(Operation *layer) const override;
 
 private:
-  static int64_t rankOf(Operation *layer) {
-    return int64_t(shapeOf(layer->getOperand(0)).size());
-  }
-  static WindowShape sizes(nn::ConvTransposeOp op) { return WindowShape(op); }
+  std::string windowMisfit(nn::ConvTransposeOp op,
+                           const WindowShape &w) const override;
 };
 
 GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
   auto op = cast<nn::ConvTransposeOp>(layer);
-  Epilogue epilogue = Epilogue::of(op);
   WindowShape w = sizes(op);
-  GpuDispatch dispatch = TransposedWindow::dispatch(w, op.getGroups());
-  PushEpilogue::append(dispatch.push, epilogue);
-  int64_t blocks = BlockedWindow::blocksOf(w.channels / op.getGroups());
+  double blocks = double(BlockedWindow::blocksOf(w.channels / op.getGroups()));
   GpuSteps steps =
-      oneStep(layer, name().str() + PushEpilogue::suffix(epilogue),
-              std::move(dispatch), TransposedWindow::taps(w) * double(blocks));
-  for (GpuStep &step : steps.steps) {
-    PushEpilogue::bind(step, epilogue);
-    step.grid.stepsInTurn = TransposedWindow::stepsInTurn(w, double(blocks)) *
+      oneSum(layer, name().str(), TransposedWindow::dispatch(w, op.getGroups()),
+             TransposedWindow::taps(w) * blocks);
+  for (GpuStep &step : steps.steps)
+    step.grid.stepsInTurn = TransposedWindow::stepsInTurn(w, blocks) *
                             double(BlockedWindow::blocksOf(w.outChannels));
-  }
   return steps;
 }
 
-std::string ConvTransposeRoutine::misfit(Operation *layer) const {
-  auto op = dyn_cast<nn::ConvTransposeOp>(layer);
-  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
-    return "it is no transposed convolution of f32 with one or two spatial "
-           "dimensions";
-  WindowShape w = sizes(op);
+std::string ConvTransposeRoutine::windowMisfit(nn::ConvTransposeOp op,
+                                               const WindowShape &w) const {
   int64_t groups = op.getGroups();
-  if (groups > 1 &&
-      (w.channels / groups % block != 0 || w.outChannels / groups % block != 0))
+  if (cutsBlocks(groups, w))
     return "its groups are no whole blocks of 16 channels";
-  if (BlockedWindow::blocksOf(w.outChannels / groups) *
-          BlockedWindow::blocksOf(w.channels) * block * block * w.kernelRows *
-          w.kernelCols * 4 >
-      GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
-  return TransposedWindow::refusal(w);
+  return TransposedWindow::refusal(
+      w, BlockedWindow::blocksOf(w.outChannels / groups) * block *
+             BlockedWindow::blocksOf(w.channels) * block * w.kernelRows *
+             w.kernelCols);
 }
 
 } // namespace

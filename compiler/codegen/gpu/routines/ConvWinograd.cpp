@@ -26,11 +26,8 @@
 #include "compiler/codegen/common/Winograd.h"
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
-#include "compiler/codegen/gpu/routines/PushEpilogue.h"
 #include "compiler/codegen/gpu/routines/SharedProduct.h"
-#include "compiler/routines/Layouts.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "compiler/codegen/gpu/routines/SumRoutine.h"
 
 #include <cassert>
 
@@ -76,9 +73,10 @@ struct Windows {
   }
 };
 
-/// Push words of both transforms; height and width are the input's or the
-/// result's.
-struct WinogradPush {
+class Transform : GpuEmitter {
+public:
+  /// Push words of both transforms; height and width are the input's or the
+  /// result's.
   enum Word : unsigned {
     Count, ///< of windows; zero: nothing to do
     Rows,  ///< of windows of an image
@@ -91,11 +89,9 @@ struct WinogradPush {
     Left,
     Words
   };
-};
 
-class Transform {
-public:
-  Transform(GpuBuilder &k, ValueRange memories) : k(k), memories(memories) {}
+  Transform(GpuBuilder &k, ValueRange memories)
+      : GpuEmitter(k), memories(memories) {}
   void input();
   void output(const Epilogue &epilogue);
 
@@ -109,9 +105,6 @@ public:
   }
 
 private:
-  Value word(unsigned w) { return k.pushWord(w); }
-  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
-  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
   void findPlace();
   /// Columns of the window, then rows: `load` is asked for the elements of
   /// column `line`. Where `isStored`, `store` gets those of row `line`.
@@ -121,13 +114,10 @@ private:
   /// Where the number of a tap is, in V or M.
   Value tapPlace(Index tap) { return add(firstTap, mul(tap, tapStep)); }
   Value pixelPlace(Value y, Value x) {
-    Value pixel = add(mul(add(mul(plane, word(WinogradPush::Height)), y),
-                          word(WinogradPush::Width)),
-                      x);
+    Value pixel = add(mul(add(mul(plane, word(Height)), y), word(Width)), x);
     return add(mul(pixel, block), channel);
   }
 
-  GpuBuilder &k;
   ValueRange memories;
   Value channel; ///< in the block
   Value line;    ///< a column of the window, then a row
@@ -138,26 +128,18 @@ private:
 };
 
 void Transform::findPlace() {
-  using Dim = GpuBuilder::Dim;
-  channel = k.val(k.rem(Index(k.localId(Dim::X)), block));
-  line = k.val(k.div(Index(k.localId(Dim::X)), block));
+  channel = rem(k.localId(Dim::X), block);
+  line = div(k.localId(Dim::X), block);
   Value across = k.groupId(Dim::X), down = k.groupId(Dim::Y);
   plane = k.groupId(Dim::Z);
-  // With all words zero nothing may divide by one of them.
-  Value blocks =
-      arith::MaxUIOp::create(k.b, word(WinogradPush::Blocks), k.constant(1));
-  Value image = arith::DivUIOp::create(k.b, plane, blocks);
-  channels = arith::RemUIOp::create(k.b, plane, blocks);
-  window = add(mul(add(mul(image, word(WinogradPush::Rows)), down),
-                   word(WinogradPush::Columns)),
-               across);
-  firstTap =
-      add(mul(add(mul(channels, word(WinogradPush::Count)), window), block),
-          channel);
-  tapStep =
-      mul(mul(word(WinogradPush::Blocks), word(WinogradPush::Count)), block);
-  row = k.val(k.sub(mul(down, side), word(WinogradPush::Top)));
-  col = k.val(k.sub(mul(across, side), word(WinogradPush::Left)));
+  Value blocks = atLeastOne(Blocks);
+  Value image = div(plane, blocks);
+  channels = rem(plane, blocks);
+  window = add(mul(add(mul(image, word(Rows)), down), word(Columns)), across);
+  firstTap = add(mul(add(mul(channels, word(Count)), window), block), channel);
+  tapStep = mul(mul(word(Blocks), word(Count)), block);
+  row = sub(mul(down, side), word(Top));
+  col = sub(mul(across, side), word(Left));
 }
 
 void Transform::transform(const Matrix &matrix,
@@ -188,21 +170,17 @@ void Transform::input() {
   findPlace();
   const int64_t t = matrices().t;
   // In front of the image, numbers are large unsigned ones.
-  Value x = add(col, line),
-        isInRow = k.lessUnsigned(x, word(WinogradPush::Width));
+  Value x = add(col, line), isInRow = k.lessUnsigned(x, word(Width));
   transform(
       matrices().input,
       [&](int64_t down) {
         Value y = add(row, down);
-        Value isInside = arith::AndIOp::create(
-            k.b, k.lessUnsigned(y, word(WinogradPush::Height)), isInRow);
-        Value place = arith::SelectOp::create(k.b, isInside, pixelPlace(y, x),
-                                              k.constant(0));
+        Value isInside = both(k.lessUnsigned(y, word(Height)), isInRow);
+        Value place = select(isInside, pixelPlace(y, x), k.constant(0));
         Value value = k.load(memories[1], place);
-        return Value(arith::SelectOp::create(k.b, isInside, value,
-                                             k.fconst(0, value.getType())));
+        return select(isInside, value, k.fconst(0, value.getType()));
       },
-      k.lessUnsigned(window, word(WinogradPush::Count)),
+      k.lessUnsigned(window, word(Count)),
       [&](const Values &values) {
         for (auto [right, value] : llvm::enumerate(values))
           k.store(value, memories[0],
@@ -211,7 +189,7 @@ void Transform::input() {
 }
 
 void Transform::output(const Epilogue &e) {
-  PushEpilogue epilogue(k, e, WinogradPush::Words, memories[2], memories[3]);
+  PushEpilogue epilogue(k, e, Words, memories);
   findPlace();
   Value y = add(row, line);
   transform(
@@ -219,15 +197,15 @@ void Transform::output(const Epilogue &e) {
       [&](int64_t down) {
         return k.load(memories[1], tapPlace(k.add(line, down * matrices().t)));
       },
-      arith::AndIOp::create(k.b, k.lessUnsigned(line, k.constant(side)),
-                            k.lessUnsigned(y, word(WinogradPush::Height))),
+      both(k.lessUnsigned(line, k.constant(side)),
+           k.lessUnsigned(y, word(Height))),
       [&](const Values &values) {
         Value number = add(mul(channels, block), channel);
         Value bias = epilogue.start(number);
-        ChannelMask mask(k, number, word(WinogradPush::Channels), /*lanes=*/1);
+        ChannelMask mask(k, number, word(Channels), /*lanes=*/1);
         k.forEach(values, [&](Value right, Value value) {
           Value x = add(col, right);
-          k.ifThen(k.lessUnsigned(x, word(WinogradPush::Width)), [&] {
+          k.ifThen(k.lessUnsigned(x, word(Width)), [&] {
             Value place = pixelPlace(y, x);
             Value sum = arith::AddFOp::create(k.b, value, bias);
             k.store(mask.apply(epilogue.finish(sum, place)), memories[0],
@@ -239,10 +217,10 @@ void Transform::output(const Epilogue &e) {
 
 constexpr llvm::StringLiteral family = "gpu.conv.winograd4";
 
-class WinogradRoutine : public GpuRoutine {
+class WinogradRoutine : public SumRoutine {
 public:
   explicit WinogradRoutine(SharedProduct::Square square)
-      : GpuRoutine(family + "." + square.name(),
+      : SumRoutine(family + "." + square.name(),
                    "3x3 of stride 1 by F(4x4, 3x3)") {
     product.square = square;
   }
@@ -257,12 +235,8 @@ public:
   }
   Work work(Operation *layer) const override;
   std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override {
-    return PushEpilogue::needs(Epilogue::of(cast<nn::ConvOp>(layer)));
-  }
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned which,
-            llvm::StringRef symbol) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override;
 
 private:
   SharedProduct::Kernel product;
@@ -307,7 +281,7 @@ std::string WinogradRoutine::misfit(Operation *layer) const {
 GpuSteps WinogradRoutine::steps(Operation *layer) const {
   using Kind = GpuStepOperand::Kind;
   Windows g(cast<nn::ConvOp>(layer));
-  Epilogue epilogue = Epilogue::of(cast<nn::ConvOp>(layer));
+  Epilogue epilogue = epilogueOf(layer);
   GpuSteps result;
   result.family = family.str();
   result.kernels = {(family + "_input").str(), product.key(),
@@ -320,9 +294,8 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
     GpuStep step;
     step.kernel = kernel;
     step.groups = Transform::groups(g, blocks);
-    for (int64_t word : {g.count(), g.rows, g.cols, blocks, channels, height,
-                         width, top, left})
-      step.push.push_back(uint32_t(word));
+    step.append({g.count(), g.rows, g.cols, blocks, channels, height, width,
+                 top, left});
     step.grid.barriers = 1;
     step.grid.bytes = double(g.bytes(blocks)) +
                       double(g.w.batch * blocks * block * height * width * 4);
@@ -353,35 +326,29 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   return result;
 }
 
-void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
-                           llvm::StringRef symbol) const {
-  auto op = cast<nn::ConvOp>(layer);
+void WinogradRoutine::emit(GpuBuilder &k, Operation *layer,
+                           unsigned which) const {
   if (which == 1)
-    return product.emit(k, symbol);
-  bool isInput = which == 0;
-  // The written memory, the read one; bias and residual of the result.
-  SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4,
-                                            {k.b.getF32Type()});
-  operands.front().isWritten = true;
-  k.kernel(symbol, operands,
-           isInput ? WinogradPush::Words
-                   : WinogradPush::Words + PushEpilogue::Words,
+    return product.emit(k);
+  Type f32 = k.b.getF32Type();
+  if (which == 0)
+    return k.kernel(
+        {f32, f32}, Transform::Words, Transform::localSize(),
+        [&](ValueRange memories) { Transform(k, memories).input(); });
+  // The result, M, bias and residual.
+  k.kernel({f32, f32, f32, f32}, Transform::Words + PushEpilogue::Words,
            Transform::localSize(), [&](ValueRange memories) {
-             Transform transform(k, memories);
-             if (isInput)
-               transform.input();
-             else
-               transform.output(Epilogue::of(op));
+             Transform(k, memories).output(epilogueOf(layer));
            });
 }
 
 } // namespace
 
-const Routine *gpuConvWinogradRoutine(bool isLarge) {
+const Routine *gpuConvWinogradRoutine(SquareSize size) {
   static const WinogradRoutine routines[] = {
       WinogradRoutine(SharedProduct::small),
       WinogradRoutine(SharedProduct::large)};
-  return &routines[isLarge];
+  return &routines[unsigned(size)];
 }
 
 } // namespace nnv12::codegen

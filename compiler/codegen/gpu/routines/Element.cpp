@@ -14,13 +14,9 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-RankedTensorType tensorType(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 /// Elements that the tensor has in memory, padding included.
 int64_t storedElements(Value tensor) {
-  return nn::Layout::of(tensorType(tensor)).size();
+  return nn::Layout::of(nn::typeOf(tensor)).size();
 }
 
 /// Emits the element of the result at a position in its memory, and stores it.
@@ -44,7 +40,7 @@ void emitElement(GpuBuilder &k, Operation *layer, ElementEmitter &e,
     index[d].hi = out.shape[d] - 1;
   }
   e.setRoot(index, out, offset);
-  Type element = tensorType(layer->getResult(0)).getElementType();
+  Type element = nn::typeOf(layer->getResult(0)).getElementType();
   Type compute = computeType(element);
   Value zero =
       isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
@@ -71,12 +67,11 @@ public:
   KernelNeeds needs(Operation *layer) const override {
     return KernelNeeds(ElementProgram::of(layer));
   }
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
   GpuSteps steps(Operation *layer) const override {
     int64_t elements = storedElements(layer->getResult(0));
     GpuDispatch dispatch = {FlatGrid::of(elements), {uint32_t(elements)}};
-    return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
+    return oneStep(layer, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }
 };
@@ -85,7 +80,7 @@ std::string ElementRoutine::misfit(Operation *layer) const {
   if (!hasElementKernel(layer))
     return "it has more results than one, or no element function";
   auto isTooLarge = [](Value tensor) {
-    return nn::storageSize(tensorType(tensor)) > GpuTarget::maxBufferBytes;
+    return nn::storageSize(tensor) > GpuTarget::maxBufferBytes;
   };
   if (llvm::any_of(layer->getOperands(), isTooLarge) ||
       isTooLarge(layer->getResult(0)))
@@ -100,20 +95,18 @@ std::string ElementRoutine::misfit(Operation *layer) const {
   return "";
 }
 
-void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
-                          llvm::StringRef symbol) const {
+void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
   ElementEmitter e(k, k.b.getI32Type());
   ElementProgram program = ElementProgram::of(layer);
   simplifyViews(e, program);
-  SmallVector<GpuBuilder::Operand> operands;
-  auto storage = [](Value v) {
-    return storageType(tensorType(v).getElementType());
+  SmallVector<Type> operands;
+  auto bind = [&](Value tensor) {
+    operands.push_back(storageType(nn::typeOf(tensor).getElementType()));
   };
-  operands.push_back({storage(layer->getResult(0)), /*isWritten=*/true});
-  for (Value operand : layer->getOperands())
-    operands.push_back({storage(operand)});
+  bind(layer->getResult(0));
+  llvm::for_each(layer->getOperands(), bind);
   int64_t elements = storedElements(layer->getResult(0));
-  k.kernel(symbol, operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
+  k.kernel(operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
     if (program.output.elements() == 0)
       return;
     for (auto [leaf, memory] : llvm::zip(program.leaves, memories.drop_front()))

@@ -6,22 +6,31 @@
 
 namespace nnv12::codegen {
 
+enum class ConvKind {
+  Flat,     ///< 1x1 of stride 1 and no padding
+  Window,   ///< any other
+  First,    ///< of up to four channels, which are dense
+  Depthwise ///< each channel by itself
+};
+/// SharedProduct::Square
+enum class SquareSize { Small, Large };
+enum class RightMatrix { Dense, Panels };
+
 // One line a routine here and one in Registry.cpp, which has their order of
 // preference. They live as long as the process.
 const Routine *gpuArgReduceRoutine();
 const Routine *gpuConcatRoutine();
-const Routine *gpuConvDepthwiseRoutine();
-const Routine *gpuConvDirectRoutine();
 const Routine *gpuConvFewRoutine();
-const Routine *gpuConvFirstRoutine();
-const Routine *gpuConvGemmRoutine();
-const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit);
+const Routine *gpuConvRoutine(ConvKind kind);
+const Routine *gpuConvSharedRoutine(SquareSize size);
+const Routine *gpuConvSplitRoutine(SquareSize size);
 const Routine *gpuConvTransposeFewRoutine();
 const Routine *gpuConvTransposeRoutine();
-const Routine *gpuConvWinogradRoutine(bool isLarge);
+const Routine *gpuConvWinogradRoutine(SquareSize size);
 const Routine *gpuElementRoutine();
 const Routine *gpuMapRoutine();
-const Routine *gpuMatMulRoutine(bool isTile, bool hasPanels);
+const Routine *gpuMatMulRowRoutine(RightMatrix right);
+const Routine *gpuMatMulTileRoutine(RightMatrix right);
 const Routine *gpuPoolRoutine();
 const Routine *gpuRowRoutine();
 

@@ -34,12 +34,11 @@ public:
   KernelNeeds needs(Operation *layer) const override {
     return KernelNeeds(ElementProgram::of(layer));
   }
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
   GpuSteps steps(Operation *layer) const override {
     int64_t vectors = nn::storageSize(layer->getResult(0)) / 4 / lanes;
     GpuDispatch dispatch = {FlatGrid::of(vectors), {uint32_t(vectors)}};
-    return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
+    return oneStep(layer, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }
 };
@@ -81,18 +80,15 @@ std::string MapRoutine::misfit(Operation *layer) const {
   return "";
 }
 
-void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
-                      llvm::StringRef symbol) const {
+void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
   ElementEmitter e(k, k.b.getI32Type());
   ElementProgram program = ElementProgram::of(layer);
   simplifyViews(e, program);
   auto isScalar = [&](Value leaf) { return e.view(leaf).elements() == 1; };
-  SmallVector<GpuBuilder::Operand> operands = {
-      {k.vec(lanes), /*isWritten=*/true}};
+  SmallVector<Type> operands = {k.vec(lanes)};
   for (Value leaf : program.leaves)
-    operands.push_back(
-        {isScalar(leaf) ? Type(k.b.getF32Type()) : k.vec(lanes)});
-  k.kernel(symbol, operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
+    operands.push_back(isScalar(leaf) ? Type(k.b.getF32Type()) : k.vec(lanes));
+  k.kernel(operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
     FlatGrid::forEach(k, k.pushWord(0), [&](Value place) {
       e.withLanes(lanes, lanes, [&] {
         for (auto [leaf, memory] :

@@ -13,14 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/gpu/routines/GpuEmitter.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
-#include "compiler/codegen/gpu/routines/PushEpilogue.h"
 #include "compiler/codegen/gpu/routines/SharedTree.h"
-#include "compiler/routines/Layouts.h"
-#include "compiler/routines/WindowShape.h"
+#include "compiler/codegen/gpu/routines/SumRoutine.h"
 
 #include "dialects/nn/Layout.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -34,34 +32,6 @@ namespace nnv12::codegen {
 namespace {
 
 constexpr int64_t panel = 16; ///< columns
-
-struct MatMulPush {
-  enum Word : unsigned {
-    Rows,    ///< of the result; zero: nothing to do
-    Columns, ///< that a dispatch computes
-    Inner,   ///< products of a sum
-    // Elements from one to the next; matrix i of an operand is that of batch
-    // i / Div % Mod.
-    LhsRow,
-    LhsInner,
-    LhsDiv,
-    LhsMod,
-    LhsMatrix,
-    RhsInner,
-    RhsColumn, ///< in a panel
-    RhsPanel,
-    RhsDiv,
-    RhsMod,
-    RhsMatrix,
-    BiasRow,
-    BiasColumn,
-    BiasMatrix,
-    // The columns that a dispatch computes may be a part of the result's.
-    ResultColumns,
-    FirstColumn,
-    Words
-  };
-};
 
 /// Which matrix of an operand each batch takes.
 struct Batches {
@@ -103,7 +73,7 @@ struct Product {
   Batches lhs, rhs;
 
   static std::optional<Product> of(nn::MatMulOp op);
-  std::vector<uint32_t> words() const;
+  void appendWords(GpuDispatch &dispatch) const;
 };
 
 bool isInPanels(Value rhs) { return !nn::layoutTag(rhs.getType()).empty(); }
@@ -159,81 +129,76 @@ std::optional<Product> Product::of(nn::MatMulOp op) {
   return p;
 }
 
-std::vector<uint32_t> Product::words() const {
-  std::vector<uint32_t> result;
-  for (int64_t word :
-       {rows, columns, inner, lhsRow, lhsInner, lhs.div, lhs.mod,
-        lhs.mod > 1 ? rows * inner : 0, rhsInner, rhsColumn, rhsPanel, rhs.div,
-        rhs.mod, rhs.mod > 1 ? columns * inner : 0, biasRow, biasColumn,
-        biasMatrix, columns, int64_t(0)})
-    result.push_back(uint32_t(word));
-  assert(result.size() == MatMulPush::Words);
-  return result;
-}
-
 /// The code that both kernels share for the words.
-class MatMulEmitter {
+class MatMulEmitter : protected GpuEmitter {
 public:
+  enum Word : unsigned {
+    Rows,    ///< of the result; zero: nothing to do
+    Columns, ///< that a dispatch computes
+    Inner,   ///< products of a sum
+    // Elements from one to the next; matrix i of an operand is that of batch
+    // i / Div % Mod.
+    LhsRow,
+    LhsInner,
+    LhsDiv,
+    LhsMod,
+    LhsMatrix,
+    RhsInner,
+    RhsColumn, ///< in a panel
+    RhsPanel,
+    RhsDiv,
+    RhsMod,
+    RhsMatrix,
+    BiasRow,
+    BiasColumn,
+    BiasMatrix,
+    // The columns that a dispatch computes may be a part of the result's.
+    ResultColumns,
+    FirstColumn,
+    Words
+  };
+
   MatMulEmitter(GpuBuilder &k, nn::MatMulOp op, ValueRange memories)
-      : k(k), output(memories[0]), lhs(memories[1]), rhs(memories[2]),
-        epilogue(k, Epilogue::of(op), MatMulPush::Words, memories[3],
-                 memories[4]) {
-    Value z = k.groupId(GpuBuilder::Dim::Z);
-    batch = z;
-    lhsStart = startOf(z, MatMulPush::LhsDiv, MatMulPush::LhsMod,
-                       MatMulPush::LhsMatrix);
-    rhsStart = startOf(z, MatMulPush::RhsDiv, MatMulPush::RhsMod,
-                       MatMulPush::RhsMatrix);
+      : GpuEmitter(k), output(memories[0]), lhs(memories[1]), rhs(memories[2]),
+        batch(k.groupId(Dim::Z)),
+        epilogue(k, Epilogue::of(op), Words, memories) {
+    lhsStart = startOf(LhsDiv, LhsMod, LhsMatrix);
+    rhsStart = startOf(RhsDiv, RhsMod, RhsMatrix);
   }
 
 protected:
-  Value word(unsigned w) { return k.pushWord(w); }
-  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
-  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
   /// The last one that there is, where `i` is none.
   Value clamp(Value i, unsigned count) {
-    return k.minUnsigned(i, k.val(k.sub(word(count), 1)));
+    return k.minUnsigned(i, sub(word(count), 1));
   }
   /// Where the sums of a row of the left matrix begin.
-  Value lhsPlace(Value row) {
-    return add(lhsStart, mul(row, word(MatMulPush::LhsRow)));
-  }
+  Value lhsPlace(Value row) { return add(lhsStart, mul(row, word(LhsRow))); }
   /// Where those of a column of the right one do.
   Value rhsPlace(Value column) {
-    Index inPanel = k.rem(Index(column), panel);
-    Value place =
-        add(mul(k.div(Index(column), panel), word(MatMulPush::RhsPanel)),
-            mul(inPanel, word(MatMulPush::RhsColumn)));
+    Value inPanel = rem(column, panel);
+    Value place = add(mul(div(column, panel), word(RhsPanel)),
+                      mul(inPanel, word(RhsColumn)));
     return add(rhsStart, place);
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(k.b, condition, x, y);
   }
   /// Stores an element that there is.
   void finish(Value row, Value columnOfPart, Value sum) {
-    Value column = add(word(MatMulPush::FirstColumn), columnOfPart);
-    Value bias = add(add(mul(row, word(MatMulPush::BiasRow)),
-                         mul(column, word(MatMulPush::BiasColumn))),
-                     mul(batch, word(MatMulPush::BiasMatrix)));
-    Value place = add(mul(add(mul(batch, word(MatMulPush::Rows)), row),
-                          word(MatMulPush::ResultColumns)),
-                      column);
+    Value column = add(word(FirstColumn), columnOfPart);
+    Value bias =
+        add(add(mul(row, word(BiasRow)), mul(column, word(BiasColumn))),
+            mul(batch, word(BiasMatrix)));
+    Value place =
+        add(mul(add(mul(batch, word(Rows)), row), word(ResultColumns)), column);
     sum = arith::AddFOp::create(k.b, sum, epilogue.start(bias));
     k.store(epilogue.finish(sum, place), output, place);
   }
 
-  GpuBuilder &k;
   Value output, lhs, rhs;
   Value batch, lhsStart, rhsStart;
 
 private:
-  Value startOf(Value z, unsigned div, unsigned mod, unsigned matrix) {
-    // With all words zero nothing may divide by one of them.
-    auto atLeastOne = [&](unsigned w) {
-      return Value(arith::MaxUIOp::create(k.b, word(w), k.constant(1)));
-    };
-    Value i = arith::DivUIOp::create(k.b, z, atLeastOne(div));
-    i = arith::RemUIOp::create(k.b, i, atLeastOne(mod));
+  Value startOf(unsigned perMatrix, unsigned matrices, unsigned matrix) {
+    Value i = div(batch, atLeastOne(perMatrix));
+    i = rem(i, atLeastOne(matrices));
     return mul(i, word(matrix));
   }
   PushEpilogue epilogue;
@@ -265,18 +230,15 @@ private:
 };
 
 Value Tile::bring(Value matrix, const Four &from, Value first, unsigned inner) {
-  Value isThere =
-      k.lessUnsigned(add(first, from.step), word(MatMulPush::Inner));
+  Value isThere = k.lessUnsigned(add(first, from.step), word(Inner));
   Value offset = select(isThere, mul(first, word(inner)), k.constant(0));
   Value vector = k.fconst(0, k.vec(4));
   for (int64_t i = 0; i < 4; ++i)
     vector = k.insert(k.load(matrix, add(from.place[i], offset)), vector, i);
-  // SPIR-V 1.3 selects vectors by vectors.
-  return select(k.broadcast(isThere, 4), vector, k.fconst(0, k.vec(4)));
+  return select(isThere, vector, k.fconst(0, k.vec(4)));
 }
 
 void Tile::emit() {
-  using Dim = GpuBuilder::Dim;
   VectorType four = k.vec(4);
   Value sharedLhs = k.shared(steps * stride, four),
         sharedRhs = k.shared(steps * stride, four);
@@ -288,12 +250,8 @@ void Tile::emit() {
   auto split = [&](unsigned innerStride, Value v) {
     Value isInner = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
                                           word(innerStride), k.constant(1));
-    auto choose = [&](Index x, Index y) {
-      return Value(arith::SelectOp::create(k.b, isInner, k.val(x), k.val(y)));
-    };
-    Index i = v;
-    return std::pair(choose(k.rem(i, steps), k.div(i, quads)),
-                     choose(k.div(i, steps), k.rem(i, quads)));
+    return std::pair(select(isInner, rem(v, steps), div(v, quads)),
+                     select(isInner, div(v, steps), rem(v, quads)));
   };
   std::array<Four, loads> lhsFours, rhsFours;
   std::array<Value, loads> lhsShared, rhsShared; ///< where they are put
@@ -304,35 +262,33 @@ void Tile::emit() {
       auto [step, quad] = split(inner, v);
       four.step = step;
       // A step that is not there at all reads another one's, which is.
-      Value readStep = clamp(step, MatMulPush::Inner);
+      Value readStep = clamp(step, Inner);
       for (int64_t j = 0; j < 4; ++j) {
         Value at = clamp(add(first, k.add(k.mul(quad, 4), j)), count);
         four.place[j] = add(place(at), mul(readStep, word(inner)));
       }
       shared = add(mul(step, stride), quad);
     };
-    places(lhsFours[i], lhsShared[i], firstRow, MatMulPush::LhsInner,
-           MatMulPush::Rows, [&](Value row) { return lhsPlace(row); });
-    places(rhsFours[i], rhsShared[i], firstColumn, MatMulPush::RhsInner,
-           MatMulPush::Columns, [&](Value column) { return rhsPlace(column); });
+    places(lhsFours[i], lhsShared[i], firstRow, LhsInner, Rows,
+           [&](Value row) { return lhsPlace(row); });
+    places(rhsFours[i], rhsShared[i], firstColumn, RhsInner, Columns,
+           [&](Value column) { return rhsPlace(column); });
   }
   auto bringAll = [&](Value first) {
     Values brought;
     for (const Four &four : lhsFours)
-      brought.push_back(bring(lhs, four, first, MatMulPush::LhsInner));
+      brought.push_back(bring(lhs, four, first, LhsInner));
     for (const Four &four : rhsFours)
-      brought.push_back(bring(rhs, four, first, MatMulPush::RhsInner));
+      brought.push_back(bring(rhs, four, first, RhsInner));
     return brought;
   };
-  Value column = k.val(k.rem(Index(local), quads)),
-        row = k.val(k.div(Index(local), quads));
+  Value column = rem(local, quads), row = div(local, quads);
 
   // Carried: the sums, and the vectors that have been brought.
   Values carried(rows, k.fconst(0, four));
   llvm::append_range(carried, bringAll(k.constant(0)));
   Values sums = k.loop(
-      0, word(MatMulPush::Inner), steps, carried,
-      [&](Value first, ValueRange before) {
+      0, word(Inner), steps, carried, [&](Value first, ValueRange before) {
         ValueRange brought = before.drop_front(rows);
         k.barrier();
         for (int64_t i = 0; i < loads; ++i) {
@@ -371,11 +327,10 @@ void Tile::emit() {
     Values elements;
     for (int64_t j = 0; j < 4; ++j)
       elements.push_back(k.extract(sum, j));
-    k.ifThen(k.lessUnsigned(m, word(MatMulPush::Rows)), [&] {
+    k.ifThen(k.lessUnsigned(m, word(Rows)), [&] {
       k.forEach(elements, [&](Value j, Value x) {
         Value n = add(firstColumn, add(k.mul(column, 4), j));
-        k.ifThen(k.lessUnsigned(n, word(MatMulPush::Columns)),
-                 [&] { finish(m, n, x); });
+        k.ifThen(k.lessUnsigned(n, word(Columns)), [&] { finish(m, n, x); });
       });
     });
   });
@@ -404,32 +359,30 @@ private:
 
 Value Row::product(Value sum, Value lhsRow, Value rhsColumn, Value step) {
   // Behind the last step that one is read again, and not added.
-  Value isThere = k.lessUnsigned(step, word(MatMulPush::Inner));
-  Value at = clamp(step, MatMulPush::Inner);
-  Value x = k.load(lhs, add(lhsRow, mul(at, word(MatMulPush::LhsInner))));
-  Value place = add(rhsColumn, mul(at, word(MatMulPush::RhsInner)));
+  Value isThere = k.lessUnsigned(step, word(Inner));
+  Value at = clamp(step, Inner);
+  Value x = k.load(lhs, add(lhsRow, mul(at, word(LhsInner))));
+  Value place = add(rhsColumn, mul(at, word(RhsInner)));
   if (!hasPanels)
     return select(isThere, k.fma(x, k.load(rhs, place), sum), sum);
-  Value y = k.load(rhs, k.div(Index(place), 4));
-  return select(k.broadcast(isThere, 4), k.fma(k.broadcast(x, 4), y, sum), sum);
+  Value y = k.load(rhs, div(place, 4));
+  return select(isThere, k.fma(k.broadcast(x, 4), y, sum), sum);
 }
 
 void Row::emit() {
-  using Dim = GpuBuilder::Dim;
   const int64_t width = Row::width(hasPanels), lanes = panel / width,
                 slices = Row::slices(hasPanels);
   constexpr int64_t unrolled = 4; ///< steps whose loads are under way at once
   Type type = hasPanels ? Type(k.vec(4)) : Type(k.b.getF32Type());
   SharedTree tree(k, invocations, lanes, type);
   Value local = k.localId(Dim::X);
-  Value slice = k.val(k.div(Index(local), lanes));
+  Value slice = div(local, lanes);
   Value row = k.groupId(Dim::Y);
-  Value column = add(mul(k.groupId(Dim::X), panel),
-                     k.mul(k.rem(Index(local), lanes), width));
+  Value column =
+      add(mul(k.groupId(Dim::X), panel), mul(rem(local, lanes), width));
   Value lhsRow = lhsPlace(row);
-  Value rhsColumn =
-      rhsPlace(hasPanels ? column : clamp(column, MatMulPush::Columns));
-  Values sums = k.loop(slice, word(MatMulPush::Inner), slices * unrolled,
+  Value rhsColumn = rhsPlace(hasPanels ? column : clamp(column, Columns));
+  Values sums = k.loop(slice, word(Inner), slices * unrolled,
                        Values(unrolled, k.fconst(0, type)),
                        [&](Value step, ValueRange before) {
                          Values after;
@@ -444,9 +397,8 @@ void Row::emit() {
   Value total = tree.fold(
       local, {plus(plus(sums[0], sums[1]), plus(sums[2], sums[3]))},
       [&](ValueRange x, ValueRange y) { return Values{plus(x[0], y[0])}; })[0];
-  Value isTotal =
-      arith::AndIOp::create(k.b, k.lessUnsigned(local, k.constant(lanes)),
-                            k.lessUnsigned(row, word(MatMulPush::Rows)));
+  Value isTotal = both(k.lessUnsigned(local, k.constant(lanes)),
+                       k.lessUnsigned(row, word(Rows)));
   k.ifThen(isTotal, [&] {
     Values elements = {total};
     if (hasPanels) {
@@ -456,16 +408,24 @@ void Row::emit() {
     }
     k.forEach(elements, [&](Value i, Value x) {
       Value at = add(column, i);
-      k.ifThen(k.lessUnsigned(at, word(MatMulPush::Columns)),
-               [&] { finish(row, at, x); });
+      k.ifThen(k.lessUnsigned(at, word(Columns)), [&] { finish(row, at, x); });
     });
   });
 }
 
-class MatMulRoutine : public GpuRoutine {
+void Product::appendWords(GpuDispatch &dispatch) const {
+  dispatch.append({rows, columns, inner, lhsRow, lhsInner, lhs.div, lhs.mod,
+                   lhs.mod > 1 ? rows * inner : 0, rhsInner, rhsColumn,
+                   rhsPanel, rhs.div, rhs.mod,
+                   rhs.mod > 1 ? columns * inner : 0, biasRow, biasColumn,
+                   biasMatrix, columns, 0});
+  assert(dispatch.push.size() == MatMulEmitter::Words);
+}
+
+class MatMulRoutine : public SumRoutine {
 public:
   MatMulRoutine(bool isTile, bool hasPanels)
-      : GpuRoutine(
+      : SumRoutine(
             Twine(hasPanels ? "gpu.matmul.panels." : "gpu.matmul.dense.") +
                 (isTile ? "64x64" : "1x16"),
             (isTile ? Twine()
@@ -484,23 +444,16 @@ public:
           cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
     return request;
   }
-  Work work(Operation *layer) const override {
-    return {definedMultiplyAdds(layer), bytesOf(layer)};
-  }
   std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override {
-    return PushEpilogue::needs(Epilogue::of(cast<nn::MatMulOp>(layer)));
-  }
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     auto op = cast<nn::MatMulOp>(layer);
-    SmallVector<GpuBuilder::Operand> operands(5, {k.b.getF32Type()});
-    operands.front().isWritten = true;
+    // Result, both matrices, bias, residual.
+    SmallVector<Type> operands(5, k.b.getF32Type());
     if (!isTile && hasPanels)
-      operands[2].element = k.vec(4);
+      operands[2] = k.vec(4);
     int64_t invocations = isTile ? Tile::invocations : Row::invocations;
-    k.kernel(symbol, operands, MatMulPush::Words + PushEpilogue::Words,
+    k.kernel(operands, MatMulEmitter::Words + PushEpilogue::Words,
              {int32_t(invocations), 1, 1}, [&](ValueRange memories) {
                if (isTile)
                  Tile(k, op, memories).emit();
@@ -559,7 +512,6 @@ std::string MatMulRoutine::misfit(Operation *layer) const {
 GpuSteps MatMulRoutine::steps(Operation *layer) const {
   auto op = cast<nn::MatMulOp>(layer);
   Product p = *Product::of(op);
-  Epilogue epilogue = Epilogue::of(op);
   int64_t inner =
       divideCeil(p.inner, isTile ? Tile::steps : Row::slices(hasPanels));
   int64_t atOnce = columnsAtOnce(p);
@@ -569,15 +521,12 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
     part.columns = std::min(atOnce, p.columns - first);
     GpuDispatch dispatch;
     llvm::copy(groups(part), dispatch.groups.begin());
-    dispatch.push = p.words();
-    dispatch.push[MatMulPush::Columns] = uint32_t(part.columns);
-    dispatch.push[MatMulPush::FirstColumn] = uint32_t(first);
-    PushEpilogue::append(dispatch.push, epilogue);
-    GpuSteps one = oneStep(layer, kernel + PushEpilogue::suffix(epilogue),
-                           std::move(dispatch), double(inner));
+    p.appendWords(dispatch);
+    dispatch.push[MatMulEmitter::Columns] = uint32_t(part.columns);
+    dispatch.push[MatMulEmitter::FirstColumn] = uint32_t(first);
+    GpuSteps one = oneSum(layer, kernel, std::move(dispatch), double(inner));
     all.kernels = one.kernels;
     for (GpuStep &step : one.steps) {
-      PushEpilogue::bind(step, epilogue);
       if (atOnce < p.columns)
         for (GpuStepOperand &operand : step.operands)
           // The panels, which also stand for a missing bias or residual.
@@ -599,10 +548,18 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
 
 } // namespace
 
-const Routine *gpuMatMulRoutine(bool isTile, bool hasPanels) {
-  static const MatMulRoutine routines[2][2] = {{{false, false}, {false, true}},
-                                               {{true, false}, {true, true}}};
-  return &routines[isTile][hasPanels];
+const Routine *gpuMatMulRowRoutine(RightMatrix right) {
+  static const MatMulRoutine routines[] = {
+      {/*isTile=*/false, /*hasPanels=*/false},
+      {/*isTile=*/false, /*hasPanels=*/true}};
+  return &routines[unsigned(right)];
+}
+
+const Routine *gpuMatMulTileRoutine(RightMatrix right) {
+  static const MatMulRoutine routines[] = {
+      {/*isTile=*/true, /*hasPanels=*/false},
+      {/*isTile=*/true, /*hasPanels=*/true}};
+  return &routines[unsigned(right)];
 }
 
 } // namespace nnv12::codegen

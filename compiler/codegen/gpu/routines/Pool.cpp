@@ -5,8 +5,6 @@
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/routines/Layouts.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include <limits>
 
 using namespace mlir;
@@ -57,19 +55,17 @@ Values PoolEmitter::combine(ValueRange carried, const Four &rows,
   Four inside, place;
   placesOf(rows, cols, inside, place);
   for (int64_t i = 0; i < pixels; ++i) {
-    Value x = k.load(input, add(times(add(plane, place[i]), quads), quad));
+    Value x = k.load(input, add(mul(add(plane, place[i]), quads), quad));
     if (isMax) {
       next[i] = select(inside[i], m.max(next[i], x), next[i]);
       continue;
     }
     next[i] = m.add(next[i], select(inside[i], x, m.c(0)));
-    Value counts = arith::AndIOp::create(
-        k.b,
+    Value counts = both(
         k.lessUnsigned(add(rows[i], word(CountedTop)), word(CountedHeight)),
         k.lessUnsigned(add(cols[i], word(CountedLeft)), word(CountedWidth)));
     Type f32 = k.b.getF32Type();
-    Value one = arith::SelectOp::create(k.b, counts, k.fconst(1, f32),
-                                        k.fconst(0, f32));
+    Value one = select(counts, k.fconst(1, f32), k.fconst(0, f32));
     next[pixels + i] = arith::AddFOp::create(k.b, next[pixels + i], one);
   }
   return next;
@@ -107,17 +103,15 @@ public:
   }
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
-    if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
+    if (!op || !hasBlockableWindow(op))
       return "it is no pooling of f32 with one or two spatial dimensions";
     return BlockedWindow::refusal(sizes(op));
   }
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     bool isMax = cast<nn::PoolOp>(layer).getKind() == nn::PoolKind::max;
-    k.kernel(symbol, {{k.vec(4), /*isWritten=*/true}, {k.vec(4)}}, PoolWords,
-             BlockedWindow::localSize, [&](ValueRange memories) {
-               PoolEmitter(k, isMax, memories).emit();
-             });
+    k.kernel(
+        {k.vec(4), k.vec(4)}, PoolWords, BlockedWindow::localSize,
+        [&](ValueRange memories) { PoolEmitter(k, isMax, memories).emit(); });
   }
   GpuSteps steps(Operation *layer) const override;
 
@@ -128,33 +122,28 @@ private:
 GpuSteps PoolRoutine::steps(Operation *layer) const {
   auto op = cast<nn::PoolOp>(layer);
   WindowShape w = sizes(op);
-  GpuDispatch dispatch = BlockedWindow::dispatch(w, 1, PoolWords);
+  GpuDispatch dispatch = BlockedWindow::dispatch(w, 1);
   bool padded = op.getCountIncludePad();
   ArrayRef<int64_t> high = op.getPadsHigh();
   if (auto counted = op.getCountedPadsHigh())
     high = *counted;
   int64_t bottom = high.size() == 1 ? 0 : high[0], right = high.back();
-  auto set = [&](unsigned word, int64_t value) {
-    dispatch.push[word] = uint32_t(value);
-  };
-  set(CountedTop, padded ? w.top : 0);
-  set(CountedLeft, padded ? w.left : 0);
-  set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
-  set(CountedWidth, padded ? w.left + w.width + right : w.width);
+  if (padded)
+    dispatch.append(
+        {w.top, w.left, w.top + w.height + bottom, w.left + w.width + right});
+  else
+    dispatch.append({0, 0, w.height, w.width});
   bool isMax = op.getKind() == nn::PoolKind::max;
   // Windows that are apart share few inputs.
   bool isStrided =
       llvm::any_of(op.getStrides(), [](int64_t s) { return s > 1; });
-  GpuSteps steps =
-      oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
-              std::move(dispatch), double(w.kernelRows * w.kernelCols));
+  GpuSteps steps = oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
+                           std::move(dispatch), BlockedWindow::taps(w));
   for (GpuStep &step : steps.steps) {
     step.variant =
         std::string(isMax ? "max" : "average") + (isStrided ? ".strided" : "");
     step.grid.stepsInTurn =
-        BlockedWindow::groupsInTurn(w.outHeight * w.outWidth) *
-        double(step.groups[1]) * double(step.groups[2]) *
-        BlockedWindow::stepsInTurn(1, double(w.kernelRows * w.kernelCols));
+        BlockedWindow::stepsInTurn(w, /*blocks=*/1) * double(step.groups[1]);
   }
   return steps;
 }

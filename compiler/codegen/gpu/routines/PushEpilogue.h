@@ -27,26 +27,18 @@ public:
   static KernelNeeds needs(const Epilogue &epilogue);
   /// Appends the words of a layer.
   static void append(std::vector<uint32_t> &push, const Epilogue &epilogue);
-  /// Appends the words of a sum that nothing follows.
-  static void appendNone(std::vector<uint32_t> &push) { append(push, {}); }
   /// Appends the bindings of bias and residual of a layer whose operands are
   /// input, weights, bias, residual. An absent one is bound to the weights,
   /// which are always there, and never read.
   static void append(std::vector<GpuStepOperand> &operands,
                      const Epilogue &epilogue);
 
-  /// Has the step bind bias and residual behind the result and two operands,
-  /// an input and weights or two matrices.
-  static void bind(GpuStep &step, const Epilogue &epilogue) {
-    step.operands.resize(3);
-    append(step.operands, epilogue);
-  }
-
-  /// `first` is the number of its first word; bias and residual are memories.
+  /// `first` is the number of its first word. Bias and residual are the last
+  /// two of the kernel's memories.
   PushEpilogue(GpuBuilder &k, const Epilogue &epilogue, unsigned first,
-               mlir::Value bias, mlir::Value residual)
-      : k(k), epilogue(epilogue), first(first), bias(bias), residual(residual) {
-  }
+               mlir::ValueRange memories)
+      : k(k), epilogue(epilogue), first(first),
+        bias(memories.drop_back().back()), residual(memories.back()) {}
 
   /// The start of a sum: the element of the bias, or zero.
   mlir::Value start(Index place);

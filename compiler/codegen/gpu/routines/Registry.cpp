@@ -6,19 +6,20 @@ namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
   static const RoutineSet set(
-      {gpuConvFirstRoutine(), gpuConvFewRoutine(), gpuConvTransposeFewRoutine(),
-       gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(), gpuConvDirectRoutine(),
+      {gpuConvRoutine(ConvKind::First), gpuConvFewRoutine(),
+       gpuConvTransposeFewRoutine(), gpuConvRoutine(ConvKind::Depthwise),
+       gpuConvRoutine(ConvKind::Flat), gpuConvRoutine(ConvKind::Window),
        // For GPUs with memory of their own, whose profiles say so.
-       gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/false),
-       gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/false),
-       gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/true),
-       gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/true),
-       gpuConvWinogradRoutine(/*isLarge=*/false),
-       gpuConvWinogradRoutine(/*isLarge=*/true), gpuConvTransposeRoutine(),
-       gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/true),
-       gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/true),
-       gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/false),
-       gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/false), gpuPoolRoutine(),
+       gpuConvSharedRoutine(SquareSize::Small),
+       gpuConvSharedRoutine(SquareSize::Large),
+       gpuConvSplitRoutine(SquareSize::Small),
+       gpuConvSplitRoutine(SquareSize::Large),
+       gpuConvWinogradRoutine(SquareSize::Small),
+       gpuConvWinogradRoutine(SquareSize::Large), gpuConvTransposeRoutine(),
+       gpuMatMulRowRoutine(RightMatrix::Panels),
+       gpuMatMulTileRoutine(RightMatrix::Panels),
+       gpuMatMulRowRoutine(RightMatrix::Dense),
+       gpuMatMulTileRoutine(RightMatrix::Dense), gpuPoolRoutine(),
        gpuRowRoutine(), gpuArgReduceRoutine(), gpuConcatRoutine(),
        gpuMapRoutine(), gpuElementRoutine()});
   return set;

@@ -32,13 +32,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct RowPush {
-  enum Word : unsigned {
-    Epsilon = RowWalk::Words, ///< f32, of a normalisation
-    Words
-  };
-};
-
 /// The view of a reduction in blocks of 16 channels over all dimensions behind
 /// the channels: memory is [batch, blocks][spatial][16].
 std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
@@ -79,17 +72,19 @@ std::optional<RowView> viewOf(Operation *layer) {
 
 using Combine = llvm::function_ref<Value(Value, Value)>;
 
-class RowEmitter {
+class RowEmitter : GpuEmitter {
 public:
+  enum Word : unsigned {
+    Epsilon = RowWalk::Words, ///< f32, of a normalisation
+    Words
+  };
+
   RowEmitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
-      : k(k), layer(layer), isTree(isTree), m(k, k.b.getF32Type()),
+      : GpuEmitter(k), layer(layer), m(k, k.b.getF32Type()),
         output(memories[0]), input(memories[1]), walk(k, isTree) {}
   void emit();
 
 private:
-  Value word(unsigned w) { return k.pushWord(w); }
-  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
-  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
   void findPlace();
   Value place(Value i) { return add(start, mul(i, step)); }
   /// Folds term(x) over the row; all FlatGrid::invocations of a tree get the
@@ -110,9 +105,7 @@ private:
   void normalize();
   void reduce(nn::ReduceKind kind);
 
-  GpuBuilder &k;
   Operation *layer;
-  bool isTree;
   FloatMath m;
   Value output, input;
   RowWalk walk;
@@ -121,7 +114,7 @@ private:
 };
 
 void RowEmitter::findPlace() {
-  if (isTree) {
+  if (walk.isShared) {
     start = mul(walk.row, word(RowWalk::Size));
     step = k.constant(1);
     tree.emplace(k, FlatGrid::invocations, /*lanes=*/1, Type(k.b.getF32Type()));
@@ -138,7 +131,7 @@ Value RowEmitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
                        Value x = term(k.load(input, place(i)));
                        return Values{combine(before[0], x)};
                      })[0];
-  if (!isTree)
+  if (!walk.isShared)
     return own;
   auto both = [&](ValueRange x, ValueRange y) {
     return Values{combine(x[0], y[0])};
@@ -175,8 +168,7 @@ void RowEmitter::normalize() {
     Value distance = m.sub(x, mean);
     return m.mul(distance, distance);
   });
-  Value deviation =
-      m.sqrt(m.add(m.div(squares, count), k.pushFloat(RowPush::Epsilon)));
+  Value deviation = m.sqrt(m.add(m.div(squares, count), k.pushFloat(Epsilon)));
   Value factor = m.div(m.c(1), deviation);
   map([&](Value x) { return m.mul(m.sub(x, mean), factor); });
 }
@@ -230,12 +222,11 @@ public:
   Work work(Operation *layer) const override { return elementWork(layer); }
   std::string misfit(Operation *layer) const override;
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned,
-            llvm::StringRef symbol) const override {
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     bool isTree = viewOf(layer)->inner == 1;
     Type f32 = k.b.getF32Type();
-    k.kernel(symbol, {{f32, /*isWritten=*/true}, {f32}}, RowPush::Words,
-             FlatGrid::localSize, [&](ValueRange memories) {
+    k.kernel({f32, f32}, RowEmitter::Words, FlatGrid::localSize,
+             [&](ValueRange memories) {
                RowEmitter(k, layer, isTree, memories).emit();
              });
   }

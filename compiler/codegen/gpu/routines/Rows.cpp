@@ -3,7 +3,6 @@
 #include "compiler/codegen/gpu/routines/Rows.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -21,28 +20,20 @@ GpuDispatch RowWalk::dispatch(const RowView &view, bool isShared) {
           {uint32_t(rows), uint32_t(view.size), uint32_t(view.inner)}};
 }
 
-RowWalk::RowWalk(GpuBuilder &k, bool isShared) : k(k), isShared(isShared) {
+RowWalk::RowWalk(GpuBuilder &k, bool isShared)
+    : GpuEmitter(k), isShared(isShared) {
   Value zero = k.constant(0);
-  local = k.localId(GpuBuilder::Dim::X);
+  local = k.localId(Dim::X);
   row = isShared ? FlatGrid::group(k) : FlatGrid::invocation(k);
-  Value isThere = k.lessUnsigned(row, k.pushWord(Rows));
+  Value isThere = k.lessUnsigned(row, word(Rows));
   first = isShared ? local : zero;
-  end = arith::SelectOp::create(k.b, isThere, k.pushWord(Size), zero);
+  end = select(isThere, word(Size), zero);
   apart = k.constant(isShared ? FlatGrid::invocations : 1);
 }
 
-Value RowWalk::inner() {
-  return arith::MaxUIOp::create(k.b, k.pushWord(Inner), Value(k.constant(1)));
-}
-
-Value RowWalk::outer() { return arith::DivUIOp::create(k.b, row, inner()); }
-
-Value RowWalk::lane() { return arith::RemUIOp::create(k.b, row, inner()); }
-
 void RowWalk::once(llvm::function_ref<void()> body) {
-  Value isThere = k.lessUnsigned(row, k.pushWord(Rows));
+  Value isThere = k.lessUnsigned(row, word(Rows));
   if (isShared)
-    isThere = arith::AndIOp::create(k.b, isThere,
-                                    k.lessUnsigned(local, k.constant(1)));
+    isThere = both(isThere, k.lessUnsigned(local, k.constant(1)));
   k.ifThen(isThere, body);
 }

@@ -2,8 +2,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 
-#include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/codegen/gpu/routines/GpuEmitter.h"
 
 namespace nnv12::codegen {
 
@@ -18,7 +18,7 @@ struct RowView {
 
 /// The elements of a row that an invocation looks at: every one of them, or,
 /// where a work group takes a row, those that are its own.
-class RowWalk {
+class RowWalk : GpuEmitter {
 public:
   /// The first push words of a kernel of rows.
   enum Word : unsigned {
@@ -30,9 +30,9 @@ public:
   /// Groups for all rows, and those words.
   static GpuDispatch dispatch(const RowView &view, bool isShared);
 
-  /// `isShared`: a work group takes a row, else an invocation.
   RowWalk(GpuBuilder &k, bool isShared);
 
+  const bool isShared; ///< a work group takes a row, else an invocation
   mlir::Value row;
   mlir::Value local; ///< the invocation's number in its group
   /// Elements to look at. Invocations that have no row look at none, and come
@@ -40,16 +40,10 @@ public:
   mlir::Value first, end, apart;
 
   /// Where the row is in [outer][inner].
-  mlir::Value outer();
-  mlir::Value lane();
+  mlir::Value outer() { return div(row, atLeastOne(Inner)); }
+  mlir::Value lane() { return rem(row, atLeastOne(Inner)); }
   /// Emits `body` for the invocation that has the row's result.
   void once(llvm::function_ref<void()> body);
-
-private:
-  mlir::Value inner(); ///< at least one, whatever the words say
-
-  GpuBuilder &k;
-  bool isShared;
 };
 
 } // namespace nnv12::codegen

@@ -33,7 +33,13 @@ struct Shares : SharedProduct::Square {
 /// invocations read from different banks.
 constexpr int64_t weightStride = block * quads + quads;
 
-struct ProductPush {
+/// Which of a sum's parts: a tap of a block of input channels.
+struct Tap {
+  Value block, row, col;
+};
+
+class ProductEmitter : GpuEmitter {
+public:
   enum Word : unsigned {
     OutPixels, ///< of a channel; zero: nothing to do
     InPixels,
@@ -59,44 +65,19 @@ struct ProductPush {
     InHeight,
     WindowWords
   };
-};
+  static unsigned words(bool hasWindow) {
+    return hasWindow ? WindowWords : FlatWords;
+  }
 
-unsigned productWords(bool hasWindow) {
-  return hasWindow ? ProductPush::WindowWords : ProductPush::FlatWords;
-}
-
-/// Which of a sum's parts: a tap of a block of input channels.
-struct Tap {
-  Value block, row, col;
-};
-
-class ProductEmitter {
-public:
   ProductEmitter(GpuBuilder &k, const SharedProduct::Kernel &kernel,
                  ValueRange memories)
-      : k(k), square(kernel.square), hasWindow(kernel.hasWindow),
+      : GpuEmitter(k), square(kernel.square), hasWindow(kernel.hasWindow),
         four(k.vec(4)), output(memories[0]), input(memories[1]),
         weights(memories[2]),
-        epilogue(k, kernel.epilogue, productWords(hasWindow), memories[3],
-                 memories[4]) {}
+        epilogue(k, kernel.epilogue, words(hasWindow), memories) {}
   void emit();
 
 private:
-  Value word(unsigned w) { return k.pushWord(w); }
-  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
-  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
-  Value quotient(Value x, Value y) { return arith::DivUIOp::create(k.b, x, y); }
-  Value remainder(Value x, Value y) {
-    return arith::RemUIOp::create(k.b, x, y);
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(k.b, condition, x, y);
-  }
-  /// The elements of `x` where `isInside`, else zeros. SPIR-V 1.3 selects
-  /// vectors by vectors.
-  Value orZeros(Value isInside, Value x) {
-    return select(k.broadcast(isInside, 4), x, k.fconst(0, four));
-  }
   void findPlaces();
   Tap next(const Tap &tap);
   Value loadInput(size_t i, Value plane, const Tap &tap);
@@ -105,7 +86,6 @@ private:
   void keep(const Values &brought);
   Values sum(ValueRange sums);
 
-  GpuBuilder &k;
   const Shares square;
   const bool hasWindow;
   VectorType four;
@@ -127,54 +107,47 @@ private:
 };
 
 void ProductEmitter::findPlaces() {
-  using Dim = GpuBuilder::Dim;
   local = k.localId(Dim::X);
-  outQuad = k.val(k.rem(local, square.outQuads()));
-  lane = k.val(k.div(local, square.outQuads()));
+  outQuad = rem(local, square.outQuads());
+  lane = div(local, square.outQuads());
   firstPixel = mul(k.groupId(Dim::X), square.side);
   firstBlock = mul(k.groupId(Dim::Y), square.side / block);
-  // With all words zero nothing may divide by one of them.
-  Value one = k.constant(1);
-  auto atLeastOne = [&](unsigned w) {
-    return Value(arith::MaxUIOp::create(k.b, word(w), one));
-  };
-  Value z = k.groupId(Dim::Z), images = atLeastOne(ProductPush::Batch);
-  batch = remainder(z, images);
-  part = quotient(z, images);
-  Value last = k.val(k.sub(word(ProductPush::OutPixels), 1)),
-        width = atLeastOne(ProductPush::OutWidth);
-  Value lastBlock = k.val(k.sub(word(ProductPush::OutBlocks), 1));
+  Value z = k.groupId(Dim::Z), images = atLeastOne(Batch);
+  batch = rem(z, images);
+  part = div(z, images);
+  Value last = sub(word(OutPixels), 1), width = atLeastOne(OutWidth);
+  Value lastBlock = sub(word(OutBlocks), 1);
   for (int64_t i = 0; i < square.loads(); ++i) {
     Value v = add(local, i * square.invocations);
     // Pixels that are none read those of the last one.
-    Value p = k.minUnsigned(add(firstPixel, k.div(Index(v), quads)), last);
-    Value row = mul(quotient(p, width), word(ProductPush::StrideRows)),
-          col = mul(remainder(p, width), word(ProductPush::StrideCols));
+    Value p = k.minUnsigned(add(firstPixel, div(v, quads)), last);
+    Value row = mul(div(p, width), word(StrideRows)),
+          col = mul(rem(p, width), word(StrideCols));
     if (hasWindow) {
-      row = k.val(k.sub(row, word(ProductPush::Top)));
-      col = k.val(k.sub(col, word(ProductPush::Left)));
+      row = sub(row, word(Top));
+      col = sub(col, word(Left));
     }
     inputRow.push_back(row);
     inputCol.push_back(col);
-    inputQuad.push_back(k.val(k.rem(Index(v), quads)));
-    Value outBlock = k.minUnsigned(
-        add(firstBlock, k.div(Index(v), block * quads)), lastBlock);
-    Value panel = add(mul(outBlock, word(ProductPush::WeightBlock)),
-                      mul(batch, word(ProductPush::WeightBatch)));
-    weightPlace.push_back(add(panel, k.rem(Index(v), block * quads)));
+    inputQuad.push_back(rem(v, quads));
+    Value outBlock =
+        k.minUnsigned(add(firstBlock, div(v, block * quads)), lastBlock);
+    Value panel =
+        add(mul(outBlock, word(WeightBlock)), mul(batch, word(WeightBatch)));
+    weightPlace.push_back(add(panel, rem(v, block * quads)));
   }
 }
 
 /// Behind the last one of the group there is none: that one again.
 Tap ProductEmitter::next(const Tap &tap) {
-  Value lastBlock = k.val(k.sub(end, 1));
+  Value lastBlock = sub(end, 1);
   if (!hasWindow)
     return {k.minUnsigned(add(tap.block, 1), lastBlock), tap.row, tap.col};
   Value zero = k.constant(0);
   Value col = add(tap.col, 1);
-  Value isRow = k.lessUnsigned(col, word(ProductPush::KernelCols));
+  Value isRow = k.lessUnsigned(col, word(KernelCols));
   Value row = add(tap.row, 1);
-  Value isBlock = k.lessUnsigned(row, word(ProductPush::KernelRows));
+  Value isBlock = k.lessUnsigned(row, word(KernelRows));
   Value nextBlock = select(isBlock, tap.block, add(tap.block, 1));
   return {k.minUnsigned(select(isRow, tap.block, nextBlock), lastBlock),
           select(isRow, tap.row, select(isBlock, row, zero)),
@@ -184,30 +157,28 @@ Tap ProductEmitter::next(const Tap &tap) {
 Value ProductEmitter::loadInput(size_t i, Value plane, const Tap &tap) {
   Value row = inputRow[i], col = inputCol[i], isInside;
   if (hasWindow) {
-    row = add(row, mul(tap.row, word(ProductPush::DilationRows)));
-    col = add(col, mul(tap.col, word(ProductPush::DilationCols)));
-    isInside = arith::AndIOp::create(
-        k.b, k.lessUnsigned(row, word(ProductPush::InHeight)),
-        k.lessUnsigned(col, word(ProductPush::InWidth)));
+    row = add(row, mul(tap.row, word(DilationRows)));
+    col = add(col, mul(tap.col, word(DilationCols)));
+    isInside = both(k.lessUnsigned(row, word(InHeight)),
+                    k.lessUnsigned(col, word(InWidth)));
     Value zero = k.constant(0);
     row = select(isInside, row, zero);
     col = select(isInside, col, zero);
   }
-  Value place = add(mul(add(mul(row, word(ProductPush::InWidth)), col), quads),
-                    inputQuad[i]);
+  Value place =
+      add(mul(add(mul(row, word(InWidth)), col), quads), inputQuad[i]);
   Value x = k.load(input, add(plane, place));
-  return hasWindow ? orZeros(isInside, x) : x;
+  return hasWindow ? select(isInside, x, k.fconst(0, four)) : x;
 }
 
 Values ProductEmitter::bring(const Tap &tap) {
-  Value plane = mul(mul(add(mul(batch, word(ProductPush::InBlocks)), tap.block),
-                        word(ProductPush::InPixels)),
-                    quads);
+  Value plane = mul(
+      mul(add(mul(batch, word(InBlocks)), tap.block), word(InPixels)), quads);
   Value panel = tap.block;
   if (hasWindow)
-    panel = add(mul(add(mul(panel, word(ProductPush::KernelRows)), tap.row),
-                    word(ProductPush::KernelCols)),
-                tap.col);
+    panel =
+        add(mul(add(mul(panel, word(KernelRows)), tap.row), word(KernelCols)),
+            tap.col);
   panel = mul(panel, block * quads);
   Values brought;
   for (size_t i = 0; i < inputRow.size(); ++i)
@@ -221,16 +192,15 @@ void ProductEmitter::keep(const Values &brought) {
   for (int64_t i = 0; i < square.loads(); ++i) {
     Value v = add(local, i * square.invocations);
     k.store(brought[i], sharedInput, v);
-    Index outBlock = k.div(Index(v), block * quads);
-    k.store(
-        brought[square.loads() + i], sharedWeights,
-        k.add(k.mul(outBlock, weightStride), k.rem(Index(v), block * quads)));
+    Value outBlock = div(v, block * quads);
+    k.store(brought[square.loads() + i], sharedWeights,
+            add(mul(outBlock, weightStride), rem(v, block * quads)));
   }
 }
 
 Values ProductEmitter::sum(ValueRange init) {
-  Value weight = add(k.mul(k.div(Index(outQuad), quads), weightStride),
-                     k.rem(Index(outQuad), quads));
+  Value weight =
+      add(mul(div(outQuad, quads), weightStride), rem(outQuad, quads));
   return k.loop(0, quads, 1, Values(init), [&](Value q, ValueRange before) {
     Values sums(before);
     Values in;
@@ -252,13 +222,11 @@ void ProductEmitter::emit() {
   sharedInput = k.shared(square.side * quads, four);
   sharedWeights = k.shared(square.side / block * weightStride, four);
   findPlaces();
-  Value first = mul(part, word(ProductPush::PartBlocks));
-  end = k.minUnsigned(add(first, word(ProductPush::PartBlocks)),
-                      word(ProductPush::InBlocks));
-  Value count = k.val(k.sub(end, first)), zero = k.constant(0);
+  Value first = mul(part, word(PartBlocks));
+  end = k.minUnsigned(add(first, word(PartBlocks)), word(InBlocks));
+  Value count = sub(end, first), zero = k.constant(0);
   if (hasWindow)
-    count = mul(count, mul(word(ProductPush::KernelRows),
-                           word(ProductPush::KernelCols)));
+    count = mul(count, mul(word(KernelRows), word(KernelCols)));
   // Carried: the sums, the brought vectors, and the tap they come from.
   const size_t pixels = square.pixels(), loads = 2 * square.loads();
   Tap tap = {first, zero, zero};
@@ -280,19 +248,19 @@ void ProductEmitter::emit() {
   });
   Values sums(ValueRange(last).take_front(pixels));
 
-  Value outBlock = add(firstBlock, k.div(Index(outQuad), quads));
-  Value quad = k.val(k.rem(Index(outQuad), quads));
-  k.ifThen(k.lessUnsigned(outBlock, word(ProductPush::OutBlocks)), [&] {
+  Value outBlock = add(firstBlock, div(outQuad, quads));
+  Value quad = rem(outQuad, quads);
+  k.ifThen(k.lessUnsigned(outBlock, word(OutBlocks)), [&] {
     Value vector = add(mul(outBlock, quads), quad);
     Value bias = epilogue.start(vector);
-    ChannelMask mask(k, mul(vector, 4), word(ProductPush::OutChannels));
+    ChannelMask mask(k, mul(vector, 4), word(OutChannels));
     // Parts lie behind each other, each as the result does.
-    Value image = add(mul(part, word(ProductPush::Batch)), batch);
-    Value plane = mul(add(mul(image, word(ProductPush::OutBlocks)), outBlock),
-                      word(ProductPush::OutPixels));
+    Value image = add(mul(part, word(Batch)), batch);
+    Value plane =
+        mul(add(mul(image, word(OutBlocks)), outBlock), word(OutPixels));
     for (int64_t i = 0; i < square.pixels(); ++i) {
       Value pixel = add(firstPixel, add(lane, i * square.lanes()));
-      k.ifThen(k.lessUnsigned(pixel, word(ProductPush::OutPixels)), [&] {
+      k.ifThen(k.lessUnsigned(pixel, word(OutPixels)), [&] {
         Value place = add(mul(add(plane, pixel), quads), quad);
         Value x = arith::AddFOp::create(k.b, sums[i], bias);
         k.store(mask.apply(epilogue.finish(x, place)), output, place);
@@ -308,10 +276,9 @@ std::string SharedProduct::Kernel::key() const {
          square.name() + PushEpilogue::suffix(epilogue);
 }
 
-void SharedProduct::Kernel::emit(GpuBuilder &k, llvm::StringRef symbol) const {
-  SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
-  operands.front().isWritten = true;
-  k.kernel(symbol, operands, productWords(hasWindow) + PushEpilogue::Words,
+void SharedProduct::Kernel::emit(GpuBuilder &k) const {
+  k.kernel(SmallVector<Type>(5, k.vec(4)),
+           ProductEmitter::words(hasWindow) + PushEpilogue::Words,
            {int32_t(square.invocations), 1, 1}, [&](ValueRange memories) {
              ProductEmitter(k, *this, memories).emit();
            });
@@ -330,16 +297,14 @@ GpuStep SharedProduct::step(const Kernel &kernel) const {
   step.groups = {uint32_t(divideCeil(outPixels, side)),
                  uint32_t(divideCeil(outBlocks, side / block)),
                  uint32_t(batch * parts)};
-  for (int64_t word : {outPixels, inPixels, inBlocks, outBlocks, outChannels,
-                       outWidth, inWidth, strideRows, strideCols, batch,
-                       partBlocks(), weightBlock, weightBatch})
-    step.push.push_back(uint32_t(word));
+  step.append({outPixels, inPixels, inBlocks, outBlocks, outChannels, outWidth,
+               inWidth, strideRows, strideCols, batch, partBlocks(),
+               weightBlock, weightBatch});
   if (kernel.hasWindow)
-    for (int64_t word :
-         {window.rows, window.cols, window.dilationRows, window.dilationCols,
-          window.top, window.left, window.inHeight})
-      step.push.push_back(uint32_t(word));
-  assert(step.push.size() == productWords(kernel.hasWindow) &&
+    step.append({window.rows, window.cols, window.dilationRows,
+                 window.dilationCols, window.top, window.left,
+                 window.inHeight});
+  assert(step.push.size() == ProductEmitter::words(kernel.hasWindow) &&
          "a value for each word");
   PushEpilogue::append(step.push, kernel.epilogue);
   step.variant = kernel.hasWindow ? "window" : "flat";

@@ -53,7 +53,7 @@ struct SharedProduct {
     Epilogue epilogue;
 
     std::string key() const;
-    void emit(GpuBuilder &k, llvm::StringRef symbol) const;
+    void emit(GpuBuilder &k) const;
   };
 
   int64_t batch = 1, inBlocks, outBlocks;

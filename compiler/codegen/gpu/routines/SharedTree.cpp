@@ -24,8 +24,8 @@ SharedTree::SharedTree(GpuBuilder &k, int64_t invocations, int64_t lanes,
     memories.push_back(k.shared(invocations, type));
 }
 
-unsigned SharedTree::barriers(int64_t invocations, int64_t lanes) {
-  return 1 + levelsOf(invocations, lanes);
+unsigned SharedTree::barriers(int64_t invocations) {
+  return 1 + levelsOf(invocations, /*lanes=*/1);
 }
 
 Values SharedTree::fold(Value localId, const Values &own, Combine combine) {

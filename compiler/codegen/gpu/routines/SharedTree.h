@@ -16,8 +16,8 @@ public:
   SharedTree(GpuBuilder &k, int64_t invocations, int64_t lanes,
              llvm::ArrayRef<mlir::Type> types);
 
-  /// Barriers that each invocation meets in a fold.
-  static unsigned barriers(int64_t invocations, int64_t lanes = 1);
+  /// Barriers that each invocation meets in a fold in one lane.
+  static unsigned barriers(int64_t invocations);
 
   using Combine =
       llvm::function_ref<Values(mlir::ValueRange x, mlir::ValueRange y)>;

@@ -2,9 +2,9 @@
 
 #include "compiler/codegen/gpu/routines/TransposedWindow.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -64,28 +64,21 @@ int64_t phaseCount(const WindowShape &w) {
 
 GpuDispatch TransposedWindow::dispatch(const WindowShape &w, int64_t groups) {
   Extents rows = Extents::rows(w), cols = Extents::cols(w);
-  GpuDispatch dispatch = BlockedWindow::dispatch(w, groups, TransposeWords);
+  GpuDispatch dispatch = BlockedWindow::dispatch(w, groups);
   // The first phase has most pixels.
   int64_t most = int64_t(divideCeil(rows.outputs, rows.stride) *
                          divideCeil(cols.outputs, cols.stride));
   dispatch.groups[0] = uint32_t(divideCeil(most, groupPixels));
   dispatch.groups[2] = uint32_t(w.batch * phaseCount(w));
-  auto set = [&](Word word, int64_t value) {
-    dispatch.push[word] = uint32_t(value);
-  };
-  set(Phases, phaseCount(w));
-  set(PhaseCols, cols.phases());
-  set(RowShare, rows.outputs + rows.stride - 1);
-  set(ColShare, cols.outputs + cols.stride - 1);
-  set(CommonRows, rows.common());
-  set(CommonCols, cols.common());
-  set(InverseRows, rows.inverse());
-  set(InverseCols, cols.inverse());
+  dispatch.append({phaseCount(w), cols.phases(), rows.outputs + rows.stride - 1,
+                   cols.outputs + cols.stride - 1, rows.common(), cols.common(),
+                   rows.inverse(), cols.inverse()});
+  assert(dispatch.push.size() == TransposeWords && "a value for each word");
   return dispatch;
 }
 
-std::string TransposedWindow::refusal(const WindowShape &w) {
-  std::string reason = BlockedWindow::refusal(w);
+std::string TransposedWindow::refusal(const WindowShape &w, int64_t weights) {
+  std::string reason = BlockedWindow::refusal(w, weights);
   if (!reason.empty())
     return reason;
   // Places are computed in 32 bits, below zero where a tap is in the padding.
@@ -134,12 +127,12 @@ TransposedWindow::Taps TransposedWindow::tapsOf(Value phase,
   taps.first = rem(mul(rem(div(place, common), taps.step), word(words.inverse)),
                    taps.step);
   // A first tap beyond the kernel gives none.
-  Value upTo = k.val(k.sub(add(word(words.kernel), taps.step), 1));
+  Value upTo = sub(add(word(words.kernel), taps.step), 1);
   Value count = div(sub(upTo, taps.first), taps.step);
   Value zero = k.constant(0);
   Value isWhole = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
                                         rem(place, common), zero);
-  taps.count = arith::SelectOp::create(k.b, isWhole, count, zero);
+  taps.count = select(isWhole, count, zero);
   // The first tap is below the stride: with as many dilations more nothing is
   // below zero before it is divided.
   Value far = add(place, mul(dilation, sub(stride, taps.first)));
@@ -173,10 +166,7 @@ void TransposedWindow::forPlace(llvm::function_ref<void()> body, Part part) {
   forPixels(mul(height, width), found, part);
 }
 
-Values TransposedWindow::forTaps(
-    const Values &init,
-    llvm::function_ref<Values(Value, const Four &, const Four &, ValueRange)>
-        body) {
+Values TransposedWindow::forTaps(const Values &init, TapBody body) {
   Value kernelCols = word(KernelCols);
   return k.loop(0, rows.count, 1, init, [&](Value r, ValueRange carried) {
     Value up = mul(r, rows.back);

@@ -20,8 +20,7 @@
 
 namespace nnv12::codegen {
 
-/// Its places and taps stand in front of those of windows that are not
-/// transposed.
+/// Its places stand in front of those of windows that are not transposed.
 class TransposedWindow : public BlockedWindow {
 public:
   /// Push words behind those of the window.
@@ -38,16 +37,15 @@ public:
     InverseCols,
     TransposeWords
   };
+  static constexpr unsigned allWords = TransposeWords;
 
   /// The grid of a layer, and its push words.
   static GpuDispatch dispatch(const WindowShape &w, int64_t groups);
-  /// Why its tensors, numbers or grid are too large, the weights aside; or
-  /// empty.
-  static std::string refusal(const WindowShape &w);
+  /// Why its tensors, with so many weights, its numbers or its grid are too
+  /// large; or empty.
+  static std::string refusal(const WindowShape &w, int64_t weights);
   /// Taps of the phase that has most: it ends last.
   static double taps(const WindowShape &w);
-  /// As Work has it, of one block of the result's channels, where the sums
-  /// go over so many blocks of the input's.
   static double stepsInTurn(const WindowShape &w, double blocks,
                             Part part = Part::Quad);
 
@@ -55,10 +53,7 @@ public:
 
 protected:
   void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
-  Values forTaps(const Values &init,
-                 llvm::function_ref<Values(Value tap, const Four &rows,
-                                           const Four &cols, mlir::ValueRange)>
-                     body);
+  Values forTaps(const Values &init, TapBody body) override;
 
 private:
   /// The words of one dimension.

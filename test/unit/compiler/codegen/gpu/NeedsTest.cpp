@@ -167,7 +167,7 @@ protected:
     for (unsigned i = 0; i < routine.steps(layer).kernels.size(); ++i) {
       GpuBuilder builder(context, target);
       mlir::OwningOpRef<mlir::ModuleOp> code(builder.module);
-      routine.emit(builder, layer, i, "kernel");
+      routine.emit(builder, layer, i);
       EXPECT_TRUE(mlir::succeeded(simplifyForSpirv(*code)));
       KernelNeeds needs = needsOf(*code);
       all.features.bits |= needs.features.bits;

@@ -40,9 +40,8 @@ SpirvModule lone(llvm::function_ref<void(GpuBuilder &, mlir::Value)> body,
   GpuTarget target = GpuTarget::everything();
   GpuBuilder builder(context, target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
-  std::vector<GpuBuilder::Operand> all(operands, {builder.b.getF32Type()});
-  all[0].isWritten = true;
-  builder.kernel("main", all, 1, {1, 1, 1}, [&](mlir::ValueRange memories) {
+  std::vector<mlir::Type> all(operands, builder.b.getF32Type());
+  builder.kernel(all, 1, {1, 1, 1}, [&](mlir::ValueRange memories) {
     body(builder, memories[0]);
   });
   auto result = nnv12::codegen::lowerToSpirv(*module, target);

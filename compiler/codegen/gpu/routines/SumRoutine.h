@@ -1,0 +1,71 @@
+//===- SumRoutine.h - Routines of sums with an epilogue ---------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SUMROUTINE_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SUMROUTINE_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+
+#include <type_traits>
+
+namespace nnv12::codegen {
+
+/// Convolutions and products of matrices.
+class SumRoutine : public GpuRoutine {
+public:
+  using GpuRoutine::GpuRoutine;
+  KernelNeeds needs(mlir::Operation *layer) const final {
+    return PushEpilogue::needs(epilogueOf(layer));
+  }
+
+protected:
+  static Epilogue epilogueOf(mlir::Operation *layer) {
+    return Epilogue::of(llvm::cast<nn::Linear>(layer));
+  }
+  /// oneStep() of a kernel that binds result, input, weights, bias and residual
+  /// or, of matrices, both in place of input and weights. Key and dispatch are
+  /// those without an epilogue.
+  GpuSteps oneSum(mlir::Operation *layer, const std::string &key,
+                  GpuDispatch dispatch, double inner) const;
+};
+
+template <typename Op>
+constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
+
+/// Convolutions, transposed or not, with windows of one or two dimensions. By
+/// default their channels are in blocks.
+template <typename Op> class ConvolutionRoutine : public SumRoutine {
+public:
+  using SumRoutine::SumRoutine;
+  LayoutRequest layouts(mlir::Operation *layer) const override {
+    int64_t rank = int64_t(shapeOf(layer->getOperand(0)).size());
+    return blockedLayouts(layer, isTransposed<Op> ? transposedPanelTag(rank)
+                                                  : panelTag(rank));
+  }
+  Work work(mlir::Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
+  std::string misfit(mlir::Operation *layer) const final {
+    auto op = llvm::dyn_cast<Op>(layer);
+    if (!op || !hasBlockableWindow(op))
+      return isTransposed<Op> ? "it is no transposed convolution of f32 with "
+                                "one or two spatial dimensions"
+                              : "it is no convolution of f32 with one or two "
+                                "spatial dimensions";
+    return windowMisfit(op, sizes(op));
+  }
+
+protected:
+  virtual std::string windowMisfit(Op op, const WindowShape &w) const = 0;
+  static WindowShape sizes(Op op) { return WindowShape(op); }
+  /// Whether there are groups that begin or end within a block.
+  static bool cutsBlocks(int64_t groups, const WindowShape &w) {
+    return groups > 1 && (w.channels / groups % block != 0 ||
+                          w.outChannels / groups % block != 0);
+  }
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SUMROUTINE_H
