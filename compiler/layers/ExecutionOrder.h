@@ -28,8 +28,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> layers() const { return layers_; }
   /// In the order in which they are touched first.
   llvm::ArrayRef<Tensor> tensors() const { return tensors_; }
-  /// Those of tensors(), where no result takes the memory of an operand: that
-  /// depends on the routines, which are chosen by costs that count these.
+  /// The lifetimes of tensors(). No result takes the memory of an operand yet:
+  /// that depends on the routines, and costs count these to choose them.
   std::vector<Lifetime> lifetimes() const;
   /// Index into tensors() of a base; none where it is something else.
   std::optional<unsigned> tensorOf(mlir::Value base) const {

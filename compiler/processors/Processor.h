@@ -33,7 +33,7 @@ public:
   /// All that it has, in order of preference.
   virtual const RoutineSet &routines() const = 0;
   /// Why the routine does not compute the layer on this target, as a diagnostic
-  /// would say it; "" where it does. Looks at what Routine::misfit() looks at.
+  /// would say it; "" where it does. Looks at no more than Routine::misfit().
   /// By default targets differ in speed, not in the layers that they compute.
   virtual std::string refusal(mlir::Operation *layer, const Routine &routine,
                               llvm::StringRef target) const {

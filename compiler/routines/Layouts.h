@@ -3,6 +3,9 @@
 #define NNV12_COMPILER_ROUTINES_LAYOUTS_H
 
 #include "compiler/routines/Routine.h"
+#include "dialects/nn/NNDialect.h"
+
+#include <type_traits>
 
 namespace nnv12 {
 
@@ -32,9 +35,14 @@ LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
 
 /// Whether a layer with a window has one or two spatial dimensions and is f32.
 bool hasBlockableWindow(mlir::Operation *layer);
-/// The misfit of a routine for convolutions with such windows.
-constexpr char noBlockableConv[] =
-    "it is no convolution of f32 with one or two spatial dimensions";
+/// The misfit of a routine for convolutions, transposed or not, where there is
+/// no such window.
+template <typename Op>
+constexpr const char *noBlockableConv =
+    std::is_same_v<Op, nn::ConvTransposeOp>
+        ? "it is no transposed convolution of f32 with one or two spatial "
+          "dimensions"
+        : "it is no convolution of f32 with one or two spatial dimensions";
 
 } // namespace nnv12
 

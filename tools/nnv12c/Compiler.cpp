@@ -33,10 +33,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/CodeRevision.h"
-#include "tools/nnv12c/GpuError.h"
 #include "tools/nnv12c/HostPlans.h"
 #include "tools/nnv12c/HostTuning.h"
 #include "tools/nnv12c/ModelProperties.h"
+#include "tools/nnv12c/RoundingError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -483,7 +483,7 @@ FailureOr<std::string> Compilation::errorOfHalf() {
   std::vector<bool> isF32;
   for (Type type : main.getResultTypes())
     isF32.push_back(getElementTypeOrSelf(type).isF32());
-  GpuError error;
+  RoundingError error;
   std::string fault =
       compareRounded(models[0].second, models[1].second, isF32, folder, error);
   if (!fault.empty())

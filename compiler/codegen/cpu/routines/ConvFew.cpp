@@ -307,10 +307,10 @@ public:
                        "channels") {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);
-    if (!op || !hasBlockableWindow(op) || op.getGroups() != 1)
-      return "it is no convolution of this kind of f32, with one or two "
-             "spatial "
-             "dimensions and one group";
+    if (!op || !hasBlockableWindow(op))
+      return noBlockableConv<Op>;
+    if (op.getGroups() != 1)
+      return "it has several groups";
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     return in[1] >= block / 2 && out[1] <= mostChannels &&

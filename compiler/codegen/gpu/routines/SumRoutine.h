@@ -49,10 +49,7 @@ public:
   std::string misfit(mlir::Operation *layer) const final {
     auto op = llvm::dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op))
-      return isTransposed<Op> ? "it is no transposed convolution of f32 with "
-                                "one or two spatial dimensions"
-                              : "it is no convolution of f32 with one or two "
-                                "spatial dimensions";
+      return noBlockableConv<Op>;
     return windowMisfit(op, sizes(op));
   }
 

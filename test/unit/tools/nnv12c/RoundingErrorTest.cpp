@@ -1,6 +1,6 @@
-//===- GpuErrorTest.cpp - The model with a GPU's roundings ----------------===//
+//===- RoundingErrorTest.cpp - The model with a GPU's roundings -----------===//
 
-#include "tools/nnv12c/GpuError.h"
+#include "tools/nnv12c/RoundingError.h"
 #include "tools/nnv12c/Compiler.h"
 
 #include "compiler/layers/ExecutionOrder.h"
@@ -89,9 +89,9 @@ double nearest(float value) {
   return half(best);
 }
 
-class GpuErrorTest : public testing::Test {
+class RoundingErrorTest : public testing::Test {
 protected:
-  GpuErrorTest() : context(MLIRContext::Threading::DISABLED) {
+  RoundingErrorTest() : context(MLIRContext::Threading::DISABLED) {
     loadDialects(context);
     module = parseSourceString<ModuleOp>(model, &context);
     main = module->lookupSymbol<func::FuncOp>("main");
@@ -141,7 +141,7 @@ protected:
 
 } // namespace
 
-TEST_F(GpuErrorTest, WeightsAreTheNearestHalves) {
+TEST_F(RoundingErrorTest, WeightsAreTheNearestHalves) {
   Floats values = {
       0.1f, -1.0f / 3, 65504, -65504,
       // Halfway: to even ones, down and up; and next to that.
@@ -171,7 +171,7 @@ TEST_F(GpuErrorTest, WeightsAreTheNearestHalves) {
 
 // Tensors between layers that are halves in later runs are rounded, once,
 // within the largest halves; nothing else is changed.
-TEST_F(GpuErrorTest, ResultsAreRoundedWhereLaterRunsHaveHalves) {
+TEST_F(RoundingErrorTest, ResultsAreRoundedWhereLaterRunsHaveHalves) {
   OwningOpRef<ModuleOp> copy = roundedAsOnGpu(*module);
   ASSERT_TRUE(succeeded(verify(*copy)));
   EXPECT_TRUE(copy->getOps<plan::ProgramOp>().empty());

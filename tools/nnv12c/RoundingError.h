@@ -1,4 +1,4 @@
-//===- GpuError.h - Error of f16 on a GPU -----------------------*- C++ -*-===//
+//===- RoundingError.h - Error of f16 on a GPU ------------------*- C++ -*-===//
 //
 // No GPU is needed to say it: the CPU computes the model as it is and with the
 // GPU's roundings, and both are run on random inputs. The freedom of GPUs is
@@ -6,8 +6,8 @@
 // CPU's order.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_TOOLS_NNV12C_GPUERROR_H
-#define NNV12_TOOLS_NNV12C_GPUERROR_H
+#ifndef NNV12_TOOLS_NNV12C_ROUNDINGERROR_H
+#define NNV12_TOOLS_NNV12C_ROUNDINGERROR_H
 
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,7 +23,7 @@ namespace nnv12 {
 mlir::OwningOpRef<mlir::ModuleOp> roundedAsOnGpu(mlir::ModuleOp planned);
 
 /// The error of all outputs of f32.
-struct GpuError {
+struct RoundingError {
   double largest = 0;   ///< |a - b|
   double magnitude = 0; ///< the largest |b|
   double mean = 0;      ///< of |a - b|
@@ -34,8 +34,8 @@ struct GpuError {
 /// Returns "" or one line that says why not.
 std::string compareRounded(const std::string &rounded, const std::string &exact,
                            const std::vector<bool> &isF32,
-                           const TemporaryFolder &folder, GpuError &error);
+                           const TemporaryFolder &folder, RoundingError &error);
 
 } // namespace nnv12
 
-#endif // NNV12_TOOLS_NNV12C_GPUERROR_H
+#endif // NNV12_TOOLS_NNV12C_ROUNDINGERROR_H

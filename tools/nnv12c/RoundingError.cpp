@@ -1,6 +1,6 @@
-//===- GpuError.cpp - Error of f16 on a GPU -------------------------------===//
+//===- RoundingError.cpp - Error of f16 on a GPU --------------------------===//
 
-#include "tools/nnv12c/GpuError.h"
+#include "tools/nnv12c/RoundingError.h"
 
 #include "compiler/codegen/gpu/HalfMemory.h"
 #include "compiler/layers/ExecutionOrder.h"
@@ -103,7 +103,7 @@ std::string nnv12::compareRounded(const std::string &rounded,
                                   const std::string &exact,
                                   const std::vector<bool> &isF32,
                                   const TemporaryFolder &folder,
-                                  GpuError &error) {
+                                  RoundingError &error) {
   std::string dirs[] = {folder.inside("rounded"), folder.inside("exact")};
   const std::string *bundles[] = {&rounded, &exact};
   for (size_t i = 0; i < 2; ++i) {
