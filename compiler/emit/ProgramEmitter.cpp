@@ -4,7 +4,7 @@
 
 #include "artifact/Limits.h"
 #include "compiler/emit/LastReaders.h"
-#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/Arena.h"
 #include "compiler/layers/LayerName.h"
 #include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
@@ -143,8 +143,8 @@ private:
     std::iota(bufferOf.begin(), bufferOf.end(), 0);
     for (const Step &step : steps)
       reuseOperand(step, lifetimes);
-    arena = planArena(lifetimes,
-                      gpu ? artifact::gpuAlignment : artifact::memoryAlignment);
+    arena = placeInArena(lifetimes, gpu ? artifact::gpuAlignment
+                                        : artifact::memoryAlignment);
     liveBytes = sumLiveBytes(lifetimes, order.layers().size());
   }
 
@@ -450,7 +450,7 @@ private:
   std::vector<unsigned> bufferOf;
   /// By tensor: nothing may take its memory in place. None where nothing is.
   std::vector<bool> isKept;
-  ArenaPlan arena;
+  Arena arena;
   /// Live bytes of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;
   llvm::DenseSet<Operation *> firstOperations; ///< see plan::ProgramOp

@@ -3,7 +3,7 @@
 #include "compiler/emit/StretchMemory.h"
 
 #include "artifact/Limits.h"
-#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/Arena.h"
 
 #include <algorithm>
 #include <cassert>
@@ -119,7 +119,7 @@ private:
     for (Lifetime &lifetime : lifetimes)
       if (lifetime.first > lifetime.last)
         lifetime = {0, 0, 0}; // nobody touches it
-    ArenaPlan arena = planArena(lifetimes, artifact::gpuAlignment);
+    Arena arena = placeInArena(lifetimes, artifact::gpuAlignment);
     plan.places = std::move(arena.offsets);
     plan.arenaSize = arena.size;
   }

@@ -3,7 +3,7 @@
 #define NNV12_COMPILER_LAYERS_EXECUTIONORDER_H
 
 #include "compiler/layers/Aliases.h"
-#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/Arena.h"
 
 #include <optional>
 #include <vector>

@@ -123,7 +123,7 @@ static void loop(Node &n) {
 
 namespace {
 /// How a Scan walks: the same for every batch of version 8.
-struct ScanPlan {
+struct ScanRules {
   const onnx::GraphProto *body;
   Ints inputAxes, outputAxes, inputBackwards, outputBackwards;
   unsigned states;
@@ -131,18 +131,18 @@ struct ScanPlan {
 } // namespace
 
 /// Final states, then stacked outputs; empty after a fault.
-static Values runScan(Node &n, const ScanPlan &plan, Values state,
+static Values runScan(Node &n, const ScanRules &rules, Values state,
                       ArrayRef<Value> scanned) {
-  unsigned outputs = n.outputs() - plan.states;
-  assert(state.size() == plan.states &&
-         scanned.size() == plan.inputAxes.size() &&
-         scanned.size() == plan.inputBackwards.size() &&
-         outputs == plan.outputAxes.size() &&
-         outputs == plan.outputBackwards.size() &&
+  unsigned outputs = n.outputs() - rules.states;
+  assert(state.size() == rules.states &&
+         scanned.size() == rules.inputAxes.size() &&
+         scanned.size() == rules.inputBackwards.size() &&
+         outputs == rules.outputAxes.size() &&
+         outputs == rules.outputBackwards.size() &&
          "an axis and a direction for each input and output");
   int64_t steps = -1;
   for (auto [k, v] : llvm::enumerate(scanned)) {
-    int64_t d = n.dim(v, plan.inputAxes[k]);
+    int64_t d = n.dim(v, rules.inputAxes[k]);
     if (steps >= 0 && d != steps)
       return n.refuse("scan inputs of " + Twine(steps) + " and " + Twine(d) +
                           " steps",
@@ -155,12 +155,12 @@ static Values runScan(Node &n, const ScanPlan &plan, Values state,
   for (int64_t i = 0; i < steps; ++i) {
     SmallVector<ImportValue> inputs(state.begin(), state.end());
     for (auto [k, v] : llvm::enumerate(scanned)) {
-      int64_t at = plan.inputBackwards[k] ? steps - 1 - i : i;
-      inputs.push_back(n.sliceAt(v, plan.inputAxes[k], at));
+      int64_t at = rules.inputBackwards[k] ? steps - 1 - i : i;
+      inputs.push_back(n.sliceAt(v, rules.inputAxes[k], at));
     }
     if (n.failed())
       return {};
-    auto results = n.graph().importSubgraph(n, *plan.body, inputs);
+    auto results = n.graph().importSubgraph(n, *rules.body, inputs);
     if (n.failed())
       return {};
     if (results.size() != n.outputs())
@@ -169,23 +169,23 @@ static Values runScan(Node &n, const ScanPlan &plan, Values state,
     for (auto [k, value] : llvm::enumerate(results)) {
       if (!value.tensor)
         return n.refuse("a sequence as a result of the body", "a tensor");
-      if (k < plan.states)
+      if (k < rules.states)
         state[k] = value.tensor;
       else
-        gathered[k - plan.states].push_back(value.tensor);
+        gathered[k - rules.states].push_back(value.tensor);
     }
   }
   for (auto [k, values] : llvm::enumerate(gathered)) {
-    if (plan.outputBackwards[k])
+    if (rules.outputBackwards[k])
       std::reverse(values.begin(), values.end());
-    state.push_back(stack(n, values, plan.outputAxes[k]));
+    state.push_back(stack(n, values, rules.outputAxes[k]));
   }
   return n.failed() ? Values() : state;
 }
 
 static void scan(Node &n) {
-  ScanPlan plan;
-  plan.body = n.graphAttr("body");
+  ScanRules rules;
+  rules.body = n.graphAttr("body");
   bool batched = n.opset() < 9;
   if (batched && n.has(0))
     return n.fail("sequence_lens", "sequences of one length");
@@ -204,30 +204,31 @@ static void scan(Node &n) {
   int64_t given = int64_t(n.inputs()) - first;
   if (scans < 1 || scans > given || given - scans > int64_t(n.outputs()))
     return n.fail("num_scan_inputs " + Twine(scans), "at most the inputs");
-  plan.states = given - scans;
-  unsigned outputs = n.outputs() - plan.states;
-  plan.inputAxes = n.intsAttr("scan_input_axes", Ints(scans, 0));
-  plan.outputAxes = n.intsAttr("scan_output_axes", Ints(outputs, 0));
-  plan.inputBackwards = n.intsAttr(
+  rules.states = given - scans;
+  unsigned outputs = n.outputs() - rules.states;
+  rules.inputAxes = n.intsAttr("scan_input_axes", Ints(scans, 0));
+  rules.outputAxes = n.intsAttr("scan_output_axes", Ints(outputs, 0));
+  rules.inputBackwards = n.intsAttr(
       batched ? "directions" : "scan_input_directions", Ints(scans, 0));
-  plan.outputBackwards = n.intsAttr("scan_output_directions", Ints(outputs, 0));
-  if (int64_t(plan.inputAxes.size()) != scans ||
-      int64_t(plan.inputBackwards.size()) != scans ||
-      plan.outputAxes.size() != outputs ||
-      plan.outputBackwards.size() != outputs)
+  rules.outputBackwards =
+      n.intsAttr("scan_output_directions", Ints(outputs, 0));
+  if (int64_t(rules.inputAxes.size()) != scans ||
+      int64_t(rules.inputBackwards.size()) != scans ||
+      rules.outputAxes.size() != outputs ||
+      rules.outputBackwards.size() != outputs)
     return n.fail("scan axes or directions of another number",
                   "one an input or output");
   Values states, scanned;
   for (int64_t i = 0; i < given; ++i)
-    (i < int64_t(plan.states) ? states : scanned).push_back(n.in(first + i));
+    (i < int64_t(rules.states) ? states : scanned).push_back(n.in(first + i));
   if (n.failed())
     return;
   if (!batched) {
-    for (auto [axis, v] : llvm::zip(plan.inputAxes, scanned))
+    for (auto [axis, v] : llvm::zip(rules.inputAxes, scanned))
       axis = n.axis(axis, n.rank(v));
     if (n.failed())
       return;
-    for (auto [i, v] : llvm::enumerate(runScan(n, plan, states, scanned)))
+    for (auto [i, v] : llvm::enumerate(runScan(n, rules, states, scanned)))
       n.out(i, v);
     return;
   }
@@ -253,7 +254,7 @@ static void scan(Node &n) {
       x.push_back(at(v, b));
     if (n.failed())
       return;
-    for (auto [i, v] : llvm::enumerate(runScan(n, plan, s, x)))
+    for (auto [i, v] : llvm::enumerate(runScan(n, rules, s, x)))
       results[i].push_back(v);
     if (n.failed())
       return;

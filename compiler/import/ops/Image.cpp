@@ -17,7 +17,7 @@ using nn::ResizeMode;
 
 namespace {
 /// A resize, with the parameters that versions leave out at their defaults.
-struct ResizePlan {
+struct ResizeRules {
   Ints sizes;
   Doubles scales;
   Doubles roi; ///< starts, then ends, of every dimension
@@ -30,56 +30,56 @@ struct ResizePlan {
 } // namespace
 
 /// Null after a fault.
-static Value createResize(Node &n, Value x, const ResizePlan &plan) {
-  RankedTensorType type = n.type(plan.sizes, n.elem(x));
+static Value createResize(Node &n, Value x, const ResizeRules &rules) {
+  RankedTensorType type = n.type(rules.sizes, n.elem(x));
   if (!type)
     return nullptr;
   OpBuilder &b = n.builder();
   SmallVector<NamedAttribute> attrs = {
-      n.attr("scales", b.getDenseF64ArrayAttr(plan.scales)),
-      n.kind<nn::ResizeModeAttr>("mode", plan.mode),
-      n.kind<nn::CoordinateModeAttr>("coordinates", plan.coordinates),
-      n.kind<nn::NearestModeAttr>("nearest", plan.nearest),
-      n.number("cubic_a", plan.cubicA),
-      n.flag("exclude_outside", plan.excludeOutside),
-      n.flag("antialias", plan.antialias),
-      n.number("extrapolation", plan.extrapolation)};
-  if (!plan.roi.empty())
-    attrs.push_back(n.attr("roi", b.getDenseF64ArrayAttr(plan.roi)));
+      n.attr("scales", b.getDenseF64ArrayAttr(rules.scales)),
+      n.kind<nn::ResizeModeAttr>("mode", rules.mode),
+      n.kind<nn::CoordinateModeAttr>("coordinates", rules.coordinates),
+      n.kind<nn::NearestModeAttr>("nearest", rules.nearest),
+      n.number("cubic_a", rules.cubicA),
+      n.flag("exclude_outside", rules.excludeOutside),
+      n.flag("antialias", rules.antialias),
+      n.number("extrapolation", rules.extrapolation)};
+  if (!rules.roi.empty())
+    attrs.push_back(n.attr("roi", b.getDenseF64ArrayAttr(rules.roi)));
   return n.create<nn::ResizeOp>({x}, attrs, type);
 }
 
-static void emitResize(Node &n, Value x, const ResizePlan &plan) {
-  if (Value y = createResize(n, x, plan))
+static void emitResize(Node &n, Value x, const ResizeRules &rules) {
+  if (Value y = createResize(n, x, rules))
     n.out(y);
 }
 
 /// Output sizes are floor(input * scale), the product in f32 as in other
 /// engines: at 10 * 0.7 it is whole.
 static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
-                            ResizePlan &plan) {
+                            ResizeRules &rules) {
   if (n.failed())
     return false;
-  assert(int64_t(scales.size()) == n.rank(x) && plan.sizes.empty() &&
-         plan.scales.empty() && "a scale for each dimension, taken once");
+  assert(int64_t(scales.size()) == n.rank(x) && rules.sizes.empty() &&
+         rules.scales.empty() && "a scale for each dimension, taken once");
   for (auto [i, s] : llvm::enumerate(scales)) {
     double size = std::floor(float(n.dim(x, i)) * float(s));
     if (!(s > 0) || !(size < 1e12))
       return n.refuse("scale " + Twine(std::to_string(s)) + " of dimension " +
                           Twine(i),
                       "a positive one");
-    plan.sizes.push_back(int64_t(size));
-    plan.scales.push_back(s);
+    rules.sizes.push_back(int64_t(size));
+    rules.scales.push_back(s);
   }
   return true;
 }
 
 static void upsample(Node &n) {
   Value x = n.in(0);
-  ResizePlan plan;
-  plan.mode = n.choice("mode", "nearest", {"nearest", "linear", "bilinear"})
-                  ? ResizeMode::linear
-                  : ResizeMode::nearest;
+  ResizeRules rules;
+  rules.mode = n.choice("mode", "nearest", {"nearest", "linear", "bilinear"})
+                   ? ResizeMode::linear
+                   : ResizeMode::nearest;
   Doubles scales;
   if (n.opset() < 7)
     scales = {1, 1, n.floatAttr("height_scale", 1),
@@ -90,25 +90,25 @@ static void upsample(Node &n) {
     scales = data->asDoubles();
   if (!n.failed() && int64_t(scales.size()) != n.rank(x))
     return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
-  if (sizesFromScales(n, x, scales, plan))
-    emitResize(n, x, plan);
+  if (sizesFromScales(n, x, scales, rules))
+    emitResize(n, x, rules);
 }
 
 /// The last dimension of sizes given for some axes keeps the aspect ratio.
 static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
-                       ResizePlan &plan) {
+                       ResizeRules &rules) {
   float scale = 0;
   for (int64_t a : axes) {
-    float s = float(plan.sizes[a]) / float(std::max<int64_t>(n.dim(x, a), 1));
+    float s = float(rules.sizes[a]) / float(std::max<int64_t>(n.dim(x, a), 1));
     scale = a == axes[0] ? s
             : notLarger  ? std::min(scale, s)
                          : std::max(scale, s);
   }
   for (int64_t a : axes) {
     if (!(scale * n.dim(x, a) < 1e12))
-      return n.fail("sizes " + str(plan.sizes), "smaller ones");
-    plan.scales[a] = scale;
-    plan.sizes[a] = int64_t(std::round(scale * float(n.dim(x, a))));
+      return n.fail("sizes " + str(rules.sizes), "smaller ones");
+    rules.scales[a] = scale;
+    rules.sizes[a] = int64_t(std::round(scale * float(n.dim(x, a))));
   }
 }
 
@@ -116,22 +116,22 @@ static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
 /// one above its coordinate (ONNX's cases of then, and ONNX Runtime, take it
 /// so). Resizes these dimensions and sets their scales to 1.
 static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
-  ResizePlan plan;
-  plan.nearest = NearestMode::ceil;
+  ResizeRules rules;
+  rules.nearest = NearestMode::ceil;
   Doubles shrunk;
   for (double &s : scales)
     shrunk.push_back(s < 1 ? std::exchange(s, 1) : 1);
   if (llvm::all_of(shrunk, [](double s) { return s == 1; }) ||
-      !sizesFromScales(n, x, shrunk, plan))
+      !sizesFromScales(n, x, shrunk, rules))
     return x;
-  Value y = createResize(n, x, plan);
+  Value y = createResize(n, x, rules);
   return y ? y : x;
 }
 
 static void resize(Node &n) {
   Value x = n.in(0);
-  ResizePlan plan;
-  plan.mode =
+  ResizeRules rules;
+  rules.mode =
       n.choiceOf<ResizeMode>("mode", "nearest", {"nearest", "linear", "cubic"});
   Ints axes = n.axesFrom(0, x);
   Doubles scales;
@@ -140,40 +140,40 @@ static void resize(Node &n) {
       scales = data->asDoubles();
     if (!n.failed() && int64_t(scales.size()) != n.rank(x))
       return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
-    if (plan.mode == ResizeMode::nearest)
+    if (rules.mode == ResizeMode::nearest)
       x = shrinkNearest(n, x, scales);
-    if (sizesFromScales(n, x, scales, plan))
-      emitResize(n, x, plan);
+    if (sizesFromScales(n, x, scales, rules))
+      emitResize(n, x, rules);
     return;
   }
-  plan.coordinates = n.choiceOf<CoordinateMode>(
+  rules.coordinates = n.choiceOf<CoordinateMode>(
       "coordinate_transformation_mode", "half_pixel",
       {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
        "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"});
-  plan.nearest = n.choiceOf<NearestMode>(
+  rules.nearest = n.choiceOf<NearestMode>(
       "nearest_mode", "round_prefer_floor",
       {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
-  plan.cubicA = n.floatAttr("cubic_coeff_a", -0.75);
-  plan.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
-  plan.extrapolation = n.floatAttr("extrapolation_value", 0);
-  plan.antialias = n.intAttr("antialias", 0) != 0;
+  rules.cubicA = n.floatAttr("cubic_coeff_a", -0.75);
+  rules.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
+  rules.extrapolation = n.floatAttr("extrapolation_value", 0);
+  rules.antialias = n.intAttr("antialias", 0) != 0;
   if (n.hasAttr("axes"))
     axes = n.axes(n.intsAttr("axes"), n.rank(x));
   unsigned policy = n.choice("keep_aspect_ratio_policy", "stretch",
                              {"stretch", "not_larger", "not_smaller"});
-  if (plan.coordinates == CoordinateMode::tf_crop_and_resize) {
+  if (rules.coordinates == CoordinateMode::tf_crop_and_resize) {
     auto roi = n.constantInput(1, "roi");
     if (n.failed())
       return;
     if (roi->size() != 2 * int64_t(axes.size()))
       return n.fail(Twine(roi->size()) + " values of roi",
                     "two for each of " + Twine(axes.size()) + " axes");
-    plan.roi.assign(2 * n.rank(x), 0);
+    rules.roi.assign(2 * n.rank(x), 0);
     for (int64_t i = 0; i < n.rank(x); ++i)
-      plan.roi[i + n.rank(x)] = 1;
+      rules.roi[i + n.rank(x)] = 1;
     for (auto [i, a] : llvm::enumerate(axes)) {
-      plan.roi[a] = roi->asDouble(i);
-      plan.roi[a + n.rank(x)] = roi->asDouble(i + axes.size());
+      rules.roi[a] = roi->asDouble(i);
+      rules.roi[a + n.rank(x)] = roi->asDouble(i + axes.size());
     }
   }
 
@@ -186,17 +186,17 @@ static void resize(Node &n) {
       return;
     if (sizes.size() != axes.size())
       return n.fail(Twine(sizes.size()) + " sizes", Twine(axes.size()));
-    plan.sizes = n.shape(x);
-    plan.scales.assign(n.rank(x), 1);
+    rules.sizes = n.shape(x);
+    rules.scales.assign(n.rank(x), 1);
     for (auto [a, s] : llvm::zip(axes, sizes)) {
       if (s < 0)
         return n.fail("sizes " + str(sizes), "positive ones");
-      plan.sizes[a] = s;
-      plan.scales[a] = double(s) / double(std::max<int64_t>(n.dim(x, a), 1));
+      rules.sizes[a] = s;
+      rules.scales[a] = double(s) / double(std::max<int64_t>(n.dim(x, a), 1));
     }
     if (policy)
-      keepAspect(n, x, policy == 1, axes, plan);
-    return emitResize(n, x, plan);
+      keepAspect(n, x, policy == 1, axes, rules);
+    return emitResize(n, x, rules);
   }
   auto data = n.constantInput(2, "scales");
   if (n.failed())
@@ -206,8 +206,8 @@ static void resize(Node &n) {
   scales.assign(n.rank(x), 1);
   for (auto [i, a] : llvm::enumerate(axes))
     scales[a] = data->asDouble(i);
-  if (sizesFromScales(n, x, scales, plan))
-    emitResize(n, x, plan);
+  if (sizesFromScales(n, x, scales, rules))
+    emitResize(n, x, rules);
 }
 
 static void gridSample(Node &n) {

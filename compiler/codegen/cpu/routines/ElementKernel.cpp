@@ -26,7 +26,7 @@ using Axis = nn::Layout::Axis;
 namespace {
 
 /// How the lanes lie in the result.
-enum class Plan {
+enum class LaneOrder {
   Rows,  ///< along the innermost axis in memory
   Flat,  ///< along memory, across axes (rows would be short)
   Scalar ///< one element at a time; vectors run over the axis of a sum
@@ -163,8 +163,9 @@ namespace {
 /// One candidate kernel of a layer.
 class KernelEmitter {
 public:
-  KernelEmitter(KernelBuilder &k, Operation *layer, Plan plan, Type laneType)
-      : k(k), layer(layer), plan(plan), e(k, laneType),
+  KernelEmitter(KernelBuilder &k, Operation *layer, LaneOrder order,
+                Type laneType)
+      : k(k), layer(layer), order(order), e(k, laneType),
         program(ElementProgram::of(layer)) {
     simplifyViews(e, program);
   }
@@ -186,7 +187,7 @@ private:
 
   KernelBuilder &k;
   Operation *layer;
-  Plan plan;
+  LaneOrder order;
   ElementEmitter e;
   ElementProgram program;
   Value output;
@@ -218,12 +219,12 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
   ArrayRef<Axis> axes = program.output.axes;
   Shape s;
   auto extent = [&](int a) { return box.hi[a] - box.lo[a]; };
-  if (plan == Plan::Flat) {
+  if (order == LaneOrder::Flat) {
     s.lanes = k.VL;
     s.innerElements = program.output.elements();
     s.innerSteps = (s.innerElements + s.lanes - 1) / s.lanes;
   } else {
-    if (plan == Plan::Rows)
+    if (order == LaneOrder::Rows)
       for (int a = 0; a < int(axes.size()); ++a)
         if (axes[a].extent > 1)
           s.vectorAxis = a;
@@ -276,7 +277,7 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
 TileMap::Part KernelEmitter::partOf(const Box &box) const {
   Shape s = shapeOf(box);
   TileMap::Part part;
-  if (plan == Plan::Flat) {
+  if (order == LaneOrder::Flat) {
     part.box.lo = {0};
     part.box.hi = {s.innerElements};
     part.cuts.push_back({0, s.chunks, s.chunk * s.lanes});
@@ -358,7 +359,7 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
       return Coord(k.val(k.mul(i, scale)), 0, last, scale);
     };
     auto body = [&] {
-      if (plan == Plan::Flat) {
+      if (order == LaneOrder::Flat) {
         Coord linear =
             coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
         linear.stride = 1;
@@ -473,43 +474,43 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
 KernelInfo KernelEmitter::emit(StringRef symbol) {
   KernelInfo info;
   info.tiles = 0;
-  k.kernel(
-      symbol, layer, [&](ValueRange operands, Value, Value begin, Value end) {
-        output = operands[0];
-        if (program.output.elements() == 0)
-          return;
-        assert(program.leaves.size() + 1 == operands.size() &&
-               "a leaf for each operand of the layer");
-        for (auto [leaf, memory] :
-             llvm::zip(program.leaves, operands.drop_front()))
-          e.addLeaf(leaf, memory);
-        work = workPerElement(program);
-        singleTile = work * program.output.elements() < 2 * tileWork;
-        TileMap map;
-        for (const Axis &axis : program.output.axes)
-          map.axes.push_back({axis.extent, axis.stride});
-        std::vector<Box> boxes = boxesOf(e, program, map.whole());
-        if (plan ==
-            Plan::Flat) { // the boxes are cut from memory, whatever its axes
-          map.axes.assign(1, {program.output.elements(), 1});
-          boxes.resize(1);
-        }
-        if (singleTile) {
-          info.tiles = 1;
-          info.maps.push_back(TileMap::grid(map.axes, {}));
-          k.loop(begin, end, 1, [&](Value) {
-            for (const Box &box : boxes)
-              emitBox(box, 0, begin, end);
-          });
-          return;
-        }
-        for (const Box &box : boxes) {
-          emitBox(box, info.tiles, begin, end);
-          map.parts.push_back(partOf(box));
-          info.tiles += shapeOf(box).tiles();
-        }
-        info.maps.push_back(std::move(map));
-      });
+  k.kernel(symbol, layer,
+           [&](ValueRange operands, Value, Value begin, Value end) {
+             output = operands[0];
+             if (program.output.elements() == 0)
+               return;
+             assert(program.leaves.size() + 1 == operands.size() &&
+                    "a leaf for each operand of the layer");
+             for (auto [leaf, memory] :
+                  llvm::zip(program.leaves, operands.drop_front()))
+               e.addLeaf(leaf, memory);
+             work = workPerElement(program);
+             singleTile = work * program.output.elements() < 2 * tileWork;
+             TileMap map;
+             for (const Axis &axis : program.output.axes)
+               map.axes.push_back({axis.extent, axis.stride});
+             std::vector<Box> boxes = boxesOf(e, program, map.whole());
+             // Such boxes are cut from memory.
+             if (order == LaneOrder::Flat) {
+               map.axes.assign(1, {program.output.elements(), 1});
+               boxes.resize(1);
+             }
+             if (singleTile) {
+               info.tiles = 1;
+               info.maps.push_back(TileMap::grid(map.axes, {}));
+               k.loop(begin, end, 1, [&](Value) {
+                 for (const Box &box : boxes)
+                   emitBox(box, 0, begin, end);
+               });
+               return;
+             }
+             for (const Box &box : boxes) {
+               emitBox(box, info.tiles, begin, end);
+               map.parts.push_back(partOf(box));
+               info.tiles += shapeOf(box).tiles();
+             }
+             info.maps.push_back(std::move(map));
+           });
   if (info.tiles == 0)
     return info;
   auto resultType = cast<RankedTensorType>(layer->getResult(0).getType());
@@ -555,8 +556,8 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     double cost = std::numeric_limits<double>::infinity();
   };
   Candidate best;
-  auto attempt = [&](Plan plan) {
-    KernelEmitter emitter(k, layer, plan, laneType);
+  auto attempt = [&](LaneOrder order) {
+    KernelEmitter emitter(k, layer, order, laneType);
     KernelInfo info = emitter.emit(symbol);
     auto function =
         k.module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
@@ -579,12 +580,12 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     }
   }
   if (scalarOnly) {
-    attempt(Plan::Scalar);
+    attempt(LaneOrder::Scalar);
   } else {
-    double cost = attempt(Plan::Rows);
+    double cost = attempt(LaneOrder::Rows);
     if (flatPossible && innermost < k.VL &&
         innermost < program.output.elements())
-      attempt(Plan::Flat);
+      attempt(LaneOrder::Flat);
     // Sums along contiguous elements are vectors even where results come
     // singly.
     bool sums = llvm::any_of(program.ops, [](Operation *op) {
@@ -593,7 +594,7 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     double perfect = double(program.output.elements()) / k.VL *
                      (workPerElement(program) + program.ops.size() + 4);
     if (sums && cost > perfect)
-      attempt(Plan::Scalar);
+      attempt(LaneOrder::Scalar);
   }
   k.module.push_back(best.function.release());
   return best.info;

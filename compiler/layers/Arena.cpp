@@ -1,6 +1,6 @@
-//===- ArenaPlan.cpp - Places buffers in one arena ------------------------===//
+//===- Arena.cpp - Places buffers in one arena ----------------------------===//
 
-#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/Arena.h"
 
 #include <algorithm>
 #include <cassert>
@@ -8,8 +8,8 @@
 
 using namespace nnv12;
 
-ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
-                           uint64_t alignment) {
+Arena nnv12::placeInArena(const std::vector<Lifetime> &buffers,
+                          uint64_t alignment) {
   assert(alignment && "zero is no alignment");
   auto rounded = [&](uint64_t size) {
     return (size + alignment - 1) / alignment * alignment;
@@ -20,8 +20,8 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
     return buffers[a].size > buffers[b].size;
   });
 
-  ArenaPlan plan;
-  plan.offsets.assign(buffers.size(), 0);
+  Arena arena;
+  arena.offsets.assign(buffers.size(), 0);
   std::vector<size_t> placed; // by offset
   for (size_t i : order) {
     uint64_t size = rounded(buffers[i].size);
@@ -31,24 +31,24 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
       if (buffers[p].last < buffers[i].first ||
           buffers[i].last < buffers[p].first)
         continue;
-      uint64_t offset = plan.offsets[p];
+      uint64_t offset = arena.offsets[p];
       if (offset > end && offset - end >= size && offset - end < bestGap) {
         best = end;
         bestGap = offset - end;
       }
       end = std::max(end, offset + rounded(buffers[p].size));
     }
-    plan.offsets[i] = best != UINT64_MAX ? best : end;
-    plan.size = std::max(plan.size, plan.offsets[i] + size);
-    assert(plan.offsets[i] % alignment == 0);
+    arena.offsets[i] = best != UINT64_MAX ? best : end;
+    arena.size = std::max(arena.size, arena.offsets[i] + size);
+    assert(arena.offsets[i] % alignment == 0);
     assert(buffers[i].first <= buffers[i].last);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
                                    [&](size_t a, size_t b) {
-                                     return plan.offsets[a] < plan.offsets[b];
+                                     return arena.offsets[a] < arena.offsets[b];
                                    }),
                   i);
   }
-  return plan;
+  return arena;
 }
 
 std::vector<uint64_t> nnv12::sumLiveBytes(const std::vector<Lifetime> &buffers,

@@ -1,10 +1,10 @@
-//===- ArenaPlan.h - Places buffers in one arena ----------------*- C++ -*-===//
+//===- Arena.h - Places buffers in one arena --------------------*- C++ -*-===//
 //
 // Pure: knows nothing of MLIR.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_COMPILER_LAYERS_ARENAPLAN_H
-#define NNV12_COMPILER_LAYERS_ARENAPLAN_H
+#ifndef NNV12_COMPILER_LAYERS_ARENA_H
+#define NNV12_COMPILER_LAYERS_ARENA_H
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Lifetime {
   int64_t last;
 };
 
-struct ArenaPlan {
+struct Arena {
   std::vector<uint64_t> offsets; ///< one a buffer, multiples of the alignment
   uint64_t size = 0;             ///< bytes of the whole arena
 };
@@ -28,8 +28,8 @@ struct ArenaPlan {
 /// Gives each buffer an offset so that no two that live at the same time
 /// overlap: the largest first, each into the smallest gap that holds it.
 /// Deterministic. O(n^2) for n buffers.
-ArenaPlan planArena(const std::vector<Lifetime> &buffers,
-                    uint64_t alignment = 64);
+Arena placeInArena(const std::vector<Lifetime> &buffers,
+                   uint64_t alignment = 64);
 
 /// Bytes of all buffers that are needed, for each of so many operations.
 std::vector<uint64_t> sumLiveBytes(const std::vector<Lifetime> &buffers,
@@ -37,4 +37,4 @@ std::vector<uint64_t> sumLiveBytes(const std::vector<Lifetime> &buffers,
 
 } // namespace nnv12
 
-#endif // NNV12_COMPILER_LAYERS_ARENAPLAN_H
+#endif // NNV12_COMPILER_LAYERS_ARENA_H

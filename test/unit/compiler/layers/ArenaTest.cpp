@@ -1,6 +1,6 @@
-//===- ArenaPlanTest.cpp - The arena against brute force ------------------===//
+//===- ArenaTest.cpp - The arena against brute force ----------------------===//
 
-#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/Arena.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ static bool meet(const Lifetime &a, const Lifetime &b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/// The most bytes that live at once: no plan can be smaller.
+/// The most bytes that live at once: no arena can be smaller.
 static uint64_t lowerBound(const std::vector<Lifetime> &buffers,
                            uint64_t alignment) {
   uint64_t most = 0;
@@ -62,15 +62,15 @@ static uint64_t optimum(const std::vector<Lifetime> &buffers,
   return best;
 }
 
-TEST(ArenaPlan, empty) { EXPECT_EQ(planArena({}).size, 0u); }
+TEST(Arena, empty) { EXPECT_EQ(placeInArena({}).size, 0u); }
 
-TEST(ArenaPlan, reusesWhatIsDead) {
-  ArenaPlan plan = planArena({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}});
-  EXPECT_EQ(plan.size, 256u);
-  EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
+TEST(Arena, reusesWhatIsDead) {
+  Arena arena = placeInArena({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}});
+  EXPECT_EQ(arena.size, 256u);
+  EXPECT_EQ(arena.offsets[0], arena.offsets[2]);
 }
 
-TEST(ArenaPlan, randomAgainstBruteForce) {
+TEST(Arena, randomAgainstBruteForce) {
   std::mt19937 random(1);
   double worst = 1;
   for (int round = 0; round < 200; ++round) {
@@ -80,23 +80,23 @@ TEST(ArenaPlan, randomAgainstBruteForce) {
       buffers.push_back(
           {random() % 1000, first, first + int64_t(random() % 4)});
     }
-    ArenaPlan plan = planArena(buffers, 64);
+    Arena arena = placeInArena(buffers, 64);
     for (size_t i = 0; i < buffers.size(); ++i) {
-      EXPECT_EQ(plan.offsets[i] % 64, 0u);
-      EXPECT_LE(plan.offsets[i] + buffers[i].size, plan.size);
+      EXPECT_EQ(arena.offsets[i] % 64, 0u);
+      EXPECT_LE(arena.offsets[i] + buffers[i].size, arena.size);
       for (size_t j = 0; j < i; ++j)
         EXPECT_TRUE(!meet(buffers[i], buffers[j]) ||
-                    plan.offsets[i] + buffers[i].size <= plan.offsets[j] ||
-                    plan.offsets[j] + buffers[j].size <= plan.offsets[i]);
+                    arena.offsets[i] + buffers[i].size <= arena.offsets[j] ||
+                    arena.offsets[j] + buffers[j].size <= arena.offsets[i]);
     }
-    EXPECT_GE(plan.size, lowerBound(buffers, 64));
-    worst = std::max(worst, double(plan.size) /
+    EXPECT_GE(arena.size, lowerBound(buffers, 64));
+    worst = std::max(worst, double(arena.size) /
                                 std::max<uint64_t>(64, optimum(buffers, 64)));
   }
   EXPECT_LE(worst, 1.5);
 }
 
-TEST(ArenaPlan, liveBytesAgainstBruteForce) {
+TEST(Arena, liveBytesAgainstBruteForce) {
   std::mt19937 random(1);
   for (int round = 0; round < 100; ++round) {
     size_t operations = 1 + random() % 9;
