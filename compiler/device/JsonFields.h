@@ -82,8 +82,8 @@ public:
             find(name, required, "true or false", &Json::is_boolean))
       to = value->get<bool>();
   }
-  /// Where a number may lie. Larger ones than all are a mistake, and their
-  /// products would not be finite.
+  /// The range of a field's numbers. No range reaches beyond all numbers that
+  /// make sense, so products stay finite.
   struct Range {
     const char *name;
     double least, most;

@@ -78,8 +78,8 @@ void nnv12::markLastReaders(artifact::Program &program) {
     if (owner < program.preparations.size())
       program.preparations[owner].lastReader = false;
   };
-  // Where one of others begins before a use and ends behind its begin, both
-  // share. If there are several such others they share already.
+  // A use shares bytes with another owner's that begins before it and ends
+  // behind its begin. If there are several such ones they share already.
   Furthest ends;
   for (size_t i = 0; i < uses.size(); ++i) {
     if (i && uses[i].segment != uses[i - 1].segment)

@@ -139,8 +139,8 @@ constexpr Conv convs[] = {
     {256, 256, 28, 3, 1, 256},
 };
 
-/// As networks that make images larger have them. The padding gives the size
-/// times the stride where the kernel is even.
+/// The transposed convolutions of networks that make images larger. The
+/// padding gives the size times the stride where the kernel is even.
 constexpr Conv convTransposes[] = {
     {64, 32, 56, 2, 2},
     {512, 256, 14, 2, 2},

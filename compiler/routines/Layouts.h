@@ -35,11 +35,15 @@ LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
 
 /// Whether a layer with a window has one or two spatial dimensions and is f32.
 bool hasBlockableWindow(mlir::Operation *layer);
-/// The misfit of a routine for convolutions, transposed or not, where there is
-/// no such window.
 template <typename Op>
-constexpr const char *noBlockableConv =
-    std::is_same_v<Op, nn::ConvTransposeOp>
+constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
+/// The misfit of a routine for convolutions, transposed or not, or for pools,
+/// where there is no such window.
+template <typename Op>
+constexpr const char *noBlockableWindow =
+    std::is_same_v<Op, nn::PoolOp>
+        ? "it is no pooling of f32 with one or two spatial dimensions"
+    : isTransposed<Op>
         ? "it is no transposed convolution of f32 with one or two spatial "
           "dimensions"
         : "it is no convolution of f32 with one or two spatial dimensions";

@@ -296,8 +296,8 @@ struct Window {
 };
 } // namespace
 
-/// Where window element `tap` of output position `index` is along spatial
-/// dimension `d` of the input.
+/// The input's coordinate along spatial dimension `d` of the window's element
+/// `tap`, for output position `index`.
 template <typename OpTy>
 static Coord placeOf(ElementEmitter &e, OpTy op, ArrayRef<Coord> index,
                      ArrayRef<Coord> tap, size_t d) {

@@ -9,6 +9,9 @@ namespace nnv12::codegen {
 /// Whether a kernel can compute the layer element by element: it has one result
 /// and an element function, as have all layers of a nn.fuse.
 bool hasElementKernel(mlir::Operation *layer);
+/// The misfit of a routine where there is none.
+constexpr char noElementKernel[] =
+    "it has more results than one, or no element function";
 
 /// The layers that one kernel computes.
 struct ElementProgram {

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/common/Winograd.h"
 
+#include "compiler/routines/WindowShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cassert>
@@ -351,4 +352,17 @@ double codegen::transformOperations(const Matrix &matrix) {
   for (auto [a, b] : steps.results)
     count += b < 0 ? 0 : 2;
   return count * double(matrix.rows + matrix.cols);
+}
+
+std::string codegen::winogradMisfit(Operation *layer) {
+  auto op = dyn_cast<nn::ConvOp>(layer);
+  if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
+      op.getGroups() != 1 || !op.getWeights().getDefiningOp<nn::ConstantOp>())
+    return "it is no convolution of f32 with two spatial dimensions, constant "
+           "weights and one group";
+  WindowShape w(op);
+  return w.kernelRows == 3 && w.kernelCols == 3 && w.strideRows == 1 &&
+                 w.strideCols == 1 && w.dilationRows == 1 && w.dilationCols == 1
+             ? ""
+             : "its window is not 3x3, of stride 1 and dense";
 }

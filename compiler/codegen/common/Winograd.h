@@ -22,6 +22,7 @@
 #include "compiler/codegen/common/BuilderBase.h"
 
 #include <cassert>
+#include <string>
 
 namespace nnv12::codegen {
 
@@ -66,6 +67,9 @@ Values emitTransform1D(BuilderBase &k, const Matrix &matrix,
 
 /// How many additions and multiplications matrix * x * matrix^T is, about.
 double transformOperations(const Matrix &matrix);
+
+/// Why no F(m x m, 3x3) computes the layer, as Routine::misfit() says it.
+std::string winogradMisfit(mlir::Operation *layer);
 
 /// emitTransform2D() on this machine, with the same bits as a kernel: `count`
 /// times matrix * x * matrix^T for 16 square x at once, whose numbers lie side

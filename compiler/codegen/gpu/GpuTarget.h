@@ -56,6 +56,11 @@ struct GpuTarget {
   static constexpr unsigned maxGroups = 65535;         ///< in each dimension
   static constexpr unsigned maxBindings = 32;          ///< bits of `written`
   static constexpr int64_t maxBufferBytes = 1LL << 27; ///< of an operand
+  // The misfits of layers that are beyond them.
+  static constexpr char tooLarge[] =
+      "a tensor is larger than the buffers of every device (128 MiB)";
+  static constexpr char tooManyGroups[] =
+      "it has more work groups than every device takes";
 
   static GpuTarget of(GpuFeatures features);
   /// All that code can be made for.

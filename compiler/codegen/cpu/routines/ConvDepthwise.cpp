@@ -216,7 +216,7 @@ public:
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return noBlockableConv<nn::ConvOp>;
+      return noBlockableWindow<nn::ConvOp>;
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();

@@ -208,7 +208,7 @@ public:
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return noBlockableConv<nn::ConvOp>;
+      return noBlockableWindow<nn::ConvOp>;
     return op.getGroups() == 1 && shapeOf(op.getInput())[1] <= 4 &&
                    tuning.fits(ConvPanels(op, 1).panels)
                ? ""

@@ -297,18 +297,16 @@ KernelInfo FewChannelsEmitter::emit(Operation *layer, StringRef symbol) {
 }
 
 template <typename Op> class ConvFew : public CpuRoutine {
-  static constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
-
 public:
   ConvFew()
-      : CpuRoutine(isTransposed ? "conv_transpose.few" : "conv.few",
-                   Twine(isTransposed ? "transposed, " : "") +
+      : CpuRoutine(isTransposed<Op> ? "conv_transpose.few" : "conv.few",
+                   Twine(isTransposed<Op> ? "transposed, " : "") +
                        "up to three output channels; lanes are input "
                        "channels") {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op))
-      return noBlockableConv<Op>;
+      return noBlockableWindow<Op>;
     if (op.getGroups() != 1)
       return "it has several groups";
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
@@ -317,16 +315,15 @@ public:
                    llvm::all_of(op.getStrides(),
                                 [](int64_t s) { return s <= 8; })
                ? ""
-               : "it has too few input or too many output channels, or a "
-                 "stride "
-                 "above 8";
+               : "it has few input or many output channels, or a stride above "
+                 "8";
   }
   LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = shapeOf(layer->getOperand(0)).size();
     LayoutRequest request = Routine::layouts(layer);
     request.operands[0] = blockedTag(rank);
     request.operands[1] =
-        isTransposed ? transposedRowTag(rank) : blockedTag(rank);
+        isTransposed<Op> ? transposedRowTag(rank) : blockedTag(rank);
     return request;
   }
   Work work(Operation *layer) const override {
@@ -339,7 +336,7 @@ public:
                   StringRef symbol) const override {
     auto op = cast<Op>(layer);
     WindowShape w(op);
-    auto axis = isTransposed ? phasesOf : onePhase;
+    auto axis = isTransposed<Op> ? phasesOf : onePhase;
     FewChannelsEmitter emitter(
         k, w, Epilogue::of(op),
         axis(w.outHeight, w.kernelRows, w.strideRows, w.dilationRows, w.top),

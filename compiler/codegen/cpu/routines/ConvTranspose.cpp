@@ -35,7 +35,7 @@ public:
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return noBlockableConv<nn::ConvTransposeOp>;
+      return noBlockableWindow<nn::ConvTransposeOp>;
     if (llvm::any_of(op.getStrides(), [](int64_t s) { return s > 8; }))
       return "a stride is above 8, and each phase has code of its own";
     return ConvPanels(op, block).separatesGroups()

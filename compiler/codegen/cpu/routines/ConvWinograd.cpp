@@ -59,12 +59,6 @@ struct WindowGrid {
         cols(divideCeil(w.outWidth, m)),
         inBlocks(divideCeil(w.channels, block)),
         panels(divideCeil(w.outChannels, panelWidth)) {}
-
-  /// Whether the matrices are those of such windows.
-  bool fits() const {
-    return w.kernelRows == 3 && w.kernelCols == 3 && w.strideRows == 1 &&
-           w.strideCols == 1 && w.dilationRows == 1 && w.dilationCols == 1;
-  }
   int64_t windows() const { return w.batch * rows * cols; }
   /// Elements of U of one tap and panel, of a panel, and of all.
   int64_t tapSize() const { return w.channels * panelWidth; }
@@ -108,7 +102,7 @@ class WinogradEmitter {
 public:
   WinogradEmitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
       : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
-    assert(op.getGroups() == 1 && g.fits() && "matches() has looked");
+    assert(winogradMisfit(op).empty() && "misfit() has looked");
     plan();
   }
   KernelInfo emit(StringRef symbol);
@@ -524,22 +518,17 @@ public:
                        ", 3x3)"),
         m(m) {}
   std::string misfit(Operation *layer) const override {
-    auto op = dyn_cast<nn::ConvOp>(layer);
-    if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
-        op.getGroups() != 1 || !op.getWeights().getDefiningOp<nn::ConstantOp>())
-      return "it is no convolution of f32 with two spatial dimensions, "
-             "constant "
-             "weights and one group";
-    WindowGrid g(op, m);
+    if (std::string reason = winogradMisfit(layer); !reason.empty())
+      return reason;
+    WindowGrid g(cast<nn::ConvOp>(layer), m);
     const WindowShape &w = g.w;
     // Transforming an input must be worth it, and so must be its remainder
     // windows: a quarter of the multiplications has to be saved at least.
-    return g.fits() && w.channels >= 16 && w.outChannels >= 16 &&
+    return w.channels >= 16 && w.outChannels >= 16 &&
                    double(g.f.taps() * g.rows * g.cols) <=
                        0.75 * double(9 * w.outHeight * w.outWidth)
                ? ""
-               : "its window is not 3x3 without stride, or it saves too few "
-                 "multiplications";
+               : "it has few channels, or saves too few multiplications";
   }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer, panelTag(4));

@@ -612,9 +612,7 @@ public:
             "any layer of one result, element by element; chains of layers in "
             "one pass") {}
   std::string misfit(Operation *layer) const override {
-    return hasElementKernel(layer)
-               ? ""
-               : "it has more results than one, or no element function";
+    return hasElementKernel(layer) ? "" : noElementKernel;
   }
   bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {

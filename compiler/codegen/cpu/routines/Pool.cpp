@@ -147,7 +147,7 @@ public:
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return "it is no pooling of f32 with one or two spatial dimensions";
+      return noBlockableWindow<nn::PoolOp>;
     return misfitOfColumns(op.getKernel().back());
   }
   LayoutRequest layouts(Operation *layer) const override {

@@ -267,7 +267,7 @@ std::string ArgReduceRoutine::misfit(Operation *layer) const {
     return "its rows are neither dense nor channels in blocks of 16";
   if (nn::storageSize(op.getInput()) > GpuTarget::maxBufferBytes ||
       nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   return "";
 }
 

@@ -57,11 +57,11 @@ std::string BlockedWindow::refusal(const WindowShape &w, int64_t weights) {
        {weights, w.batch * blocksOf(w.channels) * block * w.height * w.width,
         w.batch * blocksOf(w.outChannels) * block * w.outHeight * w.outWidth})
     if (elements * 4 > GpuTarget::maxBufferBytes)
-      return "a tensor is larger than the buffers of every device (128 MiB)";
+      return GpuTarget::tooLarge;
   // No more of the first dimension, with tensors of that size.
   if (blocksOf(w.outChannels) > GpuTarget::maxGroups ||
       w.batch > GpuTarget::maxGroups)
-    return "it has more work groups than every device takes";
+    return GpuTarget::tooManyGroups;
   return "";
 }
 

@@ -77,7 +77,7 @@ std::string ConcatRoutine::misfit(Operation *layer) const {
       return "its channels are no whole blocks of 16";
   }
   if (nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   return "";
 }
 

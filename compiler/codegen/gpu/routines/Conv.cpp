@@ -163,7 +163,7 @@ GpuSteps ConvRoutine::steps(Operation *layer) const {
   WindowShape w = sizes(op);
   GpuDispatch dispatch =
       BlockedWindow::dispatch(w, op.getGroups(), pushWords(kind));
-  // That a sum goes over.
+  // A sum goes over these blocks.
   int64_t channels = w.channels / op.getGroups(),
           blocks = BlockedWindow::blocksOf(channels);
   if (kind == ConvKind::First) {

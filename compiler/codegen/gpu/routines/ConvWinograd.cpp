@@ -255,23 +255,17 @@ Work WinogradRoutine::work(Operation *layer) const {
 
 std::string WinogradRoutine::misfit(Operation *layer) const {
   constexpr int64_t fewestChannels = 32;
-  auto op = dyn_cast<nn::ConvOp>(layer);
-  if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
-      op.getGroups() != 1 || !op.getWeights().getDefiningOp<nn::ConstantOp>())
-    return "it is no convolution of f32 with two spatial dimensions, constant "
-           "weights and one group";
-  Windows g(op);
+  if (std::string reason = winogradMisfit(layer); !reason.empty())
+    return reason;
+  Windows g(cast<nn::ConvOp>(layer));
   const WindowShape &w = g.w;
-  if (w.kernelRows != 3 || w.kernelCols != 3 || w.strideRows != 1 ||
-      w.strideCols != 1 || w.dilationRows != 1 || w.dilationCols != 1)
-    return "its window is not 3x3, of stride 1 and dense";
   if (w.channels % block || w.channels < fewestChannels ||
       w.outChannels < fewestChannels)
     return "it has few channels, or no whole blocks of 16";
   for (int64_t bytes :
        {g.bytes(g.inBlocks), g.bytes(g.outBlocks), g.formBytes()})
     if (bytes > GpuTarget::maxBufferBytes)
-      return "a tensor is larger than the buffers of every device (128 MiB)";
+      return GpuTarget::tooLarge;
   if (product.square.side > SharedProduct::small.side &&
       g.count() <= SharedProduct::small.side)
     return "large squares would be half empty";

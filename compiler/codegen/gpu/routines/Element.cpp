@@ -78,13 +78,13 @@ public:
 
 std::string ElementRoutine::misfit(Operation *layer) const {
   if (!hasElementKernel(layer))
-    return "it has more results than one, or no element function";
+    return noElementKernel;
   auto isTooLarge = [](Value tensor) {
     return nn::storageSize(tensor) > GpuTarget::maxBufferBytes;
   };
   if (llvm::any_of(layer->getOperands(), isTooLarge) ||
       isTooLarge(layer->getResult(0)))
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   if (layer->getNumOperands() >= GpuTarget::maxBindings)
     return "it has more operands than a kernel binds (" +
            std::to_string(GpuTarget::maxBindings) + ")";

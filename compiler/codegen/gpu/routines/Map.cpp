@@ -76,7 +76,7 @@ std::string MapRoutine::misfit(Operation *layer) const {
   if (elements % lanes || elements < lanes)
     return "its elements are no whole vectors of four";
   if (elements * 4 > GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   return "";
 }
 

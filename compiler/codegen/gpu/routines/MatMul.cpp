@@ -500,12 +500,12 @@ std::string MatMulRoutine::misfit(Operation *layer) const {
     whole.push_back(op.getRhs());
   for (Value v : whole)
     if (elementsOf(v) * 4 > GpuTarget::maxBufferBytes)
-      return "a tensor is larger than the buffers of every device (128 MiB)";
+      return GpuTarget::tooLarge;
   if (columnsAtOnce(*p) == 0 || elementsOf(op.getRhs()) > INT32_MAX)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   for (int64_t count : groups(*p))
     if (count > GpuTarget::maxGroups)
-      return "it has more work groups than every device takes";
+      return GpuTarget::tooManyGroups;
   return "";
 }
 

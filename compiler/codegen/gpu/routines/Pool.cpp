@@ -104,7 +104,7 @@ public:
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
     if (!op || !hasBlockableWindow(op))
-      return "it is no pooling of f32 with one or two spatial dimensions";
+      return noBlockableWindow<nn::PoolOp>;
     return BlockedWindow::refusal(sizes(op));
   }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override {

@@ -248,7 +248,7 @@ std::string RowRoutine::misfit(Operation *layer) const {
   if (!viewOf(layer))
     return "its rows do not lie in memory one after another";
   if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
-    return "a tensor is larger than the buffers of every device (128 MiB)";
+    return GpuTarget::tooLarge;
   return "";
 }
 

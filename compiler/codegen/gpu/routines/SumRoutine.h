@@ -30,9 +30,6 @@ protected:
                   GpuDispatch dispatch, double inner) const;
 };
 
-template <typename Op>
-constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
-
 /// Convolutions, transposed or not, with windows of one or two dimensions. By
 /// default their channels are in blocks.
 template <typename Op> class ConvolutionRoutine : public SumRoutine {
@@ -49,7 +46,7 @@ public:
   std::string misfit(mlir::Operation *layer) const final {
     auto op = llvm::dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op))
-      return noBlockableConv<Op>;
+      return noBlockableWindow<Op>;
     return windowMisfit(op, sizes(op));
   }
 

@@ -90,7 +90,7 @@ std::string TransposedWindow::refusal(const WindowShape &w, int64_t weights) {
       return "padding in front is below zero or more than 2^29";
   }
   if (w.batch * phaseCount(w) > GpuTarget::maxGroups)
-    return "it has more work groups than every device takes";
+    return GpuTarget::tooManyGroups;
   return "";
 }
 
