@@ -23,6 +23,21 @@ uint32_t forcedStretch = Gpu::none;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
+OverlayExecutor *createGpu(const nnv12_bundle &bundle,
+                           const nnv12_session_options &options, Memory memory,
+                           uint64_t arenaSize, const Preparations &prepared,
+                           Events &events, Recorder &recorder, Fault &fault) {
+  auto *gpu = runtime::create<Gpu>();
+  if (!gpu) {
+    fault.set(Fault::OutOfMemory, "no memory for a session");
+  } else if (gpu->create(bundle, options, memory, arenaSize, prepared, events,
+                         recorder, fault)) {
+    return gpu;
+  }
+  destroy(gpu);
+  return nullptr;
+}
+
 bool Gpu::create(const nnv12_bundle &bundle,
                  const nnv12_session_options &options, Memory memory,
                  uint64_t arenaSize, const Preparations &prepared,
@@ -116,7 +131,7 @@ Gpu::~Gpu() {
   // hangs on.
   if (!device_)
     return;
-  if (hung_ || uploads_.isHung() || warmUp_.isHung()) {
+  if (*hangReason_ || uploads_.isHung() || warmUp_.isHung()) {
     device_->abandon();
     return;
   }
@@ -237,12 +252,17 @@ bool Gpu::collect() {
            numWarm = gpu_->warm() ? gpu_->warm()->size() : 0;
   for (const bundle::Stretch *stretch : *gpu_->stretches())
     numCold += stretch->cold();
-  if (!cold_.allocate(numCold) || !warm_.allocate(numWarm))
+  if (!cold_.allocate(numCold) || !warm_.allocate(numWarm) ||
+      !steps_.allocate(count))
     return false;
   uint32_t at = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    if (gpu_->stretches()->Get(i)->cold())
+  for (uint32_t i = 0; i < count; ++i) {
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
+    steps_[i] = {this, stretch->first(), stretch->count(), 0,
+                 0,    nullptr,          nullptr,          false};
+    if (stretch->cold())
       cold_[at++] = i;
+  }
   for (uint32_t i = 0; i < numWarm; ++i)
     warm_[i] = gpu_->warm()->Get(i);
   return true;
@@ -436,11 +456,12 @@ void Gpu::releaseNeeded(Lanes &lanes) const {
       lanes.release(preparation->after());
 }
 
-void Gpu::runBegins(bool isLater) {
+void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
+  buffers_ = buffers;
   // The first run starts no thread: an application may want one result alone,
   // and starting a thread while others compute takes a tenth of a millisecond
   // and more.
-  if (ran_)
+  if (run != Run::First)
     start();
   numTaken_.store(0, std::memory_order_relaxed);
   taken_ = nullptr;
@@ -448,13 +469,13 @@ void Gpu::runBegins(bool isLater) {
   Phase now = phase();
   if ((now != Phase::Prepared && now != Phase::Settled) || lost())
     return;
-  if (isLater)
+  if (run == Run::Later)
     taken_ = &warm_;
-  else if (!ran_ && mode_ == NNV12_GPU_AUTO)
+  else if (run == Run::First && mode_ == NNV12_GPU_AUTO)
     taken_ = &cold_;
 }
 
-uint32_t Gpu::at(uint32_t index) {
+uint32_t Gpu::findStretch(uint32_t index) {
 #ifdef NNV12_TEST_HOOKS
   if (forcedStretch != none) {
     bool isNext = phase() == Phase::Settled && !lost() &&
@@ -475,26 +496,26 @@ uint32_t Gpu::at(uint32_t index) {
   return none;
 }
 
-Gpu::Result Gpu::run(uint32_t stretch, const CallersBuffers &buffers,
-                     Fault &fault) {
-  Result result = stretches_.run(stretch, buffers, fault);
+const Step *Gpu::stepAt(uint32_t index) {
+  uint32_t stretch = findStretch(index);
+  return stretch == none ? nullptr : &steps_[stretch];
+}
+
+Executor::Result Gpu::submit(const Step &step, Fault &fault) {
+  return stretches_.submit(stretchOf(step), buffers_, fault);
+}
+
+Executor::Result Gpu::wait(const Step &step, Fault &fault) {
+  Result result = stretches_.wait(stretchOf(step), buffers_, fault);
   if (result == Result::Done)
     numTaken_.fetch_add(1, std::memory_order_relaxed);
-  if (result == Result::Hung) {
-    hung_ = true;
-    const bundle::Operation *operation =
-        program_->operations()->Get(gpu_->stretches()->Get(stretch)->first());
+  if (result == Result::Hung)
     snprintf(hangReason_, sizeof hangReason_,
              "layer '%.100s': the GPU was asked for it and the following ones, "
              "and gave no answer: %.100s",
-             operation->layer()->c_str(), fault.text);
-    reportHang(fault);
-  }
+             program_->operations()->Get(step.operation)->layer()->c_str(),
+             fault.text);
   return result;
-}
-
-bool Gpu::reportHang(Fault &fault) const {
-  return fault.set(Fault::Io, "%s", hangReason_);
 }
 
 bool Gpu::lost() const {

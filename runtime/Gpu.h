@@ -16,83 +16,50 @@
 #include "runtime/GpuLanes.h"
 #include "runtime/GpuUploads.h"
 #include "runtime/Lanes.h"
+#include "runtime/core/Executor.h"
 #include "runtime/gpu/GpuWarmUp.h"
 #include "runtime/gpu/Stretches.h"
 #include "runtime/gpu/TryingMarker.h"
 
 namespace nnv12::runtime {
 
-class Gpu {
+class Gpu final : public OverlayExecutor {
 public:
-  /// Ends the threads, which may have to wait for a call of the driver.
   ~Gpu();
 
-  /// Checks the options and takes them over. Starts nothing. `arenaSize` is in
-  /// bytes. All other arguments must stay until this is gone.
+  /// As createGpu().
   [[nodiscard]] bool create(const nnv12_bundle &bundle,
                             const nnv12_session_options &options, Memory memory,
                             uint64_t arenaSize, const Preparations &prepared,
                             Events &events, Recorder &recorder,
                             artifact::Fault &fault);
 
-  /// Starts the threads where the plan wants that while the first run goes on
-  /// and a CPU is to spare, or where runs shall wait for them.
-  void sessionBegins(bool hasSpareCpu);
+  Result submit(const Step &step, artifact::Fault &fault) override;
+  Result wait(const Step &step, artifact::Fault &fault) override;
+  void fail(const char *why) override;
 
-  /// Whether runs wait until all is prepared or has failed.
-  bool isWaitedFor() const { return mode_ == NNV12_GPU_WAIT; }
-  /// Whether all is prepared or has failed by now.
-  bool isSettled() const;
-
-  // The thread that runs the session calls the following functions.
-
-  /// Starts the threads if they have not been started: the second run does.
-  void start();
-  /// Decides which stretches this run may take. `isLater`: as in later runs.
-  void runBegins(bool isLater);
-  void runEnds() { ran_ = true; }
-  bool hasRun() const { return ran_; }
-  /// Whether later runs begin, as far as the GPU is concerned: they have all of
-  /// it that they will have, or nothing.
-  bool isReadyForLater() const;
-
-  // For the CPU's part of later runs.
-
-  /// Numbers the state of the GPU: covers() may answer differently once this
-  /// has changed.
-  uint32_t knowledge() const { return uint32_t(phase()) * 2 + lost(); }
-  /// Whether the GPU computes an execute in later runs, as far as is known.
-  /// Before its plan has been read it may compute any.
-  bool covers(uint32_t execute) const;
-  /// Whether it has failed or was lost.
-  bool isGone() const { return phase() == Phase::Failed || lost(); }
-  /// Releases those preparations of `lanes` that the GPU's preparations wait
-  /// for.
-  void releaseNeeded(Lanes &lanes) const;
-  /// The stretch that this run takes from execute `index` on, or `none`.
-  /// Executes are asked for in order.
-  uint32_t at(uint32_t index);
-#ifdef NNV12_TEST_HOOKS
-  /// Whether a test wants the run to wait here, in the middle, until the GPU is
-  /// ready, as it may become at any time.
-  bool isAwaitedAt(uint32_t index) const;
-#endif
-  /// How many executes it has.
-  uint32_t countOf(uint32_t stretch) const {
-    return gpu_->stretches()->Get(stretch)->count();
+  /// May have to wait for a call of the driver.
+  void close() override { destroy(this); }
+  void sessionBegins(bool hasSpareCpu) override;
+  bool isWaitedFor() const override { return mode_ == NNV12_GPU_WAIT; }
+  bool isSettled() const override;
+  void start() override;
+  void runBegins(Run run, const CallersBuffers &buffers) override;
+  const Step *stepAt(uint32_t index) override;
+  const char *hangReason() const override {
+    return *hangReason_ ? hangReason_ : nullptr;
   }
-  using Result = Stretches::Result;
-  Result run(uint32_t stretch, const CallersBuffers &buffers,
-             artifact::Fault &fault);
-  /// Whether the device may write to the session's memory for ever, as the last
-  /// fault of run() says.
-  bool isHung() const { return hung_; }
-  bool reportHang(artifact::Fault &fault) const;
+  bool isReadyForLater() const override;
+  uint32_t knowledge() const override { return uint32_t(phase()) * 2 + lost(); }
+  bool covers(uint32_t execute) const override;
+  bool isGone() const override { return phase() == Phase::Failed || lost(); }
+  void releaseNeeded(Lanes &lanes) const override;
+#ifdef NNV12_TEST_HOOKS
+  bool isAwaitedAt(uint32_t index) const override;
+#endif
+  void tell(nnv12_session_info &info) const override;
 
   static constexpr uint32_t none = ~0u;
-
-  /// Fills in its part.
-  void tell(nnv12_session_info &info) const;
 
 private:
   /// Phases follow one another; Failed may follow each.
@@ -121,8 +88,11 @@ private:
                                    artifact::Fault &fault);
   bool collect();
   void settle();
-  void fail(const char *why);
   bool isReady(uint32_t stretch) const;
+  uint32_t findStretch(uint32_t index);
+  uint32_t stretchOf(const Step &step) const {
+    return uint32_t(&step - steps_.data());
+  }
   bool lost() const;
   bool mayGoOn() const;
   Phase phase() const { return phaseNow_.load(std::memory_order_acquire); }
@@ -165,8 +135,8 @@ private:
   artifact::Array<uint32_t> cold_, warm_;            ///< stretches, in order
   const artifact::Array<uint32_t> *taken_ = nullptr; ///< by this run
   uint32_t next_ = 0;
-  bool ran_ = false;
-  bool hung_ = false;
+  artifact::Array<Step> steps_; ///< by stretch
+  CallersBuffers buffers_ = {}; ///< of the run that goes on
   std::atomic<uint32_t> numTaken_{0};
 
   // Large members come last.

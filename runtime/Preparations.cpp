@@ -268,8 +268,9 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
     return false;
   item.begun.store(now(), std::memory_order_relaxed);
   BEFORE_PIECE();
-  workers.run(item.kernel, item.operands, item.first + piece * item.perPiece,
-              item.first + item.units);
+  workers.run({&workers, operationOf(index), 1,
+               item.first + piece * item.perPiece, item.first + item.units,
+               item.kernel, item.operands, false});
   finish(item, bitsOf(piece, item.pieces), true);
   return true;
 }

@@ -6,10 +6,6 @@
 #include "artifact/RuntimePolicy.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Reader.h"
-#if NNV12_GPU
-#include "runtime/Gpu.h"
-#endif
-
 #include <algorithm>
 #include <cassert>
 #include <cinttypes>
@@ -19,9 +15,12 @@ using namespace nnv12::runtime;
 using artifact::Fault;
 
 nnv12_session::~nnv12_session() {
-#if NNV12_GPU
-  closeGpu();
-#endif
+  if (OverlayExecutor *executor = overlay()) {
+    // A device that gave no answer may still write to the arena, for ever.
+    if (executor->hangReason())
+      pages_.abandon();
+    executor->close();
+  }
   if (bundle_)
     bundle_->release();
 }
@@ -52,14 +51,10 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
   return size;
 }
 
-bool nnv12_session::mayUseGpu(
-    [[maybe_unused]] const nnv12_bundle &bundle,
-    [[maybe_unused]] const nnv12_session_options &options) {
-#if NNV12_GPU
-  return bundle.chosenProgram()->overlay() && options.gpu != NNV12_GPU_OFF;
-#else
-  return false;
-#endif
+bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
+                              const nnv12_session_options &options) {
+  return hasGpus && bundle.chosenProgram()->overlay() &&
+         options.gpu != NNV12_GPU_OFF;
 }
 
 bool nnv12_session::createRecorder(const nnv12_session_options &options,
@@ -176,16 +171,32 @@ bool nnv12_session::create(nnv12_bundle &bundle,
                                  scratchStride_, events_, recorder_, fault)) &&
       team_.start(program, size, options.pin_threads != 0, workers_, lanes_,
                   events_, firstTouch_, recorder_, fault) &&
-      resolve(fault)
-#if NNV12_GPU
-      && openGpu(options, size, fault)
-#endif
-      ;
+      resolve(fault) && openOverlay(options, size, fault);
   // Nothing will change.
   isSteady_ = changes_.size() == 0 && !laneOptions.holdsLater;
   if (isSteady_)
     steadyRun_.store(0, std::memory_order_relaxed);
   return good;
+}
+
+bool nnv12_session::openOverlay(const nnv12_session_options &options,
+                                Team::Size size, Fault &fault) {
+  const bundle::Program *program = bundle_->chosenProgram();
+  if constexpr (hasGpus) {
+    if (!mayUseGpu(*bundle_, options)) {
+      whyNoGpu_ = program->overlay() ? "the session was told to do without"
+                                     : "the bundle has no part for GPUs";
+      return true;
+    }
+    overlay_ =
+        createGpu(*bundle_, options, memory_,
+                  artifact::memorySize(program, bundle::MemoryKind_Arena),
+                  lanes_.preparations(), events_, recorder_, fault);
+    if (!overlay_)
+      return false;
+    overlay_->sessionBegins(availableCpus() > size.computing + size.preparing);
+  }
+  return true;
 }
 
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
@@ -239,10 +250,16 @@ static bool isCallersBuffer(const bundle::Operand *operand) {
 }
 
 /// Turns an operation into addresses, all but those of the caller's buffers.
-nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
-                                           void **&place, Patch *&patch) {
-  Step step = {kernelOf(*bundle_, operation), place, operation->tile_begin(),
-               operation->tile_end(), false};
+Step nnv12_session::resolve(const bundle::Operation *operation, uint32_t index,
+                            void **&place, Patch *&patch) {
+  Step step = {&workers_,
+               index,
+               1,
+               operation->tile_begin(),
+               operation->tile_end(),
+               kernelOf(*bundle_, operation),
+               place,
+               false};
   for (const bundle::Operand *operand : *operation->operands()) {
     if (isCallersBuffer(operand))
       *patch++ = {place, operand->index(),
@@ -276,11 +293,12 @@ bool nnv12_session::resolve(Fault &fault) {
   void **place = operandTable_.data();
   Patch *patch = patches_.data();
   for (uint32_t i = 0; i < numSteps; ++i)
-    steps_[i] = resolve(program->operations()->Get(i), place, patch);
+    steps_[i] = resolve(program->operations()->Get(i), i, place, patch);
   for (uint32_t i = 0; i < numChanges; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
-    changes_[i] = {resolve(change->replacement(), place, patch),
-                   change->operation(), change->replacement()->after()};
+    changes_[i] = {
+        resolve(change->replacement(), change->operation(), place, patch),
+        change->replacement()->after()};
     changes_[i].step.switched = true;
   }
   assert(place == operandTable_.end() && patch == patches_.end() &&
@@ -302,14 +320,10 @@ nnv12_session_info nnv12_session::info() const {
     }
   result.steady_run = steadyRun_.load(std::memory_order_relaxed);
   result.gpu_reason = result.gpu_device_name = "";
-#if NNV12_GPU
-  if (gpu_)
-    gpu_->tell(result);
+  if (overlay())
+    overlay()->tell(result);
   else
     result.gpu_reason = whyNoGpu_;
-#else
-  result.gpu_reason = "this library was built without GPUs";
-#endif
   return result;
 }
 
@@ -367,23 +381,6 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
   return true;
 }
 
-/// One step, recorded as far as somebody wants it.
-void nnv12_session::runRecorded(uint32_t index) {
-  const Step &step = steps_[index];
-  uint64_t start = recorder_.startTime();
-  if (recorder_.records(RecordLevel::Piece))
-    workers_.runRecorded(index, start, step.kernel, step.operands, step.begin,
-                         step.end);
-  else
-    workers_.run(step.kernel, step.operands, step.begin, step.end);
-  Record record = {};
-  record.start = start;
-  record.index = index;
-  record.kind = RecordKind::Execute;
-  record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
-  recorder_.end(record);
-}
-
 /// Why a run ends before step `index`: weights cannot be had, or it is late.
 bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
   if (lanes_.preparations().hasFailed())
@@ -395,61 +392,106 @@ bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
       index, steps_.size());
 }
 
-/// Follows the execute lane's queue to the last execute: entries behind that
-/// are for later runs.
-bool nnv12_session::runPlan(Fault &fault) {
+/// Does the entries of the execute lane's queue that come before execute
+/// `index`, and waits until the execute's other preparations are done. Entries
+/// behind the last execute are for later runs. While an overlay computes, the
+/// queue waits: its preparations are for the CPU.
+bool nnv12_session::prepareFor(uint32_t index, Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
-  uint32_t numDone = 0;
-  for (uint32_t index : *program->lanes()->Get(0)->queue()) {
-    if (numDone == steps_.size())
-      break;
+  auto executes = static_cast<uint32_t>(steps_.size());
+  for (const auto *queue = program->lanes()->Get(0)->queue();;) {
     if (isLate())
-      return reportStop(numDone, fault);
-    if (index >= steps_.size()) {
-      lanes_.prepare(index - static_cast<uint32_t>(steps_.size()), workers_);
-      continue;
-    }
-    if (!lanes_.waitFor(index, program->operations()->Get(index)->after(),
-                        workers_))
       return reportStop(index, fault);
-    runRecorded(index);
-    ++numDone;
+    uint32_t entry = queue->Get(planAt_++);
+    if (entry == index)
+      break;
+    if (entry >= executes)
+      lanes_.prepare(entry - executes, workers_);
   }
-  planDone_ = true;
-  return true;
+  return lanes_.waitFor(index, program->operations()->Get(index)->after(),
+                        workers_) ||
+         reportStop(index, fault);
 }
 
-/// All steps, each of which ends where the next one begins.
-template <RecordLevel Level> bool nnv12_session::runSteps(Fault &fault) {
-  if constexpr (Level < RecordLevel::Operation) {
-    for (const Step &step : steps_) {
-      if (isLate())
-        return reportStop(uint32_t(&step - steps_.data()), fault);
-      workers_.run(step.kernel, step.operands, step.begin, step.end);
-    }
+/// Has the overlay compute the steps from execute `index` on, if it takes them;
+/// `index` is the first one behind them then. False where it hangs.
+bool nnv12_session::takeOver(uint32_t &index, Fault &fault) {
+#ifdef NNV12_TEST_HOOKS
+  if (Fault ignored; overlay_->isAwaitedAt(index))
+    (void)prepareAll(ignored);
+#endif
+  const Step *step = overlay_->stepAt(index);
+  if (!step)
+    return true;
+  Fault why;
+  Executor::Result result = step->executor->submit(*step, why);
+  if (result == Executor::Result::Done)
+    result = step->executor->wait(*step, why);
+  if (result == Executor::Result::Done)
+    index += step->count;
+  return result != Executor::Result::Hung || reportHang(fault);
+}
+
+/// Computes step `index`, or those from it on that the overlay takes, and
+/// counts it on. It is recorded as far as somebody wants it: from `start`,
+/// where the one before it ended, which this sets anew.
+bool nnv12_session::runNext(uint32_t &index, uint64_t &start, Fault &fault) {
+  uint32_t first = index;
+  if (overlay() && !takeOver(index, fault))
+    return false;
+  if (index != first) {
+    start = recorder_.startTime();
+    return true;
+  }
+  if (!planDone_ && !prepareFor(index, fault))
+    return false;
+  if (!planDone_ || overlay())
+    start = recorder_.startTime();
+  const Step &step = steps_[index++];
+  if (!start) {
+    workers_.run(step);
     return true;
   }
   Record record = {};
+  record.start = start;
+  record.index = step.operation;
   record.kind = RecordKind::Execute;
-  record.run = recorder_.run();
-  record.start = recorder_.ticks();
-  for (const Step &step : steps_) {
-    if (isLate())
-      return reportStop(record.index, fault);
-    uint64_t end;
-    if constexpr (Level == RecordLevel::Piece) {
-      end = workers_.runRecorded(record.index, record.start, step.kernel,
-                                 step.operands, step.begin, step.end);
-    } else {
-      workers_.run(step.kernel, step.operands, step.begin, step.end);
-      end = recorder_.ticks();
-    }
-    record.ticks = end - record.start;
-    record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
-    recorder_.ring(0).write(record);
-    record.start = end;
-    ++record.index;
+  record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
+  if (recorder_.records(RecordLevel::Piece)) {
+    start = workers_.runRecorded(step, start);
+  } else {
+    workers_.run(step);
+    start = recorder_.ticks();
   }
+  record.ticks = start - record.start;
+  recorder_.write(record);
+  return true;
+}
+
+/// The loop of all runs.
+bool nnv12_session::runSteps(Fault &fault) {
+  uint64_t start = recorder_.startTime();
+  // Else there is nothing to be done between steps.
+  bool isWatched = !planDone_ || overlay() || start;
+  planAt_ = 0;
+  for (uint32_t index = 0; index < steps_.size();) {
+    if (isLate())
+      return reportStop(index, fault);
+    if (!isWatched)
+      workers_.run(steps_[index++]);
+    else if (!runNext(index, start, fault))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the preparations of all executes are done. An overlay may have left
+/// some of them.
+bool nnv12_session::isPlanDone() const {
+  const auto *operations = bundle_->chosenProgram()->operations();
+  for (uint32_t i = 0; overlay() && i < steps_.size(); ++i)
+    if (!lanes_.preparations().areDone(operations->Get(i)->after()))
+      return false;
   return true;
 }
 
@@ -461,10 +503,8 @@ bool nnv12_session::takeLater(Fault &fault) {
     return true;
   if (lanes_.preparations().hasFailed())
     return lanes_.preparations().reportFailure(fault);
-#if NNV12_GPU
-  if (gpu_ && !gpu_->isReadyForLater())
+  if (overlay() && !overlay()->isReadyForLater())
     return true;
-#endif
   uint32_t count = 0;
   for (const Change &change : changes_) {
     bool isHeld = lanes_.areHeld(change.after);
@@ -474,7 +514,7 @@ bool nnv12_session::takeLater(Fault &fault) {
   }
   for (const Change &change : changes_)
     if (!lanes_.areHeld(change.after))
-      steps_[change.operation] = change.step;
+      steps_[change.step.operation] = change.step;
   changesDone_.store(count, std::memory_order_relaxed);
   steadyRun_.store(numRuns_, std::memory_order_relaxed);
   isSteady_ = true;
@@ -495,14 +535,12 @@ bool nnv12_session::prepareAll(Fault &fault) {
   for (;;) {
     uint32_t seen = events_.seen();
     bool isSettled = lanes_.areAllDone();
-#if NNV12_GPU
-    if (gpu_) {
+    if (overlay()) {
       // Asks this first: the answer may leave more to prepare.
-      bool isGpuSettled = gpu_->isSettled();
+      bool isOverlaySettled = overlay()->isSettled();
       releaseLater();
-      isSettled = isGpuSettled && lanes_.areAllDone();
+      isSettled = isOverlaySettled && lanes_.areAllDone();
     }
-#endif
     if (lanes_.preparations().hasFailed())
       return lanes_.preparations().reportFailure(fault);
     if (isSettled)
@@ -523,10 +561,8 @@ bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
     return fault.set(Fault::Busy, "the session runs already");
   FloatMode mode;
   deadline_ = now() + milliseconds * uint64_t(1000000);
-#if NNV12_GPU
-  if (gpu_)
-    gpu_->start();
-#endif
+  if (overlay())
+    overlay()->start();
   bool good = prepareAll(fault);
   if (good) {
     while (firstTouch_.touchNext()) {
@@ -539,24 +575,58 @@ bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
   return good;
 }
 
+/// Has the CPU prepare for later runs: for the layers that it will compute
+/// itself, and for the overlay's.
+void nnv12_session::releaseLater() {
+  uint32_t known = overlay_->knowledge();
+  if (known == knowledge_)
+    return;
+  uint32_t before = lanes_.numWanted();
+  for (const Change &change : changes_)
+    if (!overlay_->covers(change.step.operation))
+      lanes_.release(change.after);
+  overlay_->releaseNeeded(lanes_);
+  knowledge_ = known;
+  if (lanes_.numWanted() == before && !overlay_->isGone())
+    return;
+  isSteady_ = false;
+  steadyRun_.store(NNV12_NO_RUN, std::memory_order_relaxed);
+  events_.happen(Events::Preparation);
+}
+
+bool nnv12_session::reportHang(Fault &fault) const {
+  return fault.set(Fault::Io, "%s", overlay_->hangReason());
+}
+
+/// Begins a run of which an overlay may take a part.
+bool nnv12_session::beginBeside(Fault &fault) {
+  if (overlay_->hangReason())
+    return reportHang(fault);
+  bool isWaited = overlay_->isWaitedFor() && !isSteady_;
+  if (isWaited && !prepareAll(fault))
+    return false;
+  releaseLater();
+  // Where nobody has waited the first run is the plan's.
+  if ((hasResult_ || isWaited) && !takeLater(fault))
+    return false;
+  return true;
+}
+
 bool nnv12_session::runOnce(Fault &fault) {
   FloatMode mode;
-#if NNV12_GPU
-  if (gpu_)
-    return runBeside(fault);
-#endif
-  if (!planDone_) {
-    bool good = runPlan(fault);
-    endFirst();
-    return good;
-  }
-  if (!takeLater(fault))
+  if ((overlay() && !beginBeside(fault)) || (planDone_ && !takeLater(fault)))
     return false;
-  if (!recorder_.records(RecordLevel::Operation))
-    return runSteps<RecordLevel::Off>(fault);
-  if (!recorder_.records(RecordLevel::Piece))
-    return runSteps<RecordLevel::Operation>(fault);
-  return runSteps<RecordLevel::Piece>(fault);
+  if (overlay())
+    overlay()->runBegins(isSteady_    ? OverlayExecutor::Run::Later
+                         : hasResult_ ? OverlayExecutor::Run::Next
+                                      : OverlayExecutor::Run::First,
+                         callers_);
+  bool isFirst = !planDone_, good = runSteps(fault);
+  if (isFirst) {
+    planDone_ = good && isPlanDone();
+    endFirst();
+  }
+  return good;
 }
 
 bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
@@ -578,9 +648,7 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
             : const_cast<void *>(elementOf(inputs, patch.index).data));
     *patch.place = base ? base + patch.offset : nullptr;
   }
-#if NNV12_GPU
   callers_ = {inputs, outputs};
-#endif
   if (!planDone_)
     for (uint32_t i = 0; i < numOutputs; ++i)
       firstTouch_.add(elementOf(outputs, i).data, elementOf(outputs, i).size,
@@ -594,10 +662,7 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   if (good && !lanes_.isLater())
     lanes_.beginLater();
   recorder_.endRun(good ? Fault::None : fault.code);
-#if NNV12_GPU
-  if (gpu_ && good)
-    gpu_->runEnds();
-#endif
+  hasResult_ |= good;
   ++numRuns_;
   running_.store(false, std::memory_order_release);
   return good;

@@ -7,12 +7,6 @@
 #include "runtime/Team.h"
 #include "runtime/system/Structs.h"
 
-#if NNV12_GPU
-namespace nnv12::runtime {
-class Gpu;
-} // namespace nnv12::runtime
-#endif
-
 struct nnv12_session {
 public:
   nnv12_session() = default;
@@ -41,18 +35,11 @@ public:
                              nnv12::runtime::RecordLevel level, uint32_t runs);
 
 private:
-  /// An operation, resolved: all that run needs of it.
-  struct Step {
-    nnv12::artifact::KernelFn kernel;
-    void **operands;
-    uint64_t begin, end; ///< tiles
-    bool switched;
-  };
+  using Step = nnv12::runtime::Step;
 
   /// A step that replaces another one in later runs.
   struct Change {
     Step step;
-    uint32_t operation;
     const nnv12::runtime::After *after;
   };
 
@@ -74,36 +61,35 @@ private:
   [[nodiscard]] bool allocateMemory(uint32_t threads,
                                     nnv12::artifact::Fault &fault);
   [[nodiscard]] bool resolve(nnv12::artifact::Fault &fault);
-  Step resolve(const nnv12::bundle::Operation *operation, void **&place,
-               Patch *&patch);
+  Step resolve(const nnv12::bundle::Operation *operation, uint32_t index,
+               void **&place, Patch *&patch);
   [[nodiscard]] bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
                                   const nnv12_output *outputs,
                                   uint32_t numOutputs,
                                   nnv12::artifact::Fault &fault) const;
   [[nodiscard]] bool runOnce(nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool runPlan(nnv12::artifact::Fault &fault);
-  template <nnv12::runtime::RecordLevel Level>
   [[nodiscard]] bool runSteps(nnv12::artifact::Fault &fault);
-  void runRecorded(uint32_t index);
+  [[nodiscard]] bool runNext(uint32_t &index, uint64_t &start,
+                             nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool takeOver(uint32_t &index, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool prepareFor(uint32_t index, nnv12::artifact::Fault &fault);
+  bool isPlanDone() const;
   bool isLate() const { return nnv12::runtime::isOver(deadline_); }
   bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
+  bool reportHang(nnv12::artifact::Fault &fault) const;
   [[nodiscard]] bool prepareAll(nnv12::artifact::Fault &fault);
   [[nodiscard]] bool takeLater(nnv12::artifact::Fault &fault);
   void endFirst();
 
-#if NNV12_GPU
-  // In runtime/SessionGpu.cpp.
-  [[nodiscard]] bool openGpu(const nnv12_session_options &options,
-                             nnv12::runtime::Team::Size size,
-                             nnv12::artifact::Fault &fault);
-  void closeGpu();
-  [[nodiscard]] bool runBeside(nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool runPlanBeside(nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool runStepsBeside(nnv12::artifact::Fault &fault);
-  enum class Taken { None, Some, Hung };
-  Taken take(uint32_t &index, nnv12::artifact::Fault &fault);
+  /// The executor of the program's overlay; null where there is none.
+  nnv12::runtime::OverlayExecutor *overlay() const {
+    return nnv12::runtime::hasGpus ? overlay_ : nullptr;
+  }
+  [[nodiscard]] bool openOverlay(const nnv12_session_options &options,
+                                 nnv12::runtime::Team::Size size,
+                                 nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool beginBeside(nnv12::artifact::Fault &fault);
   void releaseLater();
-#endif
 
   nnv12_bundle *bundle_ = nullptr;
   nnv12::runtime::Pages pages_; ///< all that follows
@@ -116,9 +102,11 @@ private:
   nnv12::runtime::Array<Patch> patches_;
   nnv12::runtime::Recorder recorder_;
   std::atomic<bool> running_{false};
-  /// A run has been through the plan: all that executes wait for is done.
+  /// All that executes wait for is done.
   bool planDone_ = false;
+  uint32_t planAt_ = 0; ///< where the run is in the execute lane's queue
   bool continuous_ = false;
+  bool hasResult_ = false; ///< of a run
   /// Whether runs do the steps of later runs from now on, as far as they are
   /// known.
   bool isSteady_ = false;
@@ -129,13 +117,10 @@ private:
   nnv12::runtime::Events events_;
   nnv12::runtime::Lanes lanes_;
   nnv12::runtime::Workers workers_;
-#if NNV12_GPU
-  /// The GPU's part; null where there is none. Ends before all other members.
-  nnv12::runtime::Gpu *gpu_ = nullptr;
-  uint32_t gpuKnowledge_ = 0; ///< for which releaseLater() was done
-  const char *whyNoGpu_ = "";
+  nnv12::runtime::OverlayExecutor *overlay_ = nullptr;
+  uint32_t knowledge_ = 0; ///< overlay()'s, for which releaseLater() was done
+  const char *whyNoGpu_ = "this library was built without GPUs";
   nnv12::runtime::CallersBuffers callers_ = {}; ///< of the run that goes on
-#endif
   // Last: its threads end before anything else is freed.
   nnv12::runtime::Team team_;
 };

@@ -141,17 +141,16 @@ void Workers::waitForWorkers() {
   }
 }
 
-void Workers::publish(artifact::KernelFn kernel, void *const *operands,
-                      uint64_t first, uint64_t end) {
+void Workers::publish(const Step &step) {
   assert((state_.load() & (openBit | joinedMask)) == 0 &&
          "one operation at a time");
-  kernel_ = kernel;
-  operands_ = operands;
-  uint64_t tiles = end - first;
+  kernel_ = step.kernel;
+  operands_ = step.operands;
+  uint64_t tiles = step.end - step.begin;
   for (uint32_t i = 0; i < count_; ++i) {
-    ranges_[i].next.store(first + tiles * i / count_,
+    ranges_[i].next.store(step.begin + tiles * i / count_,
                           std::memory_order_relaxed);
-    ranges_[i].end = first + tiles * (i + 1) / count_;
+    ranges_[i].end = step.begin + tiles * (i + 1) / count_;
   }
   piece_ = tiles / (count_ * piecesPerRange);
   if (piece_ == 0)
@@ -170,39 +169,50 @@ void Workers::close() {
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
-void Workers::run(artifact::KernelFn kernel, void *const *operands,
-                  uint64_t first, uint64_t end) {
-  assert(first <= end);
-  uint64_t tiles = end - first;
-  if (count_ == 1 || tiles <= 1) {
-    if (tiles)
-      kernel(operands, static_cast<int64_t>(first), static_cast<int64_t>(end),
-             scratch_);
-    return;
+void Workers::run(const Step &step) {
+  assert(step.begin <= step.end);
+  if (isShared(step)) {
+    publish(step);
+    takePieces(0);
+    close();
+  } else if (step.begin != step.end) {
+    step.kernel(step.operands, static_cast<int64_t>(step.begin),
+                static_cast<int64_t>(step.end), scratch_);
   }
-  publish(kernel, operands, first, end);
-  takePieces(0);
-  close();
 }
 
-uint64_t Workers::runRecorded(uint32_t index, uint64_t start,
-                              artifact::KernelFn kernel, void *const *operands,
-                              uint64_t first, uint64_t end) {
-  if (count_ == 1 || end - first <= 1) {
-    run(kernel, operands, first, end);
+Executor::Result Workers::submit(const Step &step, artifact::Fault &) {
+  if (isShared(step))
+    publish(step);
+  return Result::Done;
+}
+
+Executor::Result Workers::wait(const Step &step, artifact::Fault &) {
+  if (!isShared(step)) {
+    run(step);
+    return Result::Done;
+  }
+  takePieces(0);
+  close();
+  return Result::Done;
+}
+
+uint64_t Workers::runRecorded(const Step &step, uint64_t start) {
+  if (!isShared(step)) {
+    run(step);
     return recorder_->ticks();
   }
   // Nobody looks at these before the operation is published.
   isRecorded_ = true;
-  operation_ = index;
-  firstTile_ = first;
-  numTiles_ = end - first;
-  publish(kernel, operands, first, end);
+  operation_ = step.operation;
+  firstTile_ = step.begin;
+  numTiles_ = step.end - step.begin;
+  publish(step);
   Record last = {}, join = {};
   last.start = start;
   takeRecorded(0, last);
   join.kind = RecordKind::Join;
-  join.index = index;
+  join.index = step.operation;
   join.start = last.start + last.ticks;
   close();
   isRecorded_ = false;

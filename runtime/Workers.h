@@ -1,18 +1,16 @@
 //===- Workers.h - Threads that share the tiles of an operation -*- C++ -*-===//
 //
-// One thread, the caller, leads. For each operation it publishes the grid,
-// works on its own part, takes tiles that others have not begun, and waits only
-// for threads that are in the middle of a piece. A worker that the system has
-// not scheduled in time, or that does something else, costs nothing.
-// runtime/Team.h says which threads these are, and what they do between
-// operations.
+// The CPU's executor. One thread, the caller, leads. For each step it publishes
+// the tiles, works on its own part, takes tiles that others have not begun, and
+// waits only for threads that are in the middle of a piece. A worker that the
+// system has not scheduled in time, or that does something else, costs nothing.
+// runtime/Team.h says which threads these are, and what they do between steps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_WORKERS_H
 #define NNV12_RUNTIME_WORKERS_H
 
-#include "artifact/Bundle.h"
-#include "artifact/Fault.h"
+#include "runtime/core/Executor.h"
 #include "runtime/recorder/Recorder.h"
 #include "runtime/system/Memory.h"
 #include "runtime/system/Threads.h"
@@ -21,7 +19,7 @@ namespace nnv12::runtime {
 
 constexpr uint32_t maxThreads = 64;
 
-class Workers {
+class Workers : public Executor {
 public:
   /// Makes room for `threads` threads, the leader included. `scratch` is where
   /// the threads' private memory begins, `stride` bytes for each: the leader's,
@@ -35,16 +33,18 @@ public:
   /// no more than create() got.
   void setThreads(uint32_t threads) { count_ = threads; }
 
-  /// Runs `kernel` on tiles [first, end). For the leader alone.
-  void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
-           uint64_t end);
-  /// Computes operation `index`, which begins at the tick `start`, and records
-  /// each thread's part of it. Also records how long the leader waited for the
-  /// others at the end. If the leader does the whole operation, the operation's
-  /// own record says so. Returns the tick at which it ended.
-  uint64_t runRecorded(uint32_t index, uint64_t start,
-                       artifact::KernelFn kernel, void *const *operands,
-                       uint64_t first, uint64_t end);
+  /// The other threads begin.
+  Result submit(const Step &step, artifact::Fault &) override;
+  /// The leader does the rest. Never fails.
+  Result wait(const Step &step, artifact::Fault &) override;
+  void fail(const char *) override {}
+  /// Both, in less time.
+  void run(const Step &step);
+  /// Computes a step that begins at the tick `start`, and records each thread's
+  /// part of it. Also records how long the leader waited for the others at the
+  /// end. If the leader does the whole step, the step's own record says so.
+  /// Returns the tick at which it ended.
+  uint64_t runRecorded(const Step &step, uint64_t start);
 
   /// Does a worker's part of the operation that is under way, if `seen` is not
   /// its number, and sets `seen` to it. Whether there was one. Workers are
@@ -59,8 +59,11 @@ private:
     uint64_t end;
   };
 
-  void publish(artifact::KernelFn kernel, void *const *operands, uint64_t first,
-               uint64_t end);
+  /// Whether there is something for more than the leader.
+  bool isShared(const Step &step) const {
+    return count_ > 1 && step.end - step.begin > 1;
+  }
+  void publish(const Step &step);
   void close();
   void leave();
   /// The number in the session of worker `index`; 0 is the leader.

@@ -338,7 +338,7 @@ static constexpr uint64_t mostMargin = 500000;
 /// The thread sleeps for most of the predicted time and then polls the GPU for
 /// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
 /// on CPU threads needs the CPU.
-VkResult Stretches::wait(uint64_t predicted) const {
+VkResult Stretches::waitFor(uint64_t predicted) const {
   uint64_t patience = gpuPatience(*device_, predicted);
   if (device_->isSoftware())
     return sleep(patience);
@@ -365,42 +365,47 @@ VkResult Stretches::wait(uint64_t predicted) const {
   return sleep(patience);
 }
 
-Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
-                                 Fault &fault) {
-  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
-  const char *what = "handing over to the GPU";
-  VkResult result = handOver(stretch, /*isIn=*/true, buffers);
-  bool isRecorded = times_.areRecorded(),
-       isStamped = isRecorded && times_.areStamped(index);
-  uint64_t before = isRecorded ? times_.ticks() : 0, after = 0;
-  if (!result) {
-    what = "vkQueueSubmit";
-    result = submit((isStamped ? stamped_ : commands_)[index]);
-  }
-  if (!result) {
-    what = "waiting for the GPU";
-    result = wait(stretch->predicted());
-    after = isRecorded ? times_.ticks() : 0;
-    // The submitted work may go on. If the driver cannot wait for it, maybe it
-    // can wait for all work; after a loss nothing goes on.
-    if (result < 0 && result != VK_ERROR_DEVICE_LOST)
-      result = device_->waitIdle();
-    if (result && result != VK_ERROR_DEVICE_LOST) {
-      (void)check(result, what, fault);
-      device_->lose(fault.text);
-      return Result::Hung;
-    }
-  }
-  if (!result && isRecorded)
-    times_.write(index, stretch, isStamped, before, after);
-  if (!result) {
-    what = "taking over from the GPU";
-    result = handOver(stretch, /*isIn=*/false, buffers);
-  }
+/// A failure loses the device.
+Executor::Result Stretches::endAs(VkResult result, const char *what,
+                                  Fault &fault) {
   if (check(result, what, fault))
     return Result::Done;
   device_->lose(fault.text);
   return Result::Failed;
+}
+
+Executor::Result
+Stretches::submit(uint32_t index, const CallersBuffers &buffers, Fault &fault) {
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+  VkResult result = handOver(stretch, /*isIn=*/true, buffers);
+  if (result)
+    return endAs(result, "handing over to the GPU", fault);
+  bool isRecorded = times_.areRecorded();
+  isStamped_ = isRecorded && times_.areStamped(index);
+  submitTime_ = isRecorded ? times_.ticks() : 0;
+  return endAs(submit((isStamped_ ? stamped_ : commands_)[index]),
+               "vkQueueSubmit", fault);
+}
+
+Executor::Result Stretches::wait(uint32_t index, const CallersBuffers &buffers,
+                                 Fault &fault) {
+  static constexpr char what[] = "waiting for the GPU";
+  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+  VkResult result = waitFor(stretch->predicted());
+  uint64_t after = submitTime_ ? times_.ticks() : 0;
+  // The submitted work may go on. If the driver cannot wait for it, maybe it
+  // can wait for all work; after a loss nothing goes on.
+  if (result < 0 && result != VK_ERROR_DEVICE_LOST)
+    result = device_->waitIdle();
+  if (result) {
+    bool isHung = result != VK_ERROR_DEVICE_LOST;
+    (void)endAs(result, what, fault);
+    return isHung ? Result::Hung : Result::Failed;
+  }
+  if (submitTime_)
+    times_.write(index, stretch, isStamped_, submitTime_, after);
+  return endAs(handOver(stretch, /*isIn=*/false, buffers),
+               "taking over from the GPU", fault);
 }
 
 } // namespace nnv12::runtime

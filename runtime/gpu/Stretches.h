@@ -1,13 +1,14 @@
 //===- Stretches.h - The GPU's part of a run --------------------*- C++ -*-===//
 //
 // The commands of a stretch are recorded once. Each time it is taken, the CPU's
-// tensors are copied where the GPU does not see them anyway, the commands are
-// submitted, and the calling thread waits for them.
+// tensors are copied where the GPU does not see them anyway, and the commands
+// are submitted. The calling thread waits for them then, or later.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_STRETCHES_H
 #define NNV12_RUNTIME_GPU_STRETCHES_H
 
+#include "runtime/core/Executor.h"
 #include "runtime/gpu/GpuMemory.h"
 #include "runtime/gpu/GpuPipelines.h"
 #include "runtime/gpu/StretchTimes.h"
@@ -34,14 +35,14 @@ public:
   /// Records a stretch whose pipelines are made. Any thread, each one once.
   [[nodiscard]] bool record(uint32_t index, artifact::Fault &fault);
 
-  enum class Result {
-    Done,
-    Failed, ///< the CPU must compute it; the device is lost
-    Hung    ///< the device may still write to the stretch's results
-  };
-  /// Computes a stretch that has been recorded. Says why it failed.
-  Result run(uint32_t index, const CallersBuffers &buffers,
-             artifact::Fault &fault);
+  using Result = Executor::Result;
+  /// Hands over a stretch that has been recorded.
+  [[nodiscard]] Result submit(uint32_t index, const CallersBuffers &buffers,
+                              artifact::Fault &fault);
+  /// Takes over the results of the stretch that was submitted last, once they
+  /// are there. A device that fails is lost.
+  [[nodiscard]] Result wait(uint32_t index, const CallersBuffers &buffers,
+                            artifact::Fault &fault);
 
 private:
   bool isShared(const bundle::Boundary *boundary) const;
@@ -56,9 +57,10 @@ private:
                     const CallersBuffers &buffers) const;
   VkCommandBuffer recordCommands(const bundle::Stretch *stretch, bool isStamped,
                                  artifact::Fault &fault);
+  Result endAs(VkResult result, const char *what, artifact::Fault &fault);
   VkResult submit(VkCommandBuffer commands);
   VkResult sleep(uint64_t nanoseconds) const;
-  VkResult wait(uint64_t predicted) const;
+  VkResult waitFor(uint64_t predicted) const;
 
   const bundle::ProgramGpu *gpu_ = nullptr;
   uint8_t *arena_ = nullptr;
@@ -75,6 +77,9 @@ private:
   VkSemaphore timeline_ = nullptr;
   uint64_t submitted_ = 0;
   VkFence fence_ = nullptr;
+  // The last submission.
+  uint64_t submitTime_ = 0; ///< the recorder's; 0: it is not recorded
+  bool isStamped_ = false;
 };
 
 } // namespace nnv12::runtime
