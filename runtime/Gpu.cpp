@@ -3,6 +3,7 @@
 
 #include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
+#include "runtime/LoadedBundle.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -23,14 +24,14 @@ uint32_t forcedStretch = Gpu::none;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
-OverlayExecutor *createGpu(const nnv12_bundle &bundle,
+OverlayExecutor *createGpu(nnv12_bundle &bundle,
                            const nnv12_session_options &options, Memory memory,
-                           uint64_t arenaSize, const Preparations &prepared,
+                           uint64_t arenaSize, const Lanes &host,
                            Events &events, Recorder &recorder, Fault &fault) {
   auto *gpu = runtime::create<Gpu>();
   if (!gpu) {
     fault.set(Fault::OutOfMemory, "no memory for a session");
-  } else if (gpu->create(bundle, options, memory, arenaSize, prepared, events,
+  } else if (gpu->create(bundle, options, memory, arenaSize, host, events,
                          recorder, fault)) {
     return gpu;
   }
@@ -38,15 +39,14 @@ OverlayExecutor *createGpu(const nnv12_bundle &bundle,
   return nullptr;
 }
 
-bool Gpu::create(const nnv12_bundle &bundle,
-                 const nnv12_session_options &options, Memory memory,
-                 uint64_t arenaSize, const Preparations &prepared,
+bool Gpu::create(nnv12_bundle &bundle, const nnv12_session_options &options,
+                 Memory memory, uint64_t arenaSize, const Lanes &host,
                  Events &events, Recorder &recorder, Fault &fault) {
   bundle_ = &bundle;
   program_ = bundle.chosenProgram();
   memory_ = memory;
   arenaSize_ = arenaSize;
-  prepared_ = &prepared;
+  host_ = &host;
   events_ = &events;
   recorder_ = &recorder;
   mode_ = options.gpu;
@@ -139,6 +139,7 @@ Gpu::~Gpu() {
   warmUp_.destroy();
   uploads_.destroy();
   pipelines_.destroy();
+  leaveWeights();
   places_.destroy();
   device_->release();
 }
@@ -195,35 +196,74 @@ void Gpu::stay() {
 /// Until there is nothing left. All waits end with an event: of the session's
 /// own plan, of another of these threads, or of the end.
 void Gpu::workOnLanes(const Member &member) {
+  Lanes::Role role =
+      member.bringsWeights ? Lanes::Role::Upload : Lanes::Role::Prepare;
   for (;;) {
     uint32_t seen = events_->seen();
     if (!mayGoOn())
       return;
-    if (prepared_->hasFailed()) {
+    if (host_->hasFailed()) {
       fail("its weights are damaged");
       return;
     }
-    uint32_t index = lanes_.take(member.number, member.bringsWeights);
-    if (index != GpuLanes::none) {
-      Fault fault;
-      bool isDropped = false;
-      uint64_t start =
-          recorder_->mayRecord(RecordLevel::Operation) ? recorder_->ticks() : 0;
-      if (!prepare(index, isDropped, fault)) {
-        fail(fault.text);
-        return;
-      }
-      writeRecord(index, member.number, start);
-      lanes_.finish(index, !isDropped);
-      events_->happen(Events::Preparation);
-    } else if (lanes_.isOver()) {
+    if (lanes_.help(member.number, role, /*idle=*/false) == Lanes::Help::Did)
+      continue;
+    if (lanes_.areAllOver()) {
       settle();
       stay();
       return;
-    } else {
-      events_->sleep(seen, Events::Preparation);
     }
+    events_->sleep(seen, Events::Preparation);
   }
+}
+
+bool Gpu::Items::create(const bundle::Program *program,
+                        const bundle::ProgramGpu *overlay, const Lanes &host) {
+  static_assert(int(RecordKind::GpuCommands) - int(RecordKind::GpuDevice) ==
+                bundle::GpuStage_Record - bundle::GpuStage_Device);
+  const auto *all = overlay->preparations();
+  if (!allocate(program->operations()->size(), all->size(),
+                &host.preparations()))
+    return false;
+  for (uint32_t i = 0; i < all->size(); ++i) {
+    items_[i].after = all->Get(i)->after();
+    items_[i].kind = static_cast<RecordKind>(uint8_t(RecordKind::GpuDevice) +
+                                             uint8_t(all->Get(i)->stage()));
+    cut(items_[i], 1, 1);
+  }
+  return true;
+}
+
+void Gpu::Items::dropUnwanted(const Lanes &host) {
+  for (uint32_t i = 0; i < size(); ++i)
+    for (uint32_t before : artifact::elementsOf(items_[i].after))
+      if (host.preparations().isPreparation(before) &&
+          host.isUnwanted(host.preparations().indexOf(before))) {
+        drop(i);
+        break;
+      }
+}
+
+void Gpu::Items::share(GpuWeights &weights) {
+  for (uint32_t i = 0; i < size(); ++i)
+    if (kindOf(i) == RecordKind::GpuUpload && endOf(i) == End::Open) {
+      items_[i].listeners = &weights.listeners;
+      items_[i].progress.store(&weights.progress[i], std::memory_order_release);
+    }
+}
+
+Progress::End Gpu::Items::compute(uint32_t index, uint64_t, uint64_t,
+                                  Preparer &) {
+  return gpu_.prepare(index);
+}
+
+/// All threads that prepare for a GPU write to one ring.
+void Gpu::Items::write(Record &record, uint32_t thread, uint32_t,
+                       Recorder &recorder) const {
+  record.ticks = recorder.ticks() - record.start;
+  record.lane = static_cast<uint8_t>(thread);
+  Lock lock(gpu_.recording_);
+  recorder.writeGpu(record);
 }
 
 /// Before anything of the overlay is used.
@@ -237,8 +277,15 @@ bool Gpu::begin(Fault &fault) {
   if (!gpu_)
     return fault.set(Fault::Unsupported,
                      "the bundle's part for GPUs is for newer readers");
-  if (!lanes_.create(program_, gpu_, *prepared_) || !collect())
+  Lanes::Options options;
+  options.preparing = mostMembers - 1;
+  if (!items_.create(program_, gpu_, *host_) || !collect())
     return fault.set(Fault::OutOfMemory, "no memory to prepare it");
+  if (!lanes_.create(items_, gpu_->lanes(), options, nullptr, 0, *events_,
+                     *recorder_, fault))
+    return false;
+  items_.listeners().add(*events_);
+  items_.dropUnwanted(*host_);
   for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
     burstLeft_ += preparation->stage() == bundle::GpuStage_Pipeline;
   phaseNow_.store(Phase::Prepared, std::memory_order_release);
@@ -268,48 +315,39 @@ bool Gpu::collect() {
   return true;
 }
 
-/// `isDropped`: the device cannot do it, which is no failure.
-bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
+/// A failure is that of the whole.
+Progress::End Gpu::prepare(uint32_t index) {
   const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(index);
+  Fault fault;
+  bool good = true;
   switch (preparation->stage()) {
   case bundle::GpuStage_Device:
-    return openDevice(fault);
+    good = openDevice(fault);
+    break;
   case bundle::GpuStage_Pipeline:
-    return makePipelines(preparation, fault);
+    good = makePipelines(preparation, fault);
+    break;
   case bundle::GpuStage_Upload:
-    for (const bundle::Upload *upload : *preparation->uploads())
-      if (!mayGoOn() || !uploads_.upload(upload, fault))
-        return false;
-    return true;
+    for (const bundle::Upload *upload : *preparation->uploads()) {
+      if (!mayGoOn())
+        return Progress::End::Open;
+      if (!(good = uploads_.upload(upload, fault)))
+        break;
+    }
+    break;
   case bundle::GpuStage_Record:
     if (Lack lack = stretches_.lack(preparation->stretch())) {
-      isDropped = true;
       // The first one counts. settle() comes after all of these.
       if (!isLacking_.exchange(true))
         lacks_ = lack;
-      return true;
+      return Progress::End::Dropped;
     }
-    return stretches_.record(preparation->stretch(), fault);
+    good = stretches_.record(preparation->stretch(), fault);
   }
-  return false;
-}
-
-/// Records a preparation that began at `start`; 0: nothing.
-void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
-  if (!start)
-    return;
-  static_assert(int(RecordKind::GpuCommands) - int(RecordKind::GpuDevice) ==
-                bundle::GpuStage_Record - bundle::GpuStage_Device);
-  Record record = {};
-  record.start = start;
-  record.ticks = recorder_->ticks() - start;
-  record.index = index;
-  record.kind = static_cast<RecordKind>(
-      uint8_t(RecordKind::GpuDevice) +
-      uint8_t(gpu_->preparations()->Get(index)->stage()));
-  record.lane = static_cast<uint8_t>(thread);
-  Lock lock(recording_);
-  recorder_->writeGpu(record);
+  if (good)
+    return Progress::End::Done;
+  fail(fault.text);
+  return Progress::End::Open;
 }
 
 bool Gpu::openDevice(Fault &fault) {
@@ -318,15 +356,10 @@ bool Gpu::openDevice(Fault &fault) {
     return false;
   openTime_.store(now() - began_.load(std::memory_order_relaxed),
                   std::memory_order_relaxed);
-  GpuMemory::Sizes sizes = {};
-  for (const bundle::Memory *of : *gpu_->memories())
-    (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
-        of->size();
-  sizes.handedOver = Stretches::handedOver(gpu_);
-  if (!places_.create(*device_, sizes, memory_.arena, arenaSize_, fault) ||
+  if (!makeMemory(fault) ||
       !pipelines_.create(bundle_->metadata(), overlays_->gpu(),
                          bundle_->image(), *device_, folder(), fault) ||
-      !uploads_.create(*bundle_, memory_, *device_, places_, fault) ||
+      !uploads_.create(bundle_->loaded(), memory_, *device_, places_, fault) ||
       !stretches_.create(gpu_, memory_.arena, *device_, places_, pipelines_,
                          *recorder_, fault) ||
       (device_->isSoftware() &&
@@ -336,6 +369,59 @@ bool Gpu::openDevice(Fault &fault) {
   imported_.store(places_.host().size, std::memory_order_relaxed);
   startOthers();
   return true;
+}
+
+/// Weights that another session has there, or brings there, are shared.
+bool Gpu::makeMemory(Fault &fault) {
+  GpuMemory::Sizes sizes = {};
+  for (const bundle::Memory *of : *gpu_->memories())
+    (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
+        of->size();
+  sizes.handedOver = Stretches::handedOver(gpu_);
+  Lock lock(bundle_->gpuLock);
+  GpuWeights *weights = bundle_->gpuWeights;
+  while (weights && weights->device != device_)
+    weights = weights->next;
+  if (!places_.create(*device_, sizes, memory_.arena, arenaSize_,
+                      weights ? &weights->prepared : nullptr, fault)) {
+    if (weights)
+      places_.leavePrepared();
+    return false;
+  }
+  if (!weights) {
+    weights = runtime::create<GpuWeights>();
+    if (!weights || !weights->progress.allocate(items_.size())) {
+      destroy(weights);
+      return fault.set(Fault::OutOfMemory, "no memory to prepare it");
+    }
+    weights->device = device_;
+    weights->prepared = places_.prepared();
+    weights->next = bundle_->gpuWeights;
+    bundle_->gpuWeights = weights;
+  }
+  ++weights->sessions;
+  weights->listeners.add(*events_);
+  items_.share(*weights);
+  weights_ = weights;
+  return true;
+}
+
+/// The last session's memory has them to the end.
+void Gpu::leaveWeights() {
+  if (!weights_)
+    return;
+  Lock lock(bundle_->gpuLock);
+  weights_->listeners.remove(*events_);
+  if (--weights_->sessions) {
+    places_.leavePrepared();
+    return;
+  }
+  for (GpuWeights **at = &bundle_->gpuWeights; *at; at = &(*at)->next)
+    if (*at == weights_) {
+      *at = weights_->next;
+      break;
+    }
+  destroy(weights_);
 }
 
 bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
@@ -407,7 +493,7 @@ bool Gpu::isSettled() const {
 }
 
 bool Gpu::isReady(uint32_t stretch) const {
-  return lanes_.areDone(gpu_->stretches()->Get(stretch)->after());
+  return items_.areDone(gpu_->stretches()->Get(stretch)->after());
 }
 
 #ifdef NNV12_TEST_HOOKS

@@ -13,7 +13,6 @@
 #ifndef NNV12_RUNTIME_GPU_H
 #define NNV12_RUNTIME_GPU_H
 
-#include "runtime/GpuLanes.h"
 #include "runtime/GpuUploads.h"
 #include "runtime/Lanes.h"
 #include "runtime/core/Executor.h"
@@ -23,14 +22,24 @@
 
 namespace nnv12::runtime {
 
+/// The weights of a bundle on a device, which its sessions share.
+struct GpuWeights {
+  GpuDevice *device;
+  GpuBlock prepared;
+  artifact::Array<Progress> progress; ///< by preparation: of uploads
+  Listeners listeners;
+  uint32_t sessions;
+  GpuWeights *next; ///< of the bundle's
+};
+
 class Gpu final : public OverlayExecutor {
 public:
   ~Gpu();
 
   /// As createGpu().
-  [[nodiscard]] bool create(const nnv12_bundle &bundle,
+  [[nodiscard]] bool create(nnv12_bundle &bundle,
                             const nnv12_session_options &options, Memory memory,
-                            uint64_t arenaSize, const Preparations &prepared,
+                            uint64_t arenaSize, const Lanes &host,
                             Events &events, Recorder &recorder,
                             artifact::Fault &fault);
 
@@ -65,6 +74,26 @@ private:
   /// Phases follow one another; Failed may follow each.
   enum class Phase : uint32_t { Idle, Starting, Prepared, Settled, Failed };
 
+  /// The overlay's preparations.
+  class Items final : public Preparations {
+  public:
+    explicit Items(Gpu &gpu) : gpu_(gpu) {}
+    [[nodiscard]] bool create(const bundle::Program *program,
+                              const bundle::ProgramGpu *overlay,
+                              const Lanes &host);
+    /// Drops those that wait for weights that the session does not prepare.
+    void dropUnwanted(const Lanes &host);
+    void share(GpuWeights &weights);
+    Listeners &listeners() { return listeners_; }
+    void write(Record &record, uint32_t thread, uint32_t lane,
+               Recorder &recorder) const override;
+
+  private:
+    End compute(uint32_t index, uint64_t begin, uint64_t end,
+                Preparer &preparer) override;
+    Gpu &gpu_;
+  };
+
   struct Member {
     Gpu *gpu;
     uint32_t number;
@@ -80,10 +109,10 @@ private:
   void startOthers();
   bool startThread(uint32_t number, bool bringsWeights);
   [[nodiscard]] bool begin(artifact::Fault &fault);
-  [[nodiscard]] bool prepare(uint32_t index, bool &isDropped,
-                             artifact::Fault &fault);
-  void writeRecord(uint32_t index, uint32_t thread, uint64_t start);
+  Progress::End prepare(uint32_t index);
   [[nodiscard]] bool openDevice(artifact::Fault &fault);
+  [[nodiscard]] bool makeMemory(artifact::Fault &fault);
+  void leaveWeights();
   [[nodiscard]] bool makePipelines(const bundle::GpuPreparation *preparation,
                                    artifact::Fault &fault);
   bool collect();
@@ -97,7 +126,7 @@ private:
   bool mayGoOn() const;
   Phase phase() const { return phaseNow_.load(std::memory_order_acquire); }
 
-  const nnv12_bundle *bundle_ = nullptr;
+  nnv12_bundle *bundle_ = nullptr;
   const bundle::Program *program_ = nullptr;
   /// Once they have been verified: all, and the program's.
   const bundle::Overlays *overlays_ = nullptr;
@@ -105,7 +134,7 @@ private:
   Pages overlaysCopy_; ///< empty where they are used in place
   Memory memory_ = {};
   uint64_t arenaSize_ = 0;
-  const Preparations *prepared_ = nullptr;
+  const Lanes *host_ = nullptr;
   Events *events_ = nullptr;
   Recorder *recorder_ = nullptr;
 
@@ -143,10 +172,12 @@ private:
   GpuMemory places_;
   GpuPipelines pipelines_;
   TryingMarker trying_; ///< held during the making of pipelines
-  pthread_mutex_t recording_ = PTHREAD_MUTEX_INITIALIZER; ///< of commands
+  mutable pthread_mutex_t recording_ = PTHREAD_MUTEX_INITIALIZER;
   GpuUploads uploads_;
   Stretches stretches_;
-  GpuLanes lanes_;
+  Items items_{*this};
+  Lanes lanes_; ///< of items_
+  GpuWeights *weights_ = nullptr;
   GpuWarmUp warmUp_; ///< where the device is software
   static constexpr uint32_t mostMembers = 8;
   Member members_[mostMembers] = {};

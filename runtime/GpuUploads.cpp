@@ -9,10 +9,10 @@ namespace nnv12::runtime {
 
 using artifact::Fault;
 
-bool GpuUploads::create(const nnv12_bundle &bundle, Memory host,
+bool GpuUploads::create(const LoadedProgram &program, Memory host,
                         GpuDevice &device, const GpuMemory &memory,
                         Fault &fault) {
-  bundle_ = &bundle;
+  program_ = program;
   host_ = host;
   device_ = &device;
   memory_ = &memory;
@@ -105,8 +105,8 @@ bool GpuUploads::bring(Pieces &pieces, const uint8_t *source, uint64_t size,
 }
 
 bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
-  auto *source = static_cast<const uint8_t *>(
-      addressOf(*bundle_, upload->source(), host_));
+  auto *source =
+      static_cast<const uint8_t *>(program_.addressOf(upload->source(), host_));
   uint64_t size = upload->size();
   if (size == 0)
     return true;

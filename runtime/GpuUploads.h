@@ -2,7 +2,7 @@
 #ifndef NNV12_RUNTIME_GPUUPLOADS_H
 #define NNV12_RUNTIME_GPUUPLOADS_H
 
-#include "runtime/Preparations.h"
+#include "runtime/PreparedWeights.h"
 #include "runtime/gpu/GpuCommands.h"
 #include "runtime/gpu/GpuMemory.h"
 
@@ -12,7 +12,7 @@ class GpuUploads {
 public:
   /// `host` is the session's memory, which holds the results of the CPUs'
   /// preparations.
-  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory host,
+  [[nodiscard]] bool create(const LoadedProgram &program, Memory host,
                             GpuDevice &device, const GpuMemory &memory,
                             artifact::Fault &fault);
   void destroy();
@@ -40,7 +40,7 @@ private:
   [[nodiscard]] bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
                            uint64_t offset, artifact::Fault &fault);
 
-  const nnv12_bundle *bundle_ = nullptr;
+  LoadedProgram program_;
   Memory host_ = {};
   GpuDevice *device_ = nullptr;
   const GpuMemory *memory_ = nullptr;

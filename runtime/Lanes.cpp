@@ -33,66 +33,56 @@ uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
           hasBackground(program));
 }
 
-bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
-                   Memory memory, uint8_t *scratch, size_t stride,
+bool Lanes::create(Preparations &items, const LaneList *lanes,
+                   const Options &options, uint8_t *scratch, size_t stride,
                    Events &events, Recorder &recorder, artifact::Fault &fault) {
-  const bundle::Program *program = bundle.chosenProgram();
+  items_ = &items;
   recorder_ = &recorder;
   events_ = &events;
   preparing_.store(options.preparing, std::memory_order_relaxed);
   uint32_t threads = 1 + options.preparing + options.helping;
   onlyReads_ = options.onlyReads;
-  later_.store(!program->later_waits(), std::memory_order_relaxed);
+  later_.store(options.later, std::memory_order_relaxed);
   // A lane without a thread, or whose thread only reads, needs others.
-  steal_ = options.steal || onlyReads_ || artifact::numLanes(program) > threads;
-  Array<bool> skipped;
-  return collect(program, options, skipped, fault) &&
-         items_.create(bundle, memory, skipped, events, fault) &&
-         (!items_.usesZstd() || Zstd::load(fault)) &&
-         makePreparers(threads, scratch, stride, fault);
+  steal_ = options.steal || onlyReads_ || lanes->size() > threads;
+  return collect(lanes, options, fault) &&
+         (!options.decodes || Zstd::load(fault)) &&
+         makePreparers(threads, options, scratch, stride, fault);
 }
 
-/// Fills the queues, and marks preparations that are in none of them as
-/// skipped.
-bool Lanes::collect(const bundle::Program *program, const Options &options,
-                    Array<bool> &skipped, artifact::Fault &fault) {
-  uint32_t executes = artifact::numExecutes(program);
-  uint32_t count = program->operations()->size() - executes;
-  uint32_t lanes = artifact::numLanes(program);
+/// Fills the queues. Preparations that are in none of them are unwanted.
+bool Lanes::collect(const LaneList *lanes, const Options &options,
+                    artifact::Fault &fault) {
+  size_t count = items_->size();
   if (!entryTable_.allocate(count) || !laneOf_.allocate(count) ||
-      !held_.allocate(count) || !skipped.allocate(count) ||
-      !queues_.allocate(lanes) || !backgrounds_.allocate(lanes))
+      !wishes_.allocate(count) || !queues_.allocate(lanes->size()) ||
+      !backgrounds_.allocate(lanes->size()))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
   uint32_t *entry = entryTable_.data();
-  for (bool &skip : skipped)
-    skip = true;
-  uint32_t numWanted = 0;
-  auto add = [&](uint32_t lane, Queue &queue, uint32_t operation, bool isHeld) {
-    if (operation < executes)
-      return;
-    uint32_t index = operation - executes;
-    laneOf_[index] = lane;
-    skipped[index] = false;
-    *entry++ = index;
-    ++queue.count;
-    held_[index].store(isHeld, std::memory_order_relaxed);
-    numWanted += !isHeld;
+  auto add = [&](uint32_t lane, Queue &queue, const After *operations,
+                 Wish wish) {
+    queue.entries = entry;
+    for (uint32_t i = 0; operations && i < operations->size(); ++i) {
+      if (!items_->isPreparation(operations->Get(i)))
+        continue;
+      uint32_t index = items_->indexOf(operations->Get(i));
+      laneOf_[index] = lane;
+      wishes_[index].store(wish, std::memory_order_relaxed);
+      *entry++ = index;
+      ++queue.count;
+    }
   };
-  for (uint32_t i = 0; i < lanes; ++i) {
-    const bundle::Lane *lane = program->lanes()->Get(i);
-    queues_[i].entries = entry;
-    for (uint32_t operation : *lane->queue())
-      add(i, queues_[i], operation, /*isHeld=*/false);
-    backgrounds_[i].entries = entry;
-    if (options.continuous && lane->background())
-      for (uint32_t operation : *lane->background())
-        add(i, backgrounds_[i], operation, options.holdsLater);
+  for (uint32_t i = 0; i < lanes->size(); ++i) {
+    const bundle::Lane *lane = lanes->Get(i);
+    add(i, queues_[i], lane->queue(), Wish::Wanted);
+    add(i, backgrounds_[i], options.continuous ? lane->background() : nullptr,
+        options.holdsLater ? Wish::Held : Wish::Wanted);
   }
-  wanted_.store(numWanted, std::memory_order_relaxed);
   return true;
 }
 
-bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
+bool Lanes::makePreparers(uint32_t count, const Options &options,
+                          uint8_t *scratch, size_t stride,
                           artifact::Fault &fault) {
   preparers_ = static_cast<Preparer *>(malloc(count * sizeof(Preparer)));
   if (!preparers_)
@@ -102,11 +92,38 @@ bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
     preparer->thread = numPreparers_;
     preparer->scratch = scratch + numPreparers_ * stride;
   }
-  if (items_.usesZstd())
-    for (uint32_t i = 0; i < count; ++i)
-      if (!preparers_[i].decoder.create(items_.largestSplit(), fault))
-        return false;
+  for (uint32_t i = 0; options.decodes && i < count; ++i)
+    if (!preparers_[i].decoder.create(options.largestSplit, fault))
+      return false;
   return true;
+}
+
+/// How many wanted ones have ended so.
+uint32_t Lanes::count(Progress::End end) const {
+  uint32_t result = 0;
+  for (uint32_t i = 0; i < wishes_.size(); ++i)
+    result += wishOf(i) == Wish::Wanted && items_->endOf(i) == end;
+  return result;
+}
+
+uint32_t Lanes::numWanted() const {
+  uint32_t result = 0;
+  for (uint32_t i = 0; i < wishes_.size(); ++i)
+    result += wishOf(i) == Wish::Wanted;
+  return result;
+}
+
+uint32_t Lanes::numDone() const { return count(Progress::End::Done); }
+
+bool Lanes::areAllOver() const { return count(Progress::End::Open) == 0; }
+
+uint32_t Lanes::findFailed() const {
+  if (!items_ || items_->numFailed() == 0)
+    return none;
+  for (uint32_t i = 0; i < wishes_.size(); ++i)
+    if (wishOf(i) == Wish::Wanted && items_->endOf(i) == Progress::End::Failed)
+      return i;
+  return none;
 }
 
 void Lanes::beginLater() {
@@ -123,26 +140,24 @@ void Lanes::setThreads(uint32_t numPreparing, bool areAll) {
 
 bool Lanes::areHeld(const After *after) const {
   for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (items_.isPreparation(after->Get(i)) &&
-        held_[items_.indexOf(after->Get(i))].load(std::memory_order_relaxed))
+    if (items_->isPreparation(after->Get(i)) &&
+        wishOf(items_->indexOf(after->Get(i))) == Wish::Held)
       return true;
   return false;
 }
 
 void Lanes::release(const After *after) {
   for (uint32_t i = 0; after && i < after->size(); ++i) {
-    if (!items_.isPreparation(after->Get(i)))
+    // Behind the program's are those of its overlay.
+    if (!items_->isPreparation(after->Get(i)))
       continue;
-    uint32_t index = items_.indexOf(after->Get(i));
-    // Behind the program's are those of its GPU.
-    if (index >= held_.size())
-      continue;
+    uint32_t index = items_->indexOf(after->Get(i));
     // It waits only for preparations in queues (artifact/PlanVerifier.cpp:
     // verifyBackground), or in backgrounds.
-    if (held_[index].load(std::memory_order_relaxed)) {
-      wanted_.fetch_add(1, std::memory_order_relaxed);
-      held_[index].store(false, std::memory_order_release);
-      release(items_.afterOf(index));
+    if (wishOf(index) == Wish::Held) {
+      areAllDone_ = false;
+      wishes_[index].store(Wish::Wanted, std::memory_order_release);
+      release(items_->afterOf(index));
     }
   }
 }
@@ -153,39 +168,42 @@ Lanes::~Lanes() {
   free(preparers_);
 }
 
-/// The stages of the plan that a thread with that role does. While a thread
+/// The kinds of preparation that a thread with that role does. While a thread
 /// waits for the storage, others leave reads to it: two of them disturb the
 /// system's reading ahead.
-Lanes::Stages Lanes::stagesOf(Role role) const {
+Lanes::Kinds Lanes::kindsOf(Role role) const {
   if (role == Role::Read)
-    return Stages::Reads;
+    return reads;
   bool leavesReads = role == Role::Compute && mayHelp() && numPreparing();
-  return leavesReads ? Stages::Others : Stages::All;
+  return leavesReads ? ~reads : ~0u;
 }
 
 /// A thread that only prepares and has no lane has no part in the first run.
 Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
-  if (!prepares(number) || items_.hasFailed())
+  if (!prepares(number) || hasFailed())
     return Help::Over;
   Preparer &preparer = preparers_[number];
   bool computes = role == Role::Compute;
-  Stages stages = stagesOf(role);
+  Kinds kinds = kindsOf(role);
   uint32_t own = number % static_cast<uint32_t>(queues_.size());
   if (hasLane(number) || (computes && mayHelp())) {
-    uint32_t index = findReady(queues_, own, stages);
+    uint32_t index =
+        role == Role::Upload ? findReady(queues_, own, uploads) : none;
+    if (index == none)
+      index = findReady(queues_, own, kinds);
     if (index != none) {
       workOn(index, preparer, computes ? 1 : ~0u);
       return Help::Did;
     }
-    if (!isEmpty(queues_, own, stages))
+    if (!isEmpty(queues_, own, kinds))
       return Help::Nothing;
   }
   // To those that only prepare, where they may take it.
   bool leaves = computes && numPreparing() && !onlyReads_ && mayHelp();
-  if (!leaves && !isEmpty(backgrounds_, own, stages)) {
+  if (!leaves && !isEmpty(backgrounds_, own, kinds)) {
     uint32_t index = !isLater() || (computes && !idle)
                          ? none
-                         : findReady(backgrounds_, own, stages);
+                         : findReady(backgrounds_, own, kinds);
     if (index == none)
       return Help::Nothing;
     // Lowers the priority of this thread, but never below the application's
@@ -201,55 +219,49 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
   return Help::Over;
 }
 
-bool Lanes::isOf(uint32_t index, Stages stages) const {
-  return stages == Stages::All ||
-         (items_.kindOf(index) == bundle::OperationKind_Read) ==
-             (stages == Stages::Reads);
-}
-
-/// The first entry of the stages that can be worked on, or `none`.
-uint32_t Lanes::findReady(Queue &queue, Stages stages) {
+/// The first entry of the kinds that can be worked on, or `none`.
+uint32_t Lanes::findReady(Queue &queue, Kinds kinds) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
-  while (head < queue.count && !items_.hasPieces(queue.entries[head]))
+  while (head < queue.count && !items_->hasPieces(queue.entries[head]))
     ++head;
   // The thread that stores last may put it back a little: the next one moves it
   // on.
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
-    if (isOf(queue.entries[i], stages) && items_.hasPieces(queue.entries[i]) &&
-        !held_[queue.entries[i]].load(std::memory_order_acquire) &&
-        items_.isReady(queue.entries[i]))
+    if (isOf(queue.entries[i], kinds) && items_->hasPieces(queue.entries[i]) &&
+        wishOf(queue.entries[i]) == Wish::Wanted &&
+        items_->isReady(queue.entries[i]))
       return queue.entries[i];
   return none;
 }
 
 /// The same, beginning with lane `own` and stealing from the others then.
-uint32_t Lanes::findReady(Array<Queue> &queues, uint32_t own, Stages stages) {
+uint32_t Lanes::findReady(Array<Queue> &queues, uint32_t own, Kinds kinds) {
   size_t count = mayHelp() ? queues.size() : 1;
   for (size_t i = 0; i < count; ++i) {
-    uint32_t index = findReady(queues[(own + i) % queues.size()], stages);
+    uint32_t index = findReady(queues[(own + i) % queues.size()], kinds);
     if (index != none)
       return index;
   }
   return none;
 }
 
-/// Whether all pieces of the stages are begun.
-bool Lanes::isEmpty(const Queue &queue, Stages stages) const {
+/// Whether all pieces of the kinds are begun.
+bool Lanes::isEmpty(const Queue &queue, Kinds kinds) const {
   for (uint32_t i = queue.head.load(std::memory_order_relaxed); i < queue.count;
        ++i)
-    if (isOf(queue.entries[i], stages) && items_.hasPieces(queue.entries[i]))
+    if (isOf(queue.entries[i], kinds) && items_->hasPieces(queue.entries[i]))
       return false;
   return true;
 }
 
 /// Whether all queues that lane `own` may take from are empty.
 bool Lanes::isEmpty(const Array<Queue> &queues, uint32_t own,
-                    Stages stages) const {
+                    Kinds kinds) const {
   if (!mayHelp())
-    return isEmpty(queues[own], stages);
+    return isEmpty(queues[own], kinds);
   for (const Queue &queue : queues)
-    if (!isEmpty(queue, stages))
+    if (!isEmpty(queue, kinds))
       return false;
   return true;
 }
@@ -259,17 +271,17 @@ bool Lanes::isEmpty(const Array<Queue> &queues, uint32_t own,
 /// where there is no such one.
 uint32_t Lanes::findNeeded(const After *after, bool begun) const {
   for (uint32_t i = 0; i < after->size(); ++i) {
-    if (!items_.isPreparation(after->Get(i)))
+    if (!items_->isPreparation(after->Get(i)))
       continue;
-    uint32_t index = items_.indexOf(after->Get(i));
-    while (index != none && !items_.isDone(index)) {
-      if (items_.hasPieces(index) != begun && items_.isReady(index))
+    uint32_t index = items_->indexOf(after->Get(i));
+    while (index != none && !items_->isDone(index)) {
+      if (items_->hasPieces(index) != begun && items_->isReady(index))
         return index;
-      const After *before = items_.afterOf(index);
+      const After *before = items_->afterOf(index);
       index = none;
       for (uint32_t k = 0; before && k < before->size(); ++k)
-        if (!items_.isDone(items_.indexOf(before->Get(k))))
-          index = items_.indexOf(before->Get(k));
+        if (!items_->isDone(items_->indexOf(before->Get(k))))
+          index = items_->indexOf(before->Get(k));
     }
   }
   return none;
@@ -278,8 +290,7 @@ uint32_t Lanes::findNeeded(const After *after, bool begun) const {
 void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
   uint64_t start = recorder_->startTime();
   uint32_t pieces = 0;
-  while (pieces < most && !items_.hasFailed() &&
-         items_.workOnPiece(index, preparer))
+  while (pieces < most && !hasFailed() && items_->workOnPiece(index, preparer))
     ++pieces;
   if (pieces)
     record(index, preparer.thread, start);
@@ -287,14 +298,13 @@ void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
 
 /// Records a preparation, or a part of one, that ends now.
 void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) {
+  if (!start)
+    return;
   Record record = {};
   record.start = start;
   record.index = index;
-  record.kind = static_cast<RecordKind>(items_.kindOf(index));
-  record.thread = static_cast<uint8_t>(thread);
-  record.lane = static_cast<uint8_t>(laneOf_[index]);
-  record.flags = thread != laneOf_[index] ? NNV12_RECORD_STOLEN : 0;
-  recorder_->end(record);
+  record.kind = items_->kindOf(index);
+  items_->write(record, thread, laneOf_[index], *recorder_);
 }
 
 /// The execute lane's, which ends now if there is one.
@@ -309,11 +319,11 @@ void Lanes::recordWait(uint32_t operation, uint64_t &since) {
 
 /// On a plan that has failed this does nothing, and the next waitFor() says so.
 void Lanes::prepare(uint32_t index, Workers &workers) {
-  if (!items_.hasPieces(index) ||
-      !waitFor(items_.operationOf(index), items_.afterOf(index), workers))
+  if (!items_->hasPieces(index) ||
+      !waitFor(items_->operationOf(index), items_->afterOf(index), workers))
     return;
   uint64_t start = recorder_->startTime();
-  if (items_.workOnRest(index, preparers_[0], workers))
+  if (items_->workOnRest(index, preparers_[0], workers))
     record(index, 0, start);
 }
 
@@ -331,9 +341,9 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
   for (uint64_t idle = 0;;) {
     uint32_t seen = events_->seen();
-    if (items_.hasFailed())
+    if (hasFailed())
       return false;
-    bool isDone = items_.areDone(after);
+    bool isDone = items_->areDone(after);
     if (isDone || isOver(deadline_)) {
       recordWait(operation, idle);
       return isDone;
@@ -342,10 +352,9 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
     uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/false) : none;
     if (index != none) {
       recordWait(operation, idle);
-      if (items_.workOnRest(index, preparers_[0], workers))
+      if (items_->workOnRest(index, preparers_[0], workers))
         record(index, 0, start);
-    } else if (mayHelp() &&
-               (index = findReady(queues_, 0, Stages::Others)) != none) {
+    } else if (mayHelp() && (index = findReady(queues_, 0, ~reads)) != none) {
       recordWait(operation, idle);
       // It does one piece at a time, since its weights may be ready any moment.
       // It does no reads, which would wait for the storage like those of other
@@ -361,7 +370,7 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
         continue;
       recordWait(operation, idle);
       start = recorder_->startTime();
-      items_.repeat(index, preparers_[0]);
+      items_->repeat(index, preparers_[0]);
       record(index, 0, start);
     }
   }
@@ -370,7 +379,7 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
 /// Until an event. False, at once or later, where others have had a piece of
 /// `begun` for too long.
 bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
-  uint64_t left = begun == none ? Events::forever : items_.patience(begun);
+  uint64_t left = begun == none ? Events::forever : items_->patience(begun);
   if (left)
     events_->sleepUntil(
         std::min(deadline_, left == Events::forever ? never : now() + left),
@@ -382,9 +391,9 @@ bool Lanes::prepareInBackground(uint64_t nanoseconds) {
   uint64_t deadline = now() + nanoseconds;
   bool did = false;
   do {
-    uint32_t index = findReady(queues_, 0, Stages::All);
+    uint32_t index = findReady(queues_, 0, ~0u);
     if (index == none)
-      index = findReady(backgrounds_, 0, Stages::All);
+      index = findReady(backgrounds_, 0, ~0u);
     if (index == none)
       break;
     workOn(index, preparers_[0], 1);

@@ -15,7 +15,7 @@
 #ifndef NNV12_RUNTIME_LANES_H
 #define NNV12_RUNTIME_LANES_H
 
-#include "runtime/Preparations.h"
+#include "runtime/PreparedWeights.h"
 
 namespace nnv12::runtime {
 
@@ -31,6 +31,11 @@ public:
     /// Whether threads also prepare weights for switches, and if so, whether
     /// they hold those back that release() has not named.
     bool continuous = false, holdsLater = false;
+    /// Whether these may begin before there is a result.
+    bool later = true;
+    /// The memory that its threads need to decode: see Decoder::create().
+    bool decodes = false;
+    uint64_t largestSplit = 0;
     /// Ignored where others must do a lane's work.
     bool steal = true;
   };
@@ -41,16 +46,19 @@ public:
   static uint32_t wantedThreads(const bundle::Program *program, bool continuous,
                                 bool steal);
 
+  using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
+
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
   /// execute lane's first.
-  [[nodiscard]] bool create(const nnv12_bundle &bundle, const Options &options,
-                            Memory memory, uint8_t *scratch, size_t stride,
-                            Events &events, Recorder &recorder,
+  [[nodiscard]] bool create(Preparations &items, const LaneList *lanes,
+                            const Options &options, uint8_t *scratch,
+                            size_t stride, Events &events, Recorder &recorder,
                             artifact::Fault &fault);
 
   // For other threads than the execute lane's.
 
-  enum class Role { Compute, Prepare, Read };
+  /// Upload: prepares as well, and prefers to upload weights.
+  enum class Role { Compute, Prepare, Read, Upload };
   enum class Help { Did, Nothing, Over };
   /// Lets thread `number` do a piece: of an operation if it computes, else of a
   /// preparation. Preparations for later runs begin once isLater(). Threads
@@ -66,11 +74,25 @@ public:
   /// options said.
   void setThreads(uint32_t numPreparing, bool areAll);
 
-  const Preparations &preparations() const { return items_; }
-  /// How many preparations will run, sooner or later.
-  uint32_t numWanted() const { return wanted_.load(std::memory_order_relaxed); }
-  /// Whether all of them are done.
-  bool areAllDone() const { return items_.numDone() == numWanted(); }
+  uint32_t numLanes() const { return static_cast<uint32_t>(queues_.size()); }
+  Preparations &preparations() const { return *items_; }
+  /// How many preparations will run for this session, sooner or later.
+  uint32_t numWanted() const;
+  /// How many of them are done.
+  uint32_t numDone() const;
+  /// Whether all of them are. For the execute lane.
+  bool areAllDone() {
+    return areAllDone_ || (areAllDone_ = numDone() == numWanted());
+  }
+  /// Whether all of them are done or dropped.
+  bool areAllOver() const;
+  /// The first of them that has failed, or `none`.
+  uint32_t findFailed() const;
+  bool hasFailed() const { return findFailed() != none; }
+  /// Whether the session never wants a preparation.
+  bool isUnwanted(uint32_t index) const {
+    return wishOf(index) == Wish::Unwanted;
+  }
   /// Whether some that `after` names are held back.
   bool areHeld(const After *after) const;
 
@@ -95,15 +117,24 @@ public:
   /// Whether threads may prepare for later runs.
   bool isLater() const { return later_.load(std::memory_order_relaxed); }
   /// Whether preparations are left that no thread of their own will do.
-  bool mayPrepareInBackground() const {
+  bool mayPrepareInBackground() {
     return (!numPreparing() || onlyReads_ || !mayHelp()) && !areAllDone() &&
-           !items_.hasFailed();
+           !hasFailed();
   }
   /// Between runs: prepares weights of that kind for about `nanoseconds`.
   /// Whether there were some.
   bool prepareInBackground(uint64_t nanoseconds);
 
+  static constexpr uint32_t none = ~0u;
+
 private:
+  /// Whether the session wants a preparation: others may differ.
+  enum class Wish : uint8_t { Unwanted, Held, Wanted };
+  Wish wishOf(uint32_t index) const {
+    return wishes_[index].load(std::memory_order_acquire);
+  }
+  uint32_t count(Progress::End end) const;
+
   /// Preparations in the order in which a lane does them.
   struct Queue {
     uint32_t *entries;
@@ -112,20 +143,23 @@ private:
     std::atomic<uint32_t> head;
   };
 
-  static constexpr uint32_t none = ~0u;
-
-  [[nodiscard]] bool collect(const bundle::Program *program,
-                             const Options &options, Array<bool> &skipped,
+  [[nodiscard]] bool collect(const LaneList *lanes, const Options &options,
                              artifact::Fault &fault);
-  [[nodiscard]] bool makePreparers(uint32_t count, uint8_t *scratch,
-                                   size_t stride, artifact::Fault &fault);
-  enum class Stages { Reads, Others, All };
-  Stages stagesOf(Role role) const;
-  bool isOf(uint32_t index, Stages stages) const;
-  uint32_t findReady(Queue &queue, Stages stages);
-  uint32_t findReady(Array<Queue> &queues, uint32_t own, Stages stages);
-  bool isEmpty(const Queue &queue, Stages stages) const;
-  bool isEmpty(const Array<Queue> &queues, uint32_t own, Stages stages) const;
+  [[nodiscard]] bool makePreparers(uint32_t count, const Options &options,
+                                   uint8_t *scratch, size_t stride,
+                                   artifact::Fault &fault);
+  /// A bit for each RecordKind.
+  using Kinds = uint32_t;
+  static constexpr Kinds reads = 1u << uint32_t(RecordKind::Read),
+                         uploads = 1u << uint32_t(RecordKind::GpuUpload);
+  Kinds kindsOf(Role role) const;
+  bool isOf(uint32_t index, Kinds kinds) const {
+    return kinds >> uint32_t(items_->kindOf(index)) & 1;
+  }
+  uint32_t findReady(Queue &queue, Kinds kinds);
+  uint32_t findReady(Array<Queue> &queues, uint32_t own, Kinds kinds);
+  bool isEmpty(const Queue &queue, Kinds kinds) const;
+  bool isEmpty(const Array<Queue> &queues, uint32_t own, Kinds kinds) const;
   uint32_t numPreparing() const {
     return preparing_.load(std::memory_order_relaxed);
   }
@@ -138,12 +172,12 @@ private:
   void record(uint32_t index, uint32_t thread, uint64_t start);
   void recordWait(uint32_t operation, uint64_t &since);
 
-  Preparations items_;
+  Preparations *items_ = nullptr;
   Array<uint32_t> entryTable_;
   Array<uint32_t> laneOf_; ///< by preparation
-  Array<std::atomic<bool>> held_;
+  Array<std::atomic<Wish>> wishes_;
   Array<Queue> queues_, backgrounds_;
-  std::atomic<uint32_t> wanted_{0};
+  bool areAllDone_ = false;
   uint64_t deadline_ = never;
   std::atomic<bool> steal_{true};
   std::atomic<bool> later_{false}; ///< see isLater()

@@ -5,13 +5,19 @@
 #include "artifact/MappedFile.h"
 #include "artifact/Verifier.h"
 #include "runtime/CodeMapping.h"
+#include "runtime/PreparedWeights.h"
 #include "runtime/include/nnv12.h"
 #include "runtime/system/Memory.h"
 
 #include <atomic>
 
-/// Immutable once it is open, hence shared by threads and sessions without
-/// locks. Counted: the caller's handle is one owner, each session another.
+namespace nnv12::runtime {
+struct GpuWeights;
+}
+
+/// Immutable once it is open, hence used by threads and sessions without locks.
+/// Sessions share their weights, under a lock. Counted: the caller's handle is
+/// one owner, each session another.
 struct nnv12_bundle {
 public:
   [[nodiscard]] bool open(const char *path, const nnv12_open_options &options,
@@ -26,6 +32,9 @@ public:
   const uint8_t *image() const { return bytes_; }
   size_t imageSize() const { return length_; }
   const nnv12::bundle::Bundle *metadata() const { return bundle_; }
+  nnv12::runtime::LoadedProgram loaded() const {
+    return {bytes_, bundle_, program_, code(), isMapped()};
+  }
   /// The program that runs, its number among the bundle's, and its code.
   const nnv12::bundle::Program *chosenProgram() const { return program_; }
   uint32_t programNumber() const { return number_; }
@@ -49,6 +58,12 @@ public:
   /// Puts memory that the system has supplied already at the beginning of a
   /// session's arena of at least a huge page, once. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);
+
+  /// The weights that its sessions share.
+  nnv12::runtime::PreparedWeights &weights() { return weights_; }
+  /// The same on GPUs. Under the lock.
+  pthread_mutex_t gpuLock = PTHREAD_MUTEX_INITIALIZER;
+  nnv12::runtime::GpuWeights *gpuWeights = nullptr;
 
   const nnv12::runtime::Array<nnv12_tensor_info> &inputs() const {
     return inputInfos_;
@@ -84,6 +99,7 @@ private:
   nnv12::runtime::Pages earlyMemory_;
   std::atomic<bool> hasEarlyMemory_{false};
   nnv12::runtime::CodeMapping codeMapping_;
+  nnv12::runtime::PreparedWeights weights_;
   bool mappedInPlace_ = false;
   bool isRestricted_ = false;
   nnv12::runtime::Array<nnv12_tensor_info> inputInfos_;

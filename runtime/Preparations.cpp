@@ -1,14 +1,8 @@
-//===- Preparations.cpp - Reads, decodes and transforms -------------------===//
+//===- Preparations.cpp - Work before the work ----------------------------===//
 #include "runtime/Preparations.h"
-
-#include "artifact/ProgramView.h"
-#include "artifact/RuntimePolicy.h"
-#include "runtime/Reader.h"
 
 #include <algorithm>
 #include <cassert>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace nnv12::runtime {
 
@@ -20,10 +14,6 @@ void (*beforePiece)() = nullptr;
 #define BEFORE_PIECE() (void)0
 #endif
 
-/// A transform goes in so many pieces, of which other threads may take the
-/// rest.
-static constexpr uint64_t piecesPerTransform = 16;
-
 /// Bytes of a piece of a read between two looks whether another thread has read
 /// it.
 static constexpr uint64_t readAtOnce = 128 << 10;
@@ -33,169 +23,114 @@ static constexpr uint64_t readAtOnce = 128 << 10;
 /// and costs nothing.
 static constexpr uint64_t readPatience = 1000000, patienceOfOthers = 500000;
 
-void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
-                Memory memory) {
-  uint8_t *base = nullptr;
-  if (operand->space() == bundle::Space_Weights)
-    base = const_cast<uint8_t *>(bundle.image()) +
-           bundle.metadata()->segments()->Get(operand->index())->offset();
-  else if (operand->space() == bundle::Space_Memory)
-    base = artifact::isIn(bundle.chosenProgram(), operand,
-                          bundle::MemoryKind_Arena)
-               ? memory.arena
-               : memory.prepared;
-  return base ? base + operand->offset() : nullptr;
+void Listeners::add(Events &events) {
+  Lock lock(mutex_);
+  events.nextListener = first_;
+  first_ = &events;
 }
 
-artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
-                            const bundle::Operation *operation) {
-  const bundle::Kernel *kernel =
-      bundle.chosenProgram()->kernels()->Get(operation->kernel());
-  return reinterpret_cast<artifact::KernelFn>(
-      reinterpret_cast<uintptr_t>(bundle.code() + kernel->entry()));
+void Listeners::remove(Events &events) {
+  Lock lock(mutex_);
+  for (Events **at = &first_; *at; at = &(*at)->nextListener)
+    if (*at == &events) {
+      *at = events.nextListener;
+      return;
+    }
 }
 
-bool Preparations::allocate(const nnv12_bundle &bundle,
-                            artifact::Fault &fault) {
-  const auto *source = bundle.chosenProgram()->operations();
-  executes_ = artifact::numExecutes(bundle.chosenProgram());
-  size_t count = source->size() - executes_, operands = 0;
-  for (uint32_t i = executes_; i < source->size(); ++i)
-    operands += source->Get(i)->operands()->size();
-  if (!items_.allocate(count) || !operandTable_.allocate(operands))
-    return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
-  for (uint32_t i = 0; i < count; ++i) {
-    items_[i].operation = source->Get(executes_ + i);
-    items_[i].after = items_[i].operation->after();
-  }
-  return true;
+void Listeners::happen() {
+  Lock lock(mutex_);
+  for (Events *events = first_; events; events = events->nextListener)
+    events->happen(Events::Preparation);
 }
 
-bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
-                          const artifact::Array<bool> &skipped, Events &events,
-                          artifact::Fault &fault) {
-  events_ = &events;
-  if (!allocate(bundle, fault))
+void Listeners::reset() {
+  pthread_mutex_init(&mutex_, nullptr);
+  first_ = nullptr;
+}
+
+bool Preparations::allocate(uint32_t first, size_t count,
+                            const Preparations *before) {
+  first_ = first;
+  before_ = before;
+  if (!items_.allocate(count) || !progress_.allocate(count))
     return false;
-  void **operands = operandTable_.data();
-  for (uint32_t i = 0; i < items_.size(); ++i)
-    if (!skipped[i])
-      resolve(items_[i], bundle, memory, operands);
+  for (size_t i = 0; i < count; ++i) {
+    items_[i].progress.store(&progress_[i], std::memory_order_relaxed);
+    items_[i].listeners = &listeners_;
+  }
   return true;
 }
 
-void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
-                           Memory memory, void **&operands) {
-  const bundle::Operation *operation = item.operation;
-  item.operands = operands;
-  for (const bundle::Operand *operand : *operation->operands())
-    *operands++ = addressOf(bundle, operand, memory);
-  item.forgetsSource = bundle.isMapped() && operation->last_reader() &&
-                       operation->operands()->Get(1)->size() >= leastForgotten;
-  item.repeats = true;
-  switch (operation->kind()) {
-  case bundle::OperationKind_Read:
-    item.units = operation->operands()->Get(0)->size();
-    item.perPiece = readPiece;
-    break;
-  case bundle::OperationKind_Transform:
-    item.kernel = kernelOf(bundle, operation);
-    item.first = operation->tile_begin();
-    item.units = artifact::numTiles(operation);
-    item.perPiece = (item.units + piecesPerTransform - 1) / piecesPerTransform;
-    break;
-  default:
-    item.units = item.perPiece = 1;
-    zstd_ |= operation->codec() == bundle::Codec_Zstd;
-    // A decoder leaves other bytes in its result for a while; planes it decodes
-    // to memory of its own.
-    item.repeats = operation->planes() > 1;
-    uint64_t size = operation->operands()->Get(0)->size();
-    if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
-        size > split_)
-      split_ = size;
-  }
-  if (item.perPiece == 0)
-    item.perPiece = 1;
-  // At least one, so that somebody finishes it.
-  if (item.units / mostPieces >= item.perPiece)
-    item.perPiece = (item.units + mostPieces - 1) / mostPieces;
-  uint64_t pieces = (item.units + item.perPiece - 1) / item.perPiece;
+void Preparations::cut(Item &item, uint64_t units, uint64_t perPiece) {
+  item.units = units;
+  // At least one piece, so that somebody finishes it.
+  item.perPiece =
+      std::max({perPiece, (units + mostPieces - 1) / mostPieces, uint64_t(1)});
+  uint64_t pieces = (units + item.perPiece - 1) / item.perPiece;
   assert(pieces <= mostPieces);
   item.pieces = pieces ? static_cast<uint32_t>(pieces) : 1;
 }
 
 bool Preparations::areDone(const After *after) const {
-  for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (after->Get(i) >= executes_ && !isDone(after->Get(i) - executes_))
+  for (uint32_t i = 0; after && i < after->size(); ++i) {
+    uint32_t operation = after->Get(i);
+    if (isPreparation(operation)
+            ? !isDone(indexOf(operation))
+            : before_ && before_->isPreparation(operation) &&
+                  !before_->isDone(before_->indexOf(operation)))
       return false;
+  }
   return true;
 }
 
-// Clang's check of function pointers reads what stands before the function,
-// which generated code does not have.
-#if defined(__clang__)
-__attribute__((no_sanitize("function")))
-#endif
-bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
-                           Preparer &preparer) {
-  const bundle::Operation *operation = item.operation;
-  switch (operation->kind()) {
-  case bundle::OperationKind_Read:
-    readPages(static_cast<uint8_t *>(item.operands[0]) + begin, end - begin);
-    return true;
-  case bundle::OperationKind_Transform:
-    item.kernel(item.operands, static_cast<int64_t>(item.first + begin),
-                static_cast<int64_t>(item.first + end), preparer.scratch);
-    return true;
-  default:
-    return preparer.decoder.decode(
-        operation->codec(), operation->planes(),
-        static_cast<uint8_t *>(item.operands[0]),
-        operation->operands()->Get(0)->size(),
-        static_cast<const uint8_t *>(item.operands[1]),
-        operation->operands()->Get(1)->size());
+bool Preparations::isReady(uint32_t index) const {
+  const After *after = items_[index].after;
+  for (uint32_t i = 0; after && i < after->size(); ++i) {
+    uint32_t operation = after->Get(i);
+    if (!isPreparation(operation)) {
+      if (before_ && before_->isPreparation(operation) &&
+          !before_->isDone(before_->indexOf(operation)))
+        return false;
+      continue;
+    }
+    End end = endOf(indexOf(operation));
+    if (end != End::Done && end != End::Dropped)
+      return false;
   }
+  return true;
 }
 
 /// `pieces` by their bits.
-void Preparations::finish(Item &item, uint64_t pieces, bool good) {
-  if (!good) {
-    // The preparation never becomes done, so that nobody uses its result.
-    // Threads that wait for it wake up and find that the plan has failed.
-    const bundle::Operation *nobody = nullptr;
-    culprit_.compare_exchange_strong(nobody, item.operation);
-    failed_.store(true, std::memory_order_release);
-    events_->happen(Events::Preparation);
-    return;
+void Preparations::finish(uint32_t index, uint64_t pieces, End end) {
+  Item &item = items_[index];
+  Progress &progress = progressOf(index);
+  if (end == End::Done) {
+    // Acquires and releases, so that a thread that sees it done sees all
+    // threads' pieces.
+    uint64_t all = bitsOf(0, item.pieces),
+             before =
+                 progress.finished.fetch_or(pieces, std::memory_order_acq_rel);
+    if ((before | pieces) != all)
+      return;
+    // A thread that repeats the preparation has brought its source back.
+    ended(index);
+    if (before == all)
+      return;
   }
-  // Acquires and releases, so that a thread that sees it done sees all threads'
-  // pieces.
-  uint64_t all = bitsOf(0, item.pieces),
-           before = item.finished.fetch_or(pieces, std::memory_order_acq_rel);
-  if ((before | pieces) != all)
-    return;
-  // A thread that repeats the preparation has brought its source back.
-  if (item.forgetsSource)
-    forgetSource(item);
-  if (before == all)
-    return;
-  doneCount_.fetch_add(1, std::memory_order_relaxed);
-  item.done.store(true, std::memory_order_release);
-  events_->happen(Events::Preparation);
+  // A failed preparation never becomes done, so that nobody uses its result.
+  // Threads that wait for it wake up and find that it has failed.
+  progress.end.store(end, std::memory_order_release);
+  if (end == End::Open)
+    progress.next.store(0, std::memory_order_release);
+  if (end == End::Failed)
+    failed_.fetch_add(1, std::memory_order_release);
+  item.listeners->happen();
 }
 
-/// Weights that were decoded or transformed need not stay in this process's
-/// memory beside the result. In the page cache they do, as long as there is
-/// room.
-void Preparations::forgetSource(const Item &item) const {
-  auto page = static_cast<uintptr_t>(getpagesize());
-  auto begin = reinterpret_cast<uintptr_t>(item.operands[1]);
-  uintptr_t end = begin + item.operation->operands()->Get(1)->size();
-  begin = (begin + page - 1) & ~(page - 1);
-  end &= ~(page - 1);
-  if (begin < end)
-    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+void Preparations::drop(uint32_t index) {
+  progressOf(index).next.store(items_[index].pieces, std::memory_order_relaxed);
+  finish(index, 0, End::Dropped);
 }
 
 bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
@@ -205,41 +140,45 @@ bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
     return false;
   assert(isReady(index) && "a preparation comes after those it waits for");
   BEFORE_PIECE();
-  uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
+  uint32_t piece =
+      progressOf(index).next.fetch_add(1, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;
-  item.begun.store(now(), std::memory_order_relaxed);
+  progressOf(index).begun.store(now(), std::memory_order_relaxed);
   BEFORE_PIECE();
-  computePiece(item, piece, preparer);
-  return true;
+  return computePiece(index, piece, preparer);
 }
 
-void Preparations::computePiece(Item &item, uint32_t piece,
+/// False where it was given up.
+bool Preparations::computePiece(uint32_t index, uint32_t piece,
                                 Preparer &preparer) {
+  Item &item = items_[index];
   uint64_t begin = piece * item.perPiece,
            end = std::min(begin + item.perPiece, item.units),
            bit = bitsOf(piece, piece + 1);
   // Another thread may have read these pages meanwhile; they may be of no more
   // use, and out of this process's memory.
-  if (item.operation->kind() == bundle::OperationKind_Read)
+  if (item.kind == RecordKind::Read)
     for (; end - begin > readAtOnce; begin += readAtOnce) {
-      if (item.finished.load(std::memory_order_acquire) & bit)
-        return;
-      compute(item, begin, begin + readAtOnce, preparer);
+      if (progressOf(index).finished.load(std::memory_order_acquire) & bit)
+        return true;
+      compute(index, begin, begin + readAtOnce, preparer);
       // Slow is not lost: two that read the same pages hinder each other.
-      item.begun.store(now(), std::memory_order_relaxed);
+      progressOf(index).begun.store(now(), std::memory_order_relaxed);
     }
-  finish(item, bit, compute(item, begin, end, preparer));
+  End result = compute(index, begin, end, preparer);
+  finish(index, bit, result);
+  return result != End::Open;
 }
 
 uint64_t Preparations::patience(uint32_t index) const {
   const Item &item = items_[index];
   if (!item.repeats)
     return Events::forever;
-  uint64_t most = item.operation->kind() == bundle::OperationKind_Read
-                      ? readPatience
-                      : patienceOfOthers,
-           held = now() - item.begun.load(std::memory_order_relaxed);
+  uint64_t most =
+               item.kind == RecordKind::Read ? readPatience : patienceOfOthers,
+           held =
+               now() - progressOf(index).begun.load(std::memory_order_relaxed);
   // A piece that has just been begun may have no time yet.
   return held < most ? most - held : 0;
 }
@@ -247,47 +186,42 @@ uint64_t Preparations::patience(uint32_t index) const {
 void Preparations::repeat(uint32_t index, Preparer &preparer) {
   Item &item = items_[index];
   assert(item.repeats && !hasPieces(index) && isReady(index));
-  for (uint32_t piece = 0; piece < item.pieces && !hasFailed(); ++piece)
-    if (!(item.finished.load(std::memory_order_acquire) >> piece & 1))
-      computePiece(item, piece, preparer);
+  for (uint32_t piece = 0; piece < item.pieces && endOf(index) != End::Failed;
+       ++piece)
+    if (!(progressOf(index).finished.load(std::memory_order_acquire) >> piece &
+          1))
+      (void)computePiece(index, piece, preparer);
 }
 
 bool Preparations::workOnRest(uint32_t index, Preparer &leader,
                               Workers &workers) {
   Item &item = items_[index];
-  if (item.operation->kind() != bundle::OperationKind_Transform ||
-      workers.threads() == 1) {
+  Step step = {};
+  if (workers.threads() == 1 || !isTiles(index, step)) {
     bool any = false;
     while (workOnPiece(index, leader))
       any = true;
     return any;
   }
   assert(isReady(index) && "a preparation comes after those it waits for");
-  uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
+  uint32_t piece =
+      progressOf(index).next.exchange(item.pieces, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;
-  item.begun.store(now(), std::memory_order_relaxed);
+  progressOf(index).begun.store(now(), std::memory_order_relaxed);
   BEFORE_PIECE();
-  workers.run({&workers, operationOf(index), 1,
-               item.first + piece * item.perPiece, item.first + item.units,
-               item.kernel, item.operands, false});
-  finish(item, bitsOf(piece, item.pieces), true);
+  step.begin += piece * item.perPiece;
+  workers.run(step);
+  finish(index, bitsOf(piece, item.pieces), End::Done);
   return true;
 }
 
-bool Preparations::reportFailure(artifact::Fault &fault) const {
-  const bundle::Operation *operation = culprit_.load();
-  const char *layer = operation->layer()->c_str();
-  if (operation->kind() == bundle::OperationKind_Read)
-    return fault.set(artifact::Fault::Io,
-                     "layer '%.200s': cannot read its weights from the file",
-                     layer);
-  return fault.set(
-      artifact::Fault::BadBundle,
-      "layer '%.200s': compressed weights: damaged, expected a "
-      "zstd frame of %llu bytes",
-      layer,
-      static_cast<unsigned long long>(operation->operands()->Get(0)->size()));
+void Preparations::write(Record &record, uint32_t thread, uint32_t lane,
+                         Recorder &recorder) const {
+  record.thread = static_cast<uint8_t>(thread);
+  record.lane = static_cast<uint8_t>(lane);
+  record.flags = thread != lane ? NNV12_RECORD_STOLEN : 0;
+  recorder.end(record);
 }
 
 } // namespace nnv12::runtime

@@ -1,4 +1,4 @@
-//===- Preparations.h - Reads, decodes and transforms -----------*- C++ -*-===//
+//===- Preparations.h - Work before the work --------------------*- C++ -*-===//
 //
 // A preparation is, like an execute, a grid of independent pieces: chunks of
 // the file, ranges of tiles, one compressed frame. Threads take pieces one by
@@ -11,12 +11,14 @@
 // counts. So nobody needs to wait for a thread that has begun one and then lost
 // its CPU.
 //
+// The progress of a preparation may be shared by sessions: their threads take
+// its pieces alike, and all of them hear of its end.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_PREPARATIONS_H
 #define NNV12_RUNTIME_PREPARATIONS_H
 
 #include "runtime/Decoder.h"
-#include "runtime/LoadedBundle.h"
 #include "runtime/Workers.h"
 
 namespace nnv12::runtime {
@@ -31,58 +33,71 @@ struct Preparer {
   Decoder decoder;
 };
 
-/// Where the operands of a session lie.
-struct Memory {
-  uint8_t *arena, *prepared;
+/// The sessions that hear of the end of a preparation.
+class Listeners : artifact::NonCopyable {
+public:
+  void add(Events &events);
+  /// Nobody uses `events` after this.
+  void remove(Events &events);
+  /// A preparation has ended.
+  void happen();
+  /// In a child process, whose copy a thread of the parent may have held.
+  void reset();
+
+private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Events *first_ = nullptr;
 };
 
-/// The address of an operand that is not in a caller's buffer.
-void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
-                Memory memory);
-artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
-                            const bundle::Operation *operation);
+/// How far a preparation is.
+struct Progress {
+  enum class End : uint8_t {
+    Open, ///< or given up: somebody may begin it again
+    Done,
+    Dropped, ///< it will never be done, which is no error
+    Failed
+  };
+  std::atomic<uint32_t> next;     ///< the first piece that nobody has begun
+  std::atomic<End> end;           ///< Open until then
+  std::atomic<uint64_t> finished; ///< a bit a piece
+  std::atomic<uint64_t> begun;    ///< when the last piece was, or got on
+};
 
-/// All preparations of a program, by number among preparations; `after` has
-/// numbers of operations. Any number of threads may call the functions
-/// that are not for a certain one.
-class Preparations {
+/// The preparations of a program, or of its overlay, by number among these.
+/// `after` has numbers of operations, and those of the overlay come last. Any
+/// number of threads may call the functions that are not for a certain one.
+class Preparations : artifact::NonCopyable {
 public:
-  /// Preparations with a mark in `skipped` will never run. `events` has an
-  /// event for each that has finished or failed.
-  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory memory,
-                            const artifact::Array<bool> &skipped,
-                            Events &events, artifact::Fault &fault);
+  using End = Progress::End;
 
   uint32_t size() const { return static_cast<uint32_t>(items_.size()); }
-
-  bool isDone(uint32_t index) const {
-    return items_[index].done.load(std::memory_order_acquire);
+  End endOf(uint32_t index) const {
+    return progressOf(index).end.load(std::memory_order_acquire);
   }
+  bool isDone(uint32_t index) const { return endOf(index) == End::Done; }
   bool areDone(const After *after) const;
-  /// Whether all preparations that `index` waits for are done.
-  bool isReady(uint32_t index) const { return areDone(items_[index].after); }
+  /// Whether all preparations that `index` waits for are done, or were dropped
+  /// here.
+  bool isReady(uint32_t index) const;
   /// Whether there are pieces that nobody has begun.
   bool hasPieces(uint32_t index) const {
-    const Item &item = items_[index];
-    return item.next.load(std::memory_order_relaxed) < item.pieces;
+    return progressOf(index).next.load(std::memory_order_relaxed) <
+           items_[index].pieces;
   }
-  /// Whether it is not one of those that were skipped.
-  bool willRun(uint32_t index) const { return items_[index].pieces != 0; }
   const After *afterOf(uint32_t index) const { return items_[index].after; }
-  /// Whether the program's operation of this number is a preparation.
+  /// Whether an operation is one of these preparations.
   bool isPreparation(uint32_t operation) const {
-    return operation >= executes_;
+    return operation - first_ < items_.size();
   }
-  uint32_t indexOf(uint32_t operation) const { return operation - executes_; }
-  uint32_t operationOf(uint32_t index) const { return executes_ + index; }
-  bundle::OperationKind kindOf(uint32_t index) const {
-    return items_[index].operation->kind();
-  }
+  uint32_t indexOf(uint32_t operation) const { return operation - first_; }
+  uint32_t operationOf(uint32_t index) const { return first_ + index; }
+  RecordKind kindOf(uint32_t index) const { return items_[index].kind; }
 
   /// Computes one piece of a preparation that is ready, if there is one left.
+  /// False where there was none, or it was given up.
   bool workOnPiece(uint32_t index, Preparer &preparer);
   /// Computes all that is left of a preparation that is ready, for the leader
-  /// of `workers`: a transform's tiles go over all of them.
+  /// of `workers`: tiles go over all of them.
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
   /// Nanoseconds until others may repeat pieces that a thread has begun: 0 if a
   /// thread has held one for longer than pieces take. The preparation must be
@@ -91,63 +106,68 @@ public:
   /// Computes again the pieces that other threads have begun and not finished.
   /// For threads that have nothing else to do.
   void repeat(uint32_t index, Preparer &preparer);
+  /// Ends a preparation that nobody has begun, and will never be done.
+  void drop(uint32_t index);
 
-  uint32_t numDone() const {
-    return doneCount_.load(std::memory_order_relaxed);
-  }
-  /// Set when a preparation has failed: that one and those that wait for it are
+  /// How many have failed. Such a preparation, and those that wait for it, are
   /// never done. To be looked at before every wait.
-  bool hasFailed() const { return failed_.load(std::memory_order_acquire); }
-  bool reportFailure(artifact::Fault &fault) const;
+  uint32_t numFailed() const { return failed_.load(std::memory_order_acquire); }
 
-  bool usesZstd() const { return zstd_; }
-  /// The largest result that a decode puts together from planes.
-  uint64_t largestSplit() const { return split_; }
+  /// Writes a record of a part of preparation `index`, of lane `lane`.
+  virtual void write(Record &record, uint32_t thread, uint32_t lane,
+                     Recorder &recorder) const;
 
-private:
+protected:
+  /// `first`: the number of the first one among operations. Operations before
+  /// that are executes, or preparations of `before`.
+  [[nodiscard]] bool allocate(uint32_t first, size_t count,
+                              const Preparations *before);
+  ~Preparations() = default;
+
   struct Item {
-    const bundle::Operation *operation;
     const After *after;
-    artifact::KernelFn kernel;
-    void **operands;
-    uint64_t units;     ///< bytes of a read, tiles of a transform
-    uint64_t first;     ///< tile of a transform
-    uint64_t perPiece;  ///< units
-    uint32_t pieces;    ///< mostPieces at most
-    bool forgetsSource; ///< nothing else needs the weights that it reads
-    bool repeats;       ///< whether its pieces may be computed twice
-    std::atomic<uint32_t> next;     ///< the first piece that nobody has begun
-    std::atomic<uint64_t> finished; ///< a bit a piece
-    std::atomic<uint64_t> begun;    ///< when the last one was, or got on
-    std::atomic<bool> done;
+    std::atomic<Progress *> progress;
+    Listeners *listeners;
+    uint64_t units;    ///< bytes of a read, tiles of a transform
+    uint64_t perPiece; ///< units
+    uint32_t pieces;   ///< mostPieces at most, one at least
+    RecordKind kind;
+    bool repeats; ///< whether its pieces may be computed twice
   };
   static constexpr uint64_t mostPieces = 64;
 
+  Progress &progressOf(uint32_t index) const {
+    return *items_[index].progress.load(std::memory_order_acquire);
+  }
+  /// Cuts `units` into pieces.
+  static void cut(Item &item, uint64_t units, uint64_t perPiece);
+
+  /// Computes a part of a piece. Done: there is nothing against the whole being
+  /// done once all of it is computed.
+  virtual End compute(uint32_t index, uint64_t begin, uint64_t end,
+                      Preparer &preparer) = 0;
+  /// Whether units are tiles of a kernel, which is `step` then.
+  virtual bool isTiles(uint32_t, Step &) const { return false; }
+  /// It has been done.
+  virtual void ended(uint32_t) {}
+
+  artifact::Array<Item> items_;
+  artifact::Array<Progress> progress_;
+  Listeners listeners_;
+
+private:
   /// Bits of the pieces [begin, end).
   static uint64_t bitsOf(uint32_t begin, uint32_t end) {
     uint64_t before = (uint64_t(1) << begin) - 1;
     return (end == mostPieces ? ~uint64_t(0) : (uint64_t(1) << end) - 1) &
            ~before;
   }
+  bool computePiece(uint32_t index, uint32_t piece, Preparer &preparer);
+  void finish(uint32_t index, uint64_t pieces, End end);
 
-  [[nodiscard]] bool allocate(const nnv12_bundle &bundle,
-                              artifact::Fault &fault);
-  void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
-               void **&operands);
-  void computePiece(Item &item, uint32_t piece, Preparer &preparer);
-  bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
-  void finish(Item &item, uint64_t pieces, bool good);
-  void forgetSource(const Item &item) const;
-
-  uint32_t executes_ = 0; ///< of the program: operations before the first item
-  artifact::Array<Item> items_;
-  artifact::Array<void *> operandTable_;
-  bool zstd_ = false;
-  uint64_t split_ = 0;
-  Events *events_ = nullptr;
-  std::atomic<uint32_t> doneCount_{0};
-  std::atomic<bool> failed_{false};
-  std::atomic<const bundle::Operation *> culprit_{nullptr};
+  uint32_t first_ = 0;
+  const Preparations *before_ = nullptr;
+  std::atomic<uint32_t> failed_{0};
 };
 
 } // namespace nnv12::runtime

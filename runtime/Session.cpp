@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cinttypes>
+#include <unistd.h>
 
 using namespace nnv12;
 using namespace nnv12::runtime;
@@ -21,6 +22,10 @@ nnv12_session::~nnv12_session() {
       pages_.abandon();
     executor->close();
   }
+  // Its threads prepare for others, too, as long as they live.
+  team_.end();
+  if (hasWeights_)
+    bundle_->weights().leave(events_);
   if (bundle_)
     bundle_->release();
 }
@@ -158,20 +163,24 @@ bool nnv12_session::create(nnv12_bundle &bundle,
   laneOptions.continuous = continuous_;
   laneOptions.holdsLater = mayUseGpu(bundle, options);
   laneOptions.steal = options.no_stealing == 0;
+  laneOptions.later = !program->later_waits();
   if (!createRecorder(options, size, fault) ||
       !allocateMemory(threads + size.preparing, fault))
     return false;
+  WeightPreparations &weights = bundle_->weights().preparations();
+  laneOptions.decodes = weights.usesZstd();
+  laneOptions.largestSplit = weights.largestSplit();
   workers_.create(threads, scratch_, scratchStride_, size.preparing, events_,
                   recorder_);
   // Threads begin first of all: reading takes longest.
   bool hasPlan = artifact::numLanes(program) != 0;
   planDone_ = !hasPlan;
-  bool good =
-      (!hasPlan || lanes_.create(*bundle_, laneOptions, memory_, scratch_,
-                                 scratchStride_, events_, recorder_, fault)) &&
-      team_.start(program, size, options.pin_threads != 0, workers_, lanes_,
-                  events_, firstTouch_, recorder_, fault) &&
-      resolve(fault) && openOverlay(options, size, fault);
+  bool good = (!hasPlan ||
+               lanes_.create(weights, program->lanes(), laneOptions, scratch_,
+                             scratchStride_, events_, recorder_, fault)) &&
+              team_.start(program, size, options.pin_threads != 0, workers_,
+                          lanes_, events_, firstTouch_, recorder_, fault) &&
+              resolve(fault) && openOverlay(options, size, fault);
   // Nothing will change.
   isSteady_ = changes_.size() == 0 && !laneOptions.holdsLater;
   if (isSteady_)
@@ -191,7 +200,7 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
     overlay_ =
         createGpu(*bundle_, options, memory_,
                   artifact::memorySize(program, bundle::MemoryKind_Arena),
-                  lanes_.preparations(), events_, recorder_, fault);
+                  lanes_, events_, recorder_, fault);
     if (!overlay_)
       return false;
     overlay_->sessionBegins(availableCpus() > size.computing + size.preparing);
@@ -205,14 +214,13 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
                                                    bundle::MemoryKind_Arena),
                        *prepared = artifact::memoryOf(
                            program, bundle::MemoryKind_Prepared);
-  uint64_t arenaSize = arena ? arena->size() : 0,
-           preparedSize = prepared ? prepared->size() : 0;
+  uint64_t arenaSize = arena ? arena->size() : 0;
   // One behind the other, so that they share huge pages: each first use of a
   // small page takes one or two microseconds, that of a huge one a hundred.
   // Prepared weights come last: those of later runs are at their end, and leave
   // all else where it would be without them.
-  static constexpr uint64_t page = 4096;
-  auto after = [](uint64_t end, const bundle::Memory *memory) {
+  auto page = static_cast<uint64_t>(getpagesize());
+  auto after = [page](uint64_t end, const bundle::Memory *memory) {
     uint64_t alignment = page;
     if (memory && memory->alignment() > page)
       alignment = memory->alignment();
@@ -222,20 +230,20 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   // page is shared.
   scratchStride_ = after(artifact::scratchSize(program), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
-           preparedAt = after(scratchAt + scratchStride_ * threads, prepared),
-           size = preparedAt + preparedSize, huge = inHugePages(size);
-  if (!pages_.allocate(std::max(size, huge),
-                       std::max(huge ? hugePageSize : page, after(1, arena))))
+           preparedAt = after(scratchAt + scratchStride_ * threads, prepared);
+  if (!bundle_->weights().join(bundle_->loaded(), preparedAt, after(1, arena),
+                               pages_, events_))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
-                     arenaSize, preparedSize, scratchStride_ * threads);
-  if (huge)
-    pages_.adviseHuge(huge);
-  memory_ = {pages_.data(), pages_.data() + preparedAt};
+                     arenaSize, prepared ? prepared->size() : 0,
+                     scratchStride_ * threads);
+  hasWeights_ = true;
+  memory_ = {pages_.data(), bundle_->weights().data()};
   scratch_ = pages_.data() + scratchAt;
   uint64_t supplied =
-      huge && bundle_->giveEarlyMemory(pages_) ? hugePageSize : 0;
+      inHugePages(preparedAt) && bundle_->giveEarlyMemory(pages_) ? hugePageSize
+                                                                  : 0;
   if (!firstTouch_.create(1 + bundle_->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
@@ -257,7 +265,7 @@ Step nnv12_session::resolve(const bundle::Operation *operation, uint32_t index,
                1,
                operation->tile_begin(),
                operation->tile_end(),
-               kernelOf(*bundle_, operation),
+               bundle_->loaded().kernelOf(operation),
                place,
                false};
   for (const bundle::Operand *operand : *operation->operands()) {
@@ -265,7 +273,7 @@ Step nnv12_session::resolve(const bundle::Operation *operation, uint32_t index,
       *patch++ = {place, operand->index(),
                   operand->space() == bundle::Space_Output, operand->offset()};
     else
-      *place = addressOf(*bundle_, operand, memory_);
+      *place = bundle_->loaded().addressOf(operand, memory_);
     ++place;
   }
   return step;
@@ -311,7 +319,7 @@ nnv12_session_info nnv12_session::info() const {
   result.threads = workers_.threads();
   result.preparation_threads = team_.preparing();
   result.num_preparations = lanes_.numWanted();
-  result.preparations_done = lanes_.preparations().numDone();
+  result.preparations_done = lanes_.numDone();
   result.switches_done = changesDone_.load(std::memory_order_relaxed);
   for (const Change &change : changes_)
     if (!lanes_.areHeld(change.after)) {
@@ -381,10 +389,16 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
   return true;
 }
 
+/// Why weights cannot be had.
+bool nnv12_session::reportFailure(Fault &fault) const {
+  return bundle_->weights().preparations().reportFailure(lanes_.findFailed(),
+                                                         fault);
+}
+
 /// Why a run ends before step `index`: weights cannot be had, or it is late.
 bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
-  if (lanes_.preparations().hasFailed())
-    return lanes_.preparations().reportFailure(fault);
+  if (lanes_.hasFailed())
+    return reportFailure(fault);
   return fault.set(
       Fault::TimedOut,
       "deadline: over before layer '%.200s', after %u of %zu operations",
@@ -501,8 +515,8 @@ bool nnv12_session::isPlanDone() const {
 bool nnv12_session::takeLater(Fault &fault) {
   if (isSteady_)
     return true;
-  if (lanes_.preparations().hasFailed())
-    return lanes_.preparations().reportFailure(fault);
+  if (lanes_.hasFailed())
+    return reportFailure(fault);
   if (overlay() && !overlay()->isReadyForLater())
     return true;
   uint32_t count = 0;
@@ -541,14 +555,14 @@ bool nnv12_session::prepareAll(Fault &fault) {
       releaseLater();
       isSettled = isOverlaySettled && lanes_.areAllDone();
     }
-    if (lanes_.preparations().hasFailed())
-      return lanes_.preparations().reportFailure(fault);
+    if (lanes_.hasFailed())
+      return reportFailure(fault);
     if (isSettled)
       return true;
     if (isLate())
       return fault.set(Fault::TimedOut,
                        "time is over: found %u of %u preparations done%s",
-                       lanes_.preparations().numDone(), lanes_.numWanted(),
+                       lanes_.numDone(), lanes_.numWanted(),
                        lanes_.areAllDone() ? ", and a GPU being prepared" : "");
     // Other threads signal the end of their preparations.
     if (!lanes_.prepareInBackground(0))

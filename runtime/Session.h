@@ -77,6 +77,7 @@ private:
   bool isLate() const { return nnv12::runtime::isOver(deadline_); }
   bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
   bool reportHang(nnv12::artifact::Fault &fault) const;
+  bool reportFailure(nnv12::artifact::Fault &fault) const;
   [[nodiscard]] bool prepareAll(nnv12::artifact::Fault &fault);
   [[nodiscard]] bool takeLater(nnv12::artifact::Fault &fault);
   void endFirst();
@@ -92,7 +93,8 @@ private:
   void releaseLater();
 
   nnv12_bundle *bundle_ = nullptr;
-  nnv12::runtime::Pages pages_; ///< all that follows
+  bool hasWeights_ = false;     ///< the bundle's, which sessions share
+  nnv12::runtime::Pages pages_; ///< all that follows but those
   nnv12::runtime::Memory memory_ = {};
   uint8_t *scratch_ = nullptr; ///< of each thread, one after another
   size_t scratchStride_ = 0;

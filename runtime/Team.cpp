@@ -98,13 +98,14 @@ void Team::choosePlaces(const bundle::Program *program, Size size, bool pin) {
   }
 }
 
-Team::~Team() {
+void Team::end() {
   stop_.store(true);
   if (events_)
     events_->wakeAll();
   for (Member &member : members_)
     if (member.isStarted)
       pthread_join(member.thread, nullptr);
+  members_.reset();
 }
 
 void *Team::threadMain(void *argument) {

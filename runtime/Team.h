@@ -25,8 +25,9 @@ namespace nnv12::runtime {
 
 class Team {
 public:
+  ~Team() { end(); }
   /// Ends and joins the threads, in the middle of the plan if need be.
-  ~Team();
+  void end();
 
   /// The number of threads, by their task.
   struct Size {

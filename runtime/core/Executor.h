@@ -10,9 +10,9 @@
 #ifndef NNV12_RUNTIME_CORE_EXECUTOR_H
 #define NNV12_RUNTIME_CORE_EXECUTOR_H
 
-#include "artifact/Bundle.h"
 #include "artifact/Fault.h"
 #include "artifact/NonCopyable.h"
+#include "runtime/core/LoadedProgram.h"
 #include "runtime/include/nnv12.h"
 
 namespace nnv12::runtime {
@@ -27,10 +27,8 @@ constexpr bool hasGpus = false;
 class Events;
 class Executor;
 class Lanes;
-class Preparations;
 class Recorder;
 struct CallersBuffers;
-struct Memory;
 
 /// A part of a run, resolved: all that its executor needs of it.
 struct Step {
@@ -129,12 +127,13 @@ public:
 };
 
 /// Makes the executor of a program's overlay for GPUs. Checks the options and
-/// takes them over; starts nothing. `arenaSize` is in bytes. All other
+/// takes them over; starts nothing. `arenaSize` is in bytes; `host` are the
+/// session's own preparations. All
 /// arguments must stay until close(). Null, with a fault, where it cannot.
 [[nodiscard]] OverlayExecutor *
-createGpu(const nnv12_bundle &bundle, const nnv12_session_options &options,
-          Memory memory, uint64_t arenaSize, const Preparations &prepared,
-          Events &events, Recorder &recorder, artifact::Fault &fault);
+createGpu(nnv12_bundle &bundle, const nnv12_session_options &options,
+          Memory memory, uint64_t arenaSize, const Lanes &host, Events &events,
+          Recorder &recorder, artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

@@ -160,8 +160,11 @@ static constexpr bool copiesAlways = false;
 #endif
 
 bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
-                       uint64_t arenaSize, Fault &fault) {
+                       uint64_t arenaSize, const GpuBlock *prepared,
+                       Fault &fault) {
   device_ = &device;
+  if (prepared)
+    blocks_[Prepared] = *prepared;
   mapped_ = device.isUnified() && !copiesAlways;
   ring_ = (sizes.handedOver + artifact::gpuAlignment - 1) &
           ~(artifact::gpuAlignment - 1);
@@ -170,7 +173,7 @@ bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
                      : device.isSoftware() ? artifact::gpuAlignment
                                            : 0;
   if (!allocate(Arena, sizes.arena, fault) ||
-      !allocate(Prepared, sizes.prepared, fault) ||
+      (!prepared && !allocate(Prepared, sizes.prepared, fault)) ||
       !allocate(Staging, staging, fault))
     return false;
   if (mapped_)

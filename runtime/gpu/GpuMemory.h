@@ -33,11 +33,15 @@ public:
   };
 
   /// `arena` is the session's, of whole pages, which stays until destroy().
+  /// `prepared`: another session's prepared memory, which this uses as well;
+  /// null: this has its own.
   [[nodiscard]] bool create(GpuDevice &device, const Sizes &sizes,
                             uint8_t *arena, uint64_t arenaSize,
-                            artifact::Fault &fault);
+                            const GpuBlock *prepared, artifact::Fault &fault);
   /// Before the device is released. Nothing of it may be in use any more.
   void destroy();
+  /// Leaves the prepared memory to other sessions that use it.
+  void leavePrepared() { blocks_[Prepared] = {}; }
 
   const GpuBlock &arena() const { return blocks_[Arena]; }
   const GpuBlock &prepared() const { return blocks_[Prepared]; }

@@ -65,6 +65,17 @@ public:
     return true;
   }
 
+  /// The bytes from `offset` on, a multiple of pages, become those of `tail`.
+  void giveTail(size_t offset, Pages &tail) {
+    tail.release();
+    if (!base_)
+      return;
+    auto *end = static_cast<uint8_t *>(base_) + length_;
+    tail.base_ = tail.start_ = start_ + offset;
+    tail.length_ = static_cast<size_t>(end - tail.start_);
+    length_ -= tail.length_;
+  }
+
   void release() {
     if (base_)
       munmap(base_, length_);

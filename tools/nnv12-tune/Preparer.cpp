@@ -32,11 +32,11 @@ Preparer::Preparer(const DispatchBundle &bundle, const runtime::GpuWish &wish,
                                                 : sizes.prepared) =
         memory->size();
   const bundle::Bundle *metadata = of.loaded().metadata();
-  if (!memory_.create(*device_, sizes, nullptr, 0, fault) ||
+  if (!memory_.create(*device_, sizes, nullptr, 0, nullptr, fault) ||
       !pipelines_.create(metadata, &of.gpu(), of.loaded().image(), *device_,
                          cacheFolder, fault) ||
-      !uploads.create(of.loaded(), {nullptr, nullptr}, *device_, memory_,
-                      fault) ||
+      !uploads.create(of.loaded().loaded(), {nullptr, nullptr}, *device_,
+                      memory_, fault) ||
       (device_->isSoftware() &&
        !warmUp.create(&of.gpu(), *device_, memory_, pipelines_, fault)))
     refuse(fault);
