@@ -30,7 +30,7 @@ public:
   /// Checks the options and takes them over. Starts nothing. `arenaSize` is in
   /// bytes. All other arguments must stay until this is gone.
   [[nodiscard]] bool create(const nnv12_bundle &bundle,
-                            const nnv12_session_options &options, Memory memory,
+                            const nnv12_gpu_options &options, Memory memory,
                             uint64_t arenaSize, const Preparations &prepared,
                             Events &events, Recorder &recorder,
                             artifact::Fault &fault);

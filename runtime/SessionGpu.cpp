@@ -18,7 +18,7 @@ bool nnv12_session::openGpu(const nnv12_session_options &options,
   gpu_ = ::create<Gpu>();
   if (!gpu_)
     return fault.set(Fault::OutOfMemory, "no memory for a session");
-  if (!gpu_->create(*bundle_, options, memory_,
+  if (!gpu_->create(*bundle_, *options.gpu, memory_,
                     artifact::memorySize(program, bundle::MemoryKind_Arena),
                     lanes_.preparations(), events_, recorder_, fault))
     return false;
