@@ -93,6 +93,26 @@ static nnv12_status openBundle(const nnv12_open_options *options,
               });
 }
 
+/// Options of a session, each struct as this library knows it.
+struct KnownOptions {
+  nnv12_session_options session = NNV12_SESSION_OPTIONS_INIT;
+  nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+
+  /// Copies the caller's structs. `session.gpu` points to the copy.
+  [[nodiscard]] bool read(const nnv12_session_options *options, Fault &fault) {
+    if (!readStruct(options, session))
+      return fault.set(Fault::InvalidArgument,
+                       "options: struct_size is not set");
+    if (!readStruct(session.gpu, gpu, "gpu", "NNV12_GPU_OPTIONS_INIT", fault))
+      return false;
+    session.gpu = &gpu;
+    if (session.stream)
+      return fault.set(Fault::Unsupported,
+                       "stream: found options, expected NULL");
+    return true;
+  }
+};
+
 static const char *textOf(const flatbuffers::String *text) {
   return text ? text->c_str() : "";
 }
@@ -342,23 +362,23 @@ nnv12_status nnv12_session_create(nnv12_bundle *bundle,
   *session = nullptr;
   if (!bundle)
     return reportArgument("bundle: found NULL", error);
-  nnv12_session_options known = NNV12_SESSION_OPTIONS_INIT;
-  if (!readStruct(options, known))
-    return reportArgument("options: struct_size is not set", error);
   return make(session, "no memory for a session", nullptr, error,
               [&](nnv12_session &result, Fault &fault) {
-                return result.create(*bundle, known, fault);
+                KnownOptions known;
+                return known.read(options, fault) &&
+                       result.create(*bundle, known.session, fault);
               });
 }
 
 size_t nnv12_recorder_size(const nnv12_bundle *bundle,
                            const nnv12_session_options *options,
                            nnv12_record_level level, uint32_t runs) {
-  nnv12_session_options known = NNV12_SESSION_OPTIONS_INIT;
+  KnownOptions known;
+  Fault ignored;
   if (!bundle || level < NNV12_RECORD_RUN || level > NNV12_RECORD_PIECE ||
-      !readStruct(options, known))
+      !known.read(options, ignored))
     return 0;
-  return nnv12_session::recorderSize(*bundle, known,
+  return nnv12_session::recorderSize(*bundle, known.session,
                                      static_cast<RecordLevel>(level), runs);
 }
 
@@ -420,9 +440,7 @@ nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
     return reportArgument("options: struct_size is not set", error);
   Fault fault;
   GpuWish wish;
-  if (!wish.set(known.vulkan_library, known.gpu_device_uuid,
-                known.allow_software_gpu != 0, fault) ||
-      !GpuDevice::start(wish, fault))
+  if (!wish.set(known, fault) || !GpuDevice::start(wish, fault))
     return report(fault, nullptr, error);
   return NNV12_OK;
 }

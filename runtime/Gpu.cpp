@@ -25,7 +25,7 @@ uint32_t forcedStretch = Gpu::none;
 //===----------------------------------------------------------------------===//
 
 OverlayExecutor *createGpu(nnv12_bundle &bundle,
-                           const nnv12_session_options &options, Memory memory,
+                           const nnv12_gpu_options &options, Memory memory,
                            uint64_t arenaSize, const Lanes &host,
                            Events &events, Recorder &recorder, Fault &fault) {
   auto *gpu = runtime::create<Gpu>();
@@ -39,7 +39,7 @@ OverlayExecutor *createGpu(nnv12_bundle &bundle,
   return nullptr;
 }
 
-bool Gpu::create(nnv12_bundle &bundle, const nnv12_session_options &options,
+bool Gpu::create(nnv12_bundle &bundle, const nnv12_gpu_options &options,
                  Memory memory, uint64_t arenaSize, const Lanes &host,
                  Events &events, Recorder &recorder, Fault &fault) {
   bundle_ = &bundle;
@@ -49,23 +49,22 @@ bool Gpu::create(nnv12_bundle &bundle, const nnv12_session_options &options,
   host_ = &host;
   events_ = &events;
   recorder_ = &recorder;
-  mode_ = options.gpu;
+  mode_ = options.mode;
   // Drivers run the compiled code that they find in the folder. So a bundle
   // that was opened with a key or a digest has one only if the application
   // names it.
-  const char *cache = options.gpu_cache_dir;
+  const char *cache = options.cache_dir;
   if (!cache && bundle.takesNoOther())
     cache = "";
   hasFolder_ = cache != nullptr;
   if (cache && strlen(cache) >= sizeof folderText_)
     return fault.set(Fault::InvalidArgument,
-                     "gpu_cache_dir: found %zu bytes, expected less than %zu",
+                     "gpu: cache_dir: found %zu bytes, expected less than %zu",
                      strlen(cache), sizeof folderText_);
   if (cache)
     strcpy(folderText_, cache);
-  mostThreads_ = options.gpu_threads;
-  return wish_.set(options.vulkan_library, options.gpu_device_uuid,
-                   options.allow_software_gpu != 0, fault);
+  mostThreads_ = options.threads;
+  return wish_.set(options, fault);
 }
 
 void Gpu::sessionBegins(bool hasSpareCpu) {

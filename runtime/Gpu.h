@@ -38,7 +38,7 @@ public:
 
   /// As createGpu().
   [[nodiscard]] bool create(nnv12_bundle &bundle,
-                            const nnv12_session_options &options, Memory memory,
+                            const nnv12_gpu_options &options, Memory memory,
                             uint64_t arenaSize, const Lanes &host,
                             Events &events, Recorder &recorder,
                             artifact::Fault &fault);

@@ -59,7 +59,7 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
 bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
                               const nnv12_session_options &options) {
   return hasGpus && bundle.chosenProgram()->overlay() &&
-         options.gpu != NNV12_GPU_OFF;
+         options.gpu->mode != NNV12_GPU_OFF;
 }
 
 bool nnv12_session::createRecorder(const nnv12_session_options &options,
@@ -68,10 +68,8 @@ bool nnv12_session::createRecorder(const nnv12_session_options &options,
   if (!wanted)
     return true;
   nnv12_recorder known = NNV12_RECORDER_INIT(nullptr, 0);
-  if (!readStruct(wanted, known))
-    return fault.set(Fault::InvalidArgument,
-                     "recorder: struct_size: found 0, expected what "
-                     "NNV12_RECORDER_INIT sets");
+  if (!readStruct(wanted, known, "recorder", "NNV12_RECORDER_INIT", fault))
+    return false;
   Recorder::Options recording;
   recording.memory = known.memory;
   recording.size = known.size;
@@ -144,10 +142,10 @@ bool nnv12_session::create(nnv12_bundle &bundle,
                      int(NNV12_MODE_CONTINUOUS));
   // A number that is no enumerator must not be read as one.
   int gpuMode;
-  memcpy(&gpuMode, &options.gpu, sizeof gpuMode);
+  memcpy(&gpuMode, &options.gpu->mode, sizeof gpuMode);
   if (gpuMode < 0 || gpuMode > NNV12_GPU_WAIT)
     return fault.set(Fault::InvalidArgument,
-                     "gpu: found %d, expected at most %d", gpuMode,
+                     "gpu: mode: found %d, expected at most %d", gpuMode,
                      int(NNV12_GPU_WAIT));
   bundle_ = &bundle;
   bundle_->retain();
@@ -198,7 +196,7 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
       return true;
     }
     overlay_ =
-        createGpu(*bundle_, options, memory_,
+        createGpu(*bundle_, *options.gpu, memory_,
                   artifact::memorySize(program, bundle::MemoryKind_Arena),
                   lanes_, events_, recorder_, fault);
     if (!overlay_)

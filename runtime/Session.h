@@ -12,7 +12,8 @@ public:
   nnv12_session() = default;
   ~nnv12_session();
 
-  /// Keeps `bundle` alive from here on.
+  /// Keeps `bundle` alive from here on. Here and below `options.gpu` is not
+  /// null.
   [[nodiscard]] bool create(nnv12_bundle &bundle,
                             const nnv12_session_options &options,
                             nnv12::artifact::Fault &fault);

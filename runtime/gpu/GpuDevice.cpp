@@ -36,18 +36,19 @@ GpuDevice *&GpuDevice::known() {
   return first;
 }
 
-bool GpuWish::set(const char *path, const uint8_t *bytes, bool software,
-                  Fault &fault) {
-  if (path && strlen(path) >= sizeof library)
-    return fault.set(Fault::InvalidArgument,
-                     "vulkan_library: found %zu bytes, expected less than %zu",
-                     strlen(path), sizeof library);
-  if (path)
+bool GpuWish::set(const nnv12_gpu_options &options, Fault &fault) {
+  if (const char *path = options.vulkan_library) {
+    if (strlen(path) >= sizeof library)
+      return fault.set(
+          Fault::InvalidArgument,
+          "gpu: vulkan_library: found %zu bytes, expected less than %zu",
+          strlen(path), sizeof library);
     strcpy(library, path);
-  hasUuid = bytes != nullptr;
-  if (bytes)
-    memcpy(uuid, bytes, sizeof uuid);
-  allowSoftware = software;
+  }
+  hasUuid = options.device_uuid != nullptr;
+  if (hasUuid)
+    memcpy(uuid, options.device_uuid, sizeof uuid);
+  allowSoftware = options.allow_software != 0;
   return true;
 }
 
@@ -266,7 +267,7 @@ int GpuDevice::rank(VkPhysicalDevice candidate, Fault &why) {
   if (it.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !wish_.allowSoftware)
     return why.set(Fault::Unsupported,
                    "%.100s is no GPU but software, which is used where that is "
-                   "allowed alone (allow_software_gpu)",
+                   "allowed alone (allow_software)",
                    it.deviceName);
   auto features = makeStruct<VkPhysicalDeviceFeatures2>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);

@@ -32,9 +32,9 @@ struct GpuWish {
   bool hasUuid = false;
   bool allowSoftware = false;
 
-  /// Takes strings and identifiers over. False, with a fault, where one is too
-  /// long.
-  [[nodiscard]] bool set(const char *path, const uint8_t *bytes, bool software,
+  /// Copies the options that name a device. False, with a fault, where the
+  /// library's name is too long.
+  [[nodiscard]] bool set(const nnv12_gpu_options &options,
                          artifact::Fault &fault);
   bool operator==(const GpuWish &other) const;
 };

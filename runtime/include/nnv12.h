@@ -475,6 +475,40 @@ typedef enum nnv12_gpu_mode {
   NNV12_GPU_WAIT = 3
 } nnv12_gpu_mode;
 
+/** Start from NNV12_GPU_OPTIONS_INIT. */
+typedef struct nnv12_gpu_options {
+  size_t struct_size;
+  nnv12_gpu_mode mode;
+  /** How many threads prepare for the GPU. 0: one for two CPUs, or one for each
+   *  CPU if the first run waits for them, as far as the plan has lanes for it.
+   *  They end with the session. */
+  uint32_t threads;
+  /** The folder that keeps the driver's compiled code for the next process.
+   *  NULL: $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12; but nowhere if the bundle
+   *  was opened with a public key or a digest, because drivers run the code
+   *  that they find there. "": nowhere. A folder of another user, or one that
+   *  others can write, is not used. nnv12_session_info.gpu_cache says whether
+   *  there was a file; no failure is an error. While a driver makes a device or
+   *  pipelines, a file NAME.trying is there, too. A process that dies of that
+   *  leaves it behind, and three such deaths in a row keep later processes from
+   *  that driver. */
+  const char *cache_dir;
+  /** 16 bytes: VkPhysicalDeviceIDProperties.deviceUUID of the device to take;
+   *  NULL: a discrete one, else an integrated one, else a virtual one. */
+  const uint8_t *device_uuid;
+  /** NULL: libvulkan.so.1. */
+  const char *vulkan_library;
+  /** Not zero: take a device that is software (llvmpipe) where there is no
+   *  other. For tests: the CPU itself is faster. */
+  int allow_software;
+} nnv12_gpu_options;
+
+#define NNV12_GPU_OPTIONS_INIT                                                 \
+  {sizeof(nnv12_gpu_options), NNV12_GPU_AUTO, 0, NULL, NULL, NULL, 0}
+
+/** Options of a stream. This version has no streams. */
+typedef struct nnv12_stream_options nnv12_stream_options;
+
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
   size_t struct_size;
@@ -512,29 +546,11 @@ typedef struct nnv12_session_options {
   /** Not zero: as many threads as asked for or planned, even if the process may
    *  use fewer CPUs. For tests: threads that wait for a CPU make runs slow. */
   int oversubscribe;
-  nnv12_gpu_mode gpu;
-  /** 16 bytes: VkPhysicalDeviceIDProperties.deviceUUID of the device to take;
-   *  NULL: a discrete one, else an integrated one, else a virtual one. */
-  const uint8_t *gpu_device_uuid;
-  /** The folder that keeps the driver's compiled code for the next process.
-   *  NULL: $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12; but nowhere if the bundle
-   *  was opened with a public key or a digest, because drivers run the code
-   *  that they find there. "": nowhere. A folder of another user, or one that
-   *  others can write, is not used. nnv12_session_info.gpu_cache says whether
-   *  there was a file; no failure is an error. While a driver makes a device or
-   *  pipelines, a file NAME.trying is there, too. A process that dies of that
-   *  leaves it behind, and three such deaths in a row keep later processes from
-   *  that driver. */
-  const char *gpu_cache_dir;
-  /** NULL: libvulkan.so.1. */
-  const char *vulkan_library;
-  /** How many threads prepare for the GPU. 0: one for two CPUs, or one for each
-   *  CPU if the first run waits for them, as far as the plan has lanes for it.
-   *  They end with the session. */
-  uint32_t gpu_threads;
-  /** Not zero: take a device that is software (llvmpipe) where there is no
-   *  other. For tests: the CPU itself is faster. */
-  int allow_software_gpu;
+  /** The use of a GPU, if the bundle has a part for GPUs; NULL: the defaults.
+   *  Borrowed while the session is created, with its strings and its UUID. */
+  const nnv12_gpu_options *gpu;
+  /** NULL; anything else is NNV12_UNSUPPORTED. */
+  const nnv12_stream_options *stream;
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
@@ -546,12 +562,8 @@ typedef struct nnv12_session_options {
    NULL,                                                                       \
    0,                                                                          \
    0,                                                                          \
-   NNV12_GPU_AUTO,                                                             \
    NULL,                                                                       \
-   NULL,                                                                       \
-   NULL,                                                                       \
-   0,                                                                          \
-   0}
+   NULL}
 
 /** Allocates all that run will need. `options` may be NULL. On failure
  *  `*session` is NULL. If the bundle has a plan with preparation lanes, their
@@ -563,8 +575,8 @@ nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
 /** The size in bytes of memory for nnv12_recorder. It holds, at that level, the
  *  last `runs` runs of a session with these options, and the session's
  *  preparations before. `options` NULL: the defaults. Their own recorder
- *  matters only for whether it has counters. 0 when `bundle` is NULL or there
- *  is no such level. */
+ *  matters only for whether it has counters. 0 when `bundle` is NULL, there is
+ *  no such level, or no session takes such options. */
 NNV12_API size_t nnv12_recorder_size(const nnv12_bundle *bundle,
                                      const nnv12_session_options *options,
                                      nnv12_record_level level, uint32_t runs);
@@ -603,7 +615,7 @@ typedef enum nnv12_gpu_state {
   NNV12_GPU_LOST    /**< it failed in a run; the CPU computes everything */
 } nnv12_gpu_state;
 
-/** The state of the file in nnv12_session_options.gpu_cache_dir. */
+/** The state of the file in nnv12_gpu_options.cache_dir. */
 typedef enum nnv12_gpu_cache {
   /** No folder, one that others can write, or no device yet. */
   NNV12_GPU_CACHE_OFF = 0,
@@ -663,7 +675,7 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 /** Prepares all that any later run wants, and returns when that is done:
  * weights of the first run and of later routines, and a GPU's part. The
  * calling thread helps. From the next run on later routines compute, even if
- * that is the first one, for any value of nnv12_session_options.gpu; so a
+ * that is the first one, for any value of nnv12_gpu_options.mode; so a
  * session that was prepared before its first run gives the same bytes in all of
  * them.
  *
@@ -728,21 +740,11 @@ NNV12_API nnv12_status nnv12_session_run_until(
  *  nnv12_gpu_release. In a process that was forked from one that has used
  *  Vulkan, sessions have no GPU. */
 
-/** Start from NNV12_GPU_OPTIONS_INIT; the fields are those of
- *  nnv12_session_options. */
-typedef struct nnv12_gpu_options {
-  size_t struct_size;
-  const uint8_t *gpu_device_uuid;
-  const char *vulkan_library;
-  int allow_software_gpu;
-} nnv12_gpu_options;
-
-#define NNV12_GPU_OPTIONS_INIT {sizeof(nnv12_gpu_options), NULL, NULL, 0}
-
 /** Begins to open the device of sessions with these options, on a thread of its
- *  own, for example while an app shows that it starts. NULL: the defaults. Does
- *  not wait, and says nothing of the device: sessions do. NNV12_UNSUPPORTED:
- *  this library was built without GPUs. */
+ *  own, for example while an app shows that it starts. Only those that name a
+ *  device matter: device_uuid, vulkan_library and allow_software. NULL: the
+ *  defaults. Does not wait, and says nothing of the device: sessions do.
+ *  NNV12_UNSUPPORTED: this library was built without GPUs. */
 NNV12_API nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
                                        nnv12_error *error);
 

@@ -230,14 +230,10 @@ struct SessionOptions {
   const nnv12_recorder *recorder = nullptr;
   bool noStealing = false;
   bool oversubscribe = false;
-  nnv12_gpu_mode gpu = NNV12_GPU_AUTO;
-  const uint8_t *gpuDeviceUuid = nullptr;
-  const char *gpuCacheDir = nullptr;
-  const char *vulkanLibrary = nullptr;
-  uint32_t gpuThreads = 0;
-  bool allowSoftwareGpu = false;
+  nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
 
-  nnv12_session_options get() const {
+  /// Points to `gpu` of these options, which must stay meanwhile.
+  nnv12_session_options get() const & {
     nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
     c.threads = threads;
     c.pin_threads = pinThreads;
@@ -246,14 +242,10 @@ struct SessionOptions {
     c.recorder = recorder;
     c.no_stealing = noStealing;
     c.oversubscribe = oversubscribe;
-    c.gpu = gpu;
-    c.gpu_device_uuid = gpuDeviceUuid;
-    c.gpu_cache_dir = gpuCacheDir;
-    c.vulkan_library = vulkanLibrary;
-    c.gpu_threads = gpuThreads;
-    c.allow_software_gpu = allowSoftwareGpu;
+    c.gpu = &gpu;
     return c;
   }
+  nnv12_session_options get() const && = delete;
 };
 
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.

@@ -7,6 +7,7 @@
 #ifndef NNV12_RUNTIME_SYSTEM_STRUCTS_H
 #define NNV12_RUNTIME_SYSTEM_STRUCTS_H
 
+#include "artifact/Fault.h"
 #include "runtime/include/nnv12.h"
 
 #include <cstddef>
@@ -27,6 +28,17 @@ bool readStruct(const Struct *given, Struct &result) {
       given->struct_size < sizeof(Struct) ? given->struct_size : sizeof(Struct);
   memcpy(static_cast<void *>(&result), given, known);
   return true;
+}
+
+/// The same for a struct that options point to. The fault names the field, and
+/// the macro that sets the size.
+template <typename Struct>
+bool readStruct(const Struct *given, Struct &result, const char *field,
+                const char *init, artifact::Fault &fault) {
+  return readStruct(given, result) ||
+         fault.set(artifact::Fault::InvalidArgument,
+                   "%s: struct_size: found 0, expected what %s sets", field,
+                   init);
 }
 
 /// Fills the part of a caller's struct that the caller knows.

@@ -172,8 +172,9 @@ private:
 class Session {
 public:
   Session(const std::vector<unsigned char> &image,
-          const nnv12_session_options &options)
+          nnv12_session_options options, const nnv12_gpu_options &gpu)
       : copy(image) {
+    options.gpu = &gpu;
     if (nnv12_bundle_open_memory(copy.data, copy.size, nullptr, &bundle,
                                  &error))
       return;
@@ -215,14 +216,19 @@ private:
   nnv12_error error = {};
 };
 
-nnv12_session_options optionsFor(nnv12_gpu_mode mode) {
+nnv12_session_options sessionOptions() {
   nnv12_session_options options = NNV12_SESSION_OPTIONS_INIT;
-  options.gpu = mode;
   options.mode = NNV12_MODE_COLD; // switches of the sample change results
   options.oversubscribe = 1;
+  return options;
+}
+
+nnv12_gpu_options gpuOptions(nnv12_gpu_mode mode) {
+  nnv12_gpu_options options = NNV12_GPU_OPTIONS_INIT;
+  options.mode = mode;
   options.vulkan_library = NNV12_MOCK_VULKAN;
-  options.gpu_cache_dir = "";
-  options.allow_software_gpu = 1;
+  options.cache_dir = "";
+  options.allow_software = 1;
   return options;
 }
 
@@ -241,8 +247,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Choices choices(data, size);
   uint64_t which = choices.below(2);
   if (expected[which].empty())
-    expected[which] =
-        Session(images[which].bytes, optionsFor(NNV12_GPU_OFF)).run();
+    expected[which] = Session(images[which].bytes, sessionOptions(),
+                              gpuOptions(NNV12_GPU_OFF))
+                          .run();
 
   mock.reset();
   MockDevice &device = mock.devices[0];
@@ -258,13 +265,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Larger overlays are not this machine's.
   device.largestAllocation = 4 << 20;
 
-  nnv12_session_options options = optionsFor(NNV12_GPU_WAIT);
+  nnv12_session_options options = sessionOptions();
+  nnv12_gpu_options gpu = gpuOptions(NNV12_GPU_WAIT);
   options.threads = uint32_t(choices.from(1, 2));
-  options.gpu_threads = uint32_t(choices.from(1, 2));
+  gpu.threads = uint32_t(choices.from(1, 2));
   options.preparation_threads =
       choices.oneIn(2) ? NNV12_NO_PREPARATION_THREADS : 0;
   {
-    Session session(images[which].change(choices), options);
+    Session session(images[which].change(choices), options, gpu);
     for (int run = 0; session.isOpen() && run < 2; ++run) {
       std::vector<unsigned char> result = session.run();
       nnv12_session_info info = session.info();

@@ -129,12 +129,12 @@ void RunOptions::addTo(Options &options) {
   options.flag("oversubscribe", session_.oversubscribe,
                "As many threads as asked for, even on fewer CPUs. For tests.");
   options.choice(
-      "gpu", {"auto", "off", "after-first", "wait"}, session_.gpu,
+      "gpu", {"auto", "off", "after-first", "wait"}, session_.gpu.mode,
       "Whether a GPU computes a part, where the bundle has one for it. auto, "
       "the default: as the bundle's plan says; off: never; after-first: not "
       "in the first run; wait: in each run, the first of which waits until it "
       "is ready.");
-  options.flag("allow-software-gpu", session_.allowSoftwareGpu,
+  options.flag("allow-software-gpu", allowSoftwareGpu_,
                "Take a device that is software for a GPU. For tests.");
   options.text("vulkan-library", "FILE", vulkanLibrary_,
                "Vulkan's library. Default libvulkan.so.1.");
@@ -142,7 +142,7 @@ void RunOptions::addTo(Options &options) {
                "Where to keep the GPU driver's compiled code for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
                "--public-key or --digest.");
-  options.number("gpu-threads", "N", session_.gpuThreads, 0, 64,
+  options.number("gpu-threads", "N", session_.gpu.threads, 0, 64,
                  "How many threads prepare for the GPU; 0, the default: one of "
                  "two CPUs, or of each where the first run waits for them, as "
                  "far as the bundle's plan has work for them.");
@@ -155,11 +155,12 @@ SessionOptions RunOptions::session() const {
   else if (preparationThreads_ != asPlanned)
     result.preparationThreads = preparationThreads_;
   if (gpuCache_ == "none")
-    result.gpuCacheDir = "";
+    result.gpu.cache_dir = "";
   else if (!gpuCache_.empty())
-    result.gpuCacheDir = gpuCache_.c_str();
+    result.gpu.cache_dir = gpuCache_.c_str();
   if (!vulkanLibrary_.empty())
-    result.vulkanLibrary = vulkanLibrary_.c_str();
+    result.gpu.vulkan_library = vulkanLibrary_.c_str();
+  result.gpu.allow_software = allowSoftwareGpu_;
   return result;
 }
 
@@ -173,9 +174,9 @@ void RunOptions::explainGpu(const char *tool, const Session &session,
                  "be made; what the driver compiles is kept nowhere\n",
                  tool,
                  gpuCache_.empty() ? "~/.cache/nnv12" : gpuCache_.c_str());
-  bool isAsked =
-      session_.gpu == NNV12_GPU_AFTER_FIRST || session_.gpu == NNV12_GPU_WAIT;
-  if (info.gpu_stretches_taken || session_.gpu == NNV12_GPU_OFF ||
+  nnv12_gpu_mode mode = session_.gpu.mode;
+  bool isAsked = mode == NNV12_GPU_AFTER_FIRST || mode == NNV12_GPU_WAIT;
+  if (info.gpu_stretches_taken || mode == NNV12_GPU_OFF ||
       (info.gpu_state == NNV12_GPU_NONE && !isAsked))
     return;
   const char *reason =

@@ -56,6 +56,7 @@ private:
   unsigned preparationThreads_ = asPlanned;
   std::string gpuCache_;
   std::string vulkanLibrary_;
+  bool allowSoftwareGpu_ = false;
   SessionOptions session_; ///< but for these
 };
 

@@ -386,7 +386,7 @@ int main(int argc, char **argv) {
   {
     Bundle bundle = openBundle(options.bundle, options.load);
     SessionOptions probe = options.session.session();
-    probe.gpu = NNV12_GPU_OFF;
+    probe.gpu.mode = NNV12_GPU_OFF;
     threads = openSession(options.bundle, bundle, probe).threads();
     inputs = loadInputs(options.bundle, bundle, options.input, "");
   }

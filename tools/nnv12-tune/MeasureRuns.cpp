@@ -79,6 +79,15 @@ void describe(const GpuDevice &device, device::GpuProfile &gpu) {
     gpu.hostCores = static_cast<unsigned>(usableCpus().size());
 }
 
+/// The device that the options name.
+nnv12_gpu_options gpuOptionsOf(const TuneOptions &options) {
+  nnv12_gpu_options result = NNV12_GPU_OPTIONS_INIT;
+  if (!options.vulkanLibrary.empty())
+    result.vulkan_library = options.vulkanLibrary.c_str();
+  result.allow_software = options.allowSoftware;
+  return result;
+}
+
 /// When measuring must have ended, in milliseconds of the clock.
 class Deadline {
 public:
@@ -231,11 +240,9 @@ private:
   static SessionOptions optionsOf(const TuneOptions &options) {
     SessionOptions result;
     result.threads = 1;
-    result.gpu = NNV12_GPU_WAIT;
-    result.gpuCacheDir = "";
-    if (!options.vulkanLibrary.empty())
-      result.vulkanLibrary = options.vulkanLibrary.c_str();
-    result.allowSoftwareGpu = options.allowSoftware;
+    result.gpu = gpuOptionsOf(options);
+    result.gpu.mode = NNV12_GPU_WAIT;
+    result.gpu.cache_dir = "";
     return result;
   }
   Session openSession(const nnv12_recorder *to) {
@@ -337,9 +344,7 @@ Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
   setenv("__GL_SHADER_DISK_CACHE", "0", 1);
   runtime::GpuWish wish;
   Fault fault;
-  const std::string &library = options.vulkanLibrary;
-  if (!wish.set(library.empty() ? nullptr : library.c_str(), nullptr,
-                options.allowSoftware, fault))
+  if (!wish.set(gpuOptionsOf(options), fault))
     fail(fault.text);
   Samples result;
   if (!measurePreparations(bundle, wish, Deadline(options.seconds), result))

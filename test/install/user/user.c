@@ -8,11 +8,15 @@ int main(int argc, char **argv) {
   float x[48] = {1}, y[48] = {0};
   nnv12_input in = NNV12_INPUT(x, sizeof x);
   nnv12_output out = NNV12_OUTPUT(y, sizeof y);
+  nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+  nnv12_session_options options = NNV12_SESSION_OPTIONS_INIT;
+  gpu.mode = NNV12_GPU_OFF;
+  options.gpu = &gpu;
   nnv12_bundle *bundle;
   nnv12_session *session;
   nnv12_error error;
   if (nnv12_bundle_open(argv[argc - 1], NULL, &bundle, &error) ||
-      nnv12_session_create(bundle, NULL, &session, &error) ||
+      nnv12_session_create(bundle, &options, &session, &error) ||
       nnv12_session_run(session, &in, 1, &out, 1, &error))
     return fprintf(stderr, "%s\n", error.message), 1;
   nnv12_session_close(session);

@@ -18,7 +18,7 @@ protected:
   GpuDeviceTest() { open(); }
 
   /// The reason of a session that waits for its GPU; its result is right.
-  std::string reason(const nnv12_session_options &options) {
+  std::string reason(const SessionOptions &options) {
     SessionPointer session = create(options);
     EXPECT_EQ(run(session), expected());
     nnv12_session_info now = info(session);
@@ -27,6 +27,16 @@ protected:
     return *now.gpu_reason ? now.gpu_reason : now.gpu_device_name;
   }
   std::string reason() { return reason(options(NNV12_GPU_WAIT)); }
+  /// The message for changed options, which are wrong.
+  template <typename Change> std::string refusal(Change change) {
+    SessionOptions changed = options(NNV12_GPU_WAIT);
+    change(changed.gpu);
+    nnv12_session_options c = changed.get();
+    nnv12_session *session = nullptr;
+    EXPECT_EQ(nnv12_session_create(bundle.get(), &c, &session, &error),
+              NNV12_INVALID_ARGUMENT);
+    return error.message;
+  }
   /// The reason of a process's first session, with one device that was changed
   /// so.
   template <typename Change> std::string reasonOf(Change change) {
@@ -40,12 +50,12 @@ protected:
 } // namespace
 
 TEST_F(GpuDeviceTest, SaysWhyThereIsNone) {
-  nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-  options.vulkan_library = "/nowhere/libvulkan.so";
+  SessionOptions options = this->options(NNV12_GPU_WAIT);
+  options.gpu.vulkan_library = "/nowhere/libvulkan.so";
   EXPECT_EQ(reason(options),
             "no Vulkan here: /nowhere/libvulkan.so: cannot open shared object "
             "file: No such file or directory");
-  options.vulkan_library = "libm.so.6";
+  options.gpu.vulkan_library = "libm.so.6";
   EXPECT_EQ(reason(options), "libm.so.6: found no vkGetInstanceProcAddr");
   EXPECT_EQ(reasonOf([&](MockDevice &) { mock.devices.clear(); }),
             "Vulkan knows no device");
@@ -54,7 +64,7 @@ TEST_F(GpuDeviceTest, SaysWhyThereIsNone) {
   EXPECT_EQ(
       reasonOf([](MockDevice &d) { d.type = VK_PHYSICAL_DEVICE_TYPE_CPU; }),
       "mock is no GPU but software, which is used where that is allowed alone "
-      "(allow_software_gpu)");
+      "(allow_software)");
   EXPECT_EQ(reasonOf([](MockDevice &d) { d.robust = false; }),
             "mock: found no robust buffer access");
   EXPECT_EQ(reasonOf([](MockDevice &d) { d.computes = false; }),
@@ -78,22 +88,34 @@ TEST_F(GpuDeviceTest, SaysThatItWasNotAskedFor) {
 }
 
 TEST_F(GpuDeviceTest, RefusesOptionsThatAreNone) {
-  nnv12_session *session = nullptr;
-  nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-  int none = 4;
-  memcpy(&options.gpu, &none, sizeof none);
-  EXPECT_EQ(nnv12_session_create(bundle.get(), &options, &session, &error),
-            NNV12_INVALID_ARGUMENT);
-  EXPECT_STREQ(error.message, "gpu: found 4, expected at most 3");
-  options = this->options(NNV12_GPU_WAIT);
   std::string tooLong(500, 'x');
-  options.vulkan_library = tooLong.c_str();
-  EXPECT_EQ(nnv12_session_create(bundle.get(), &options, &session, &error),
-            NNV12_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal([&](nnv12_gpu_options &gpu) {
+              gpu.vulkan_library = tooLong.c_str();
+            }),
+            "gpu: vulkan_library: found 500 bytes, expected less than 256");
+  EXPECT_EQ(refusal([&](nnv12_gpu_options &gpu) {
+              gpu.cache_dir = tooLong.c_str();
+            }).rfind("gpu: cache_dir: found 500 bytes, expected less than ", 0),
+            0u);
+  nnv12_gpu_options start = NNV12_GPU_OPTIONS_INIT;
+  start.vulkan_library = tooLong.c_str();
+  EXPECT_EQ(nnv12_gpu_start(&start, &error), NNV12_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message,
+               "gpu: vulkan_library: found 500 bytes, expected less than 256");
+}
+
+/// A struct of an older header is shorter: the other fields have defaults.
+TEST_F(GpuDeviceTest, ReadsWhatTheCallerKnows) {
+  SessionOptions options = this->options(NNV12_GPU_OFF);
+  options.gpu.struct_size = offsetof(nnv12_gpu_options, threads);
+  EXPECT_EQ(reason(options), "the session was told to do without");
   options = this->options(NNV12_GPU_WAIT);
-  options.gpu_cache_dir = tooLong.c_str();
-  EXPECT_EQ(nnv12_session_create(bundle.get(), &options, &session, &error),
-            NNV12_INVALID_ARGUMENT);
+  options.gpu.allow_software = 1;
+  mock.devices[0].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(reason(options), "mock");
+  options.gpu.struct_size = offsetof(nnv12_gpu_options, allow_software);
+  EXPECT_EQ(reason(options).rfind("mock is no GPU but software", 0), 0u);
+  expectClean();
 }
 
 TEST_F(GpuDeviceTest, TakesTheBest) {
@@ -113,16 +135,16 @@ TEST_F(GpuDeviceTest, TakesTheBest) {
   // Each that is named, and the software when it is allowed.
   for (uint8_t i = 1; i < 5; ++i) {
     uint8_t uuid[16] = {i};
-    nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-    options.gpu_device_uuid = uuid;
+    SessionOptions options = this->options(NNV12_GPU_WAIT);
+    options.gpu.device_uuid = uuid;
     EXPECT_EQ(reason(options), names[i]);
   }
   uint8_t uuid[16] = {9};
-  nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-  options.gpu_device_uuid = uuid;
+  SessionOptions options = this->options(NNV12_GPU_WAIT);
+  options.gpu.device_uuid = uuid;
   EXPECT_EQ(reason(options), "found no device of the UUID asked for");
   uuid[0] = 0;
-  options.allow_software_gpu = 1;
+  options.gpu.allow_software = 1;
   EXPECT_EQ(reason(options), "cpu");
   expectClean();
 }
@@ -201,9 +223,23 @@ TEST_F(GpuDeviceTest, TakesTheApplications) {
   handles.get_instance_proc_addr =
       reinterpret_cast<void (*(*)(void *, const char *))()>(find);
   ASSERT_EQ(nnv12_gpu_use(&handles, &error), NNV12_OK) << error.message;
-  nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-  options.vulkan_library = nullptr;
+  SessionOptions options = this->options(NNV12_GPU_WAIT);
+  options.gpu.vulkan_library = nullptr;
   EXPECT_EQ(reason(options), "mock");
+  // So has a session with the defaults, once it is prepared.
+  setenv("XDG_CACHE_HOME", folder.path.c_str(), 1);
+  nnv12_session_options defaults = options.get();
+  defaults.gpu = nullptr;
+  nnv12_session *raw = nullptr;
+  ASSERT_EQ(nnv12_session_create(bundle.get(), &defaults, &raw, &error),
+            NNV12_OK)
+      << error.message;
+  SessionPointer session(raw);
+  EXPECT_EQ(nnv12_session_prepare(raw, 60000, &error), NNV12_OK);
+  EXPECT_EQ(run(session), expected());
+  EXPECT_STREQ(info(session).gpu_device_name, "mock");
+  session.reset();
+  unsetenv("XDG_CACHE_HOME");
   EXPECT_EQ(mock.MockVulkan::calls("vkCreateDevice"), 1u);
   EXPECT_EQ(mock.MockVulkan::calls("vkCreateSemaphore"), 0u);
   nnv12_gpu_release();

@@ -32,10 +32,10 @@ protected:
     if (kind == 4)
       device.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
   }
-  nnv12_session_options allOptions(nnv12_gpu_mode mode) {
-    nnv12_session_options result = options(mode);
-    result.allow_software_gpu = 1;
-    result.gpu_cache_dir = cache.path.c_str();
+  SessionOptions allOptions(nnv12_gpu_mode mode) {
+    SessionOptions result = options(mode);
+    result.gpu.allow_software = 1;
+    result.gpu.cache_dir = cache.path.c_str();
     return result;
   }
 
@@ -133,10 +133,10 @@ TEST_F(GpuFaultTest, RefusedThreads) {
   makeDevice(0);
   (void)expected(2);
   for (uint32_t granted = 0; granted < 4; ++granted) {
-    nnv12_session_options options = allOptions(NNV12_GPU_WAIT);
+    SessionOptions options = allOptions(NNV12_GPU_WAIT);
     options.threads = 1;
-    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
-    options.gpu_threads = 4;
+    options.preparationThreads = NNV12_NO_PREPARATION_THREADS;
+    options.gpu.threads = 4;
     runtime::threadsGranted = granted;
     SessionPointer session = create(options);
     for (int i = 0; i < 3; ++i)
@@ -288,7 +288,7 @@ TEST_F(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       };
       {
-        nnv12_session_options options = allOptions(NNV12_GPU_AUTO);
+        SessionOptions options = allOptions(NNV12_GPU_AUTO);
         SessionPointer session = create(options);
         EXPECT_EQ(run(session), expected());
         EXPECT_EQ(run(session), expected());

@@ -20,8 +20,8 @@ protected:
     GpuTest::SetUp();
     open();
   }
-  nnv12_session_options continuous(nnv12_gpu_mode mode) {
-    nnv12_session_options result = options(mode);
+  SessionOptions continuous(nnv12_gpu_mode mode) {
+    SessionOptions result = options(mode);
     result.mode = NNV12_MODE_CONTINUOUS;
     return result;
   }
@@ -149,8 +149,8 @@ TEST_F(GpuLaterTest, ARefusedGpuLeavesItToTheCpu) {
 TEST_F(GpuLaterTest, ALostGpuLeavesItToTheCpu) {
   for (uint32_t preparing : {0u, NNV12_NO_PREPARATION_THREADS}) {
     mock.reset();
-    nnv12_session_options options = continuous(NNV12_GPU_AUTO);
-    options.preparation_threads = preparing;
+    SessionOptions options = continuous(NNV12_GPU_AUTO);
+    options.preparationThreads = preparing;
     SessionPointer session = create(options);
     ASSERT_EQ(prepare(session), NNV12_OK);
     EXPECT_EQ(run(session, 0), expected(0));
@@ -195,8 +195,8 @@ TEST_F(GpuLaterTest, BothTakeOverTogether) {
   }
   ASSERT_NE(before, after);
   for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS}) {
-    nnv12_session_options options = continuous(NNV12_GPU_AFTER_FIRST);
-    options.preparation_threads = preparing;
+    SessionOptions options = continuous(NNV12_GPU_AFTER_FIRST);
+    options.preparationThreads = preparing;
     SessionPointer session = create(options);
     uint32_t numLater = 0;
     for (uint32_t i = 0; i < 100000 && numLater < 3; ++i) {

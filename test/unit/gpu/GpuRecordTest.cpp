@@ -29,9 +29,9 @@ protected:
   std::vector<nnv12_record> record(nnv12_record_level level, int runs,
                                    std::optional<uint32_t> thread = 0,
                                    uint32_t gpuPerMille = 0) {
-    nnv12_session_options wish = options(NNV12_GPU_WAIT);
-    size_t size =
-        nnv12_recorder_size(bundle.get(), &wish, level, uint32_t(runs));
+    SessionOptions wish = options(NNV12_GPU_WAIT);
+    nnv12_session_options c = wish.get();
+    size_t size = nnv12_recorder_size(bundle.get(), &c, level, uint32_t(runs));
     memory.reset(aligned_alloc(64, size));
     memset(memory.get(), 0, size);
     nnv12_recorder recorder = NNV12_RECORDER_INIT(memory.get(), size);

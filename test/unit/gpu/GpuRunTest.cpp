@@ -73,9 +73,9 @@ protected:
     open();
     GetParam().change(mock.devices[0]);
   }
-  nnv12_session_options withMode(nnv12_gpu_mode mode) {
-    nnv12_session_options result = options(mode);
-    result.allow_software_gpu = GetParam().isSoftware;
+  SessionOptions withMode(nnv12_gpu_mode mode) {
+    SessionOptions result = options(mode);
+    result.gpu.allow_software = GetParam().isSoftware;
     return result;
   }
 };
@@ -234,10 +234,10 @@ TEST_P(GpuRunTest, AnyNumberOfThreads) {
   for (uint32_t threads : {1, 2, 8})
     for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS})
       for (int noStealing : {0, 1}) {
-        nnv12_session_options options = withMode(NNV12_GPU_WAIT);
-        options.gpu_threads = threads;
-        options.preparation_threads = preparing;
-        options.no_stealing = noStealing;
+        SessionOptions options = withMode(NNV12_GPU_WAIT);
+        options.gpu.threads = threads;
+        options.preparationThreads = preparing;
+        options.noStealing = noStealing;
         SessionPointer session = create(options);
         EXPECT_EQ(run(session, 0), expected(0));
         EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
@@ -284,11 +284,11 @@ protected:
       for (uint32_t stretch = 0; stretch < 15; ++stretch) {
         runtime::forcedStretch = stretch;
         for (uint32_t preparing : preparationThreads) {
-          nnv12_session_options options = this->options(mode);
-          options.allow_software_gpu = kind.isSoftware;
+          SessionOptions options = this->options(mode);
+          options.gpu.allow_software = kind.isSoftware;
           options.threads = threads;
-          options.preparation_threads = preparing;
-          options.no_stealing = stretch % 2;
+          options.preparationThreads = preparing;
+          options.noStealing = stretch % 2;
           SessionPointer session = create(options);
           for (int i = 0; i < 3; ++i) {
             ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
@@ -331,10 +331,10 @@ TEST_F(HandOverTest, AfterTheFirstResult) {
   for (const Kind &kind : kinds) {
     mock.reset();
     kind.change(mock.devices[0]);
-    nnv12_session_options options = this->options(NNV12_GPU_AFTER_FIRST);
-    options.allow_software_gpu = kind.isSoftware;
+    SessionOptions options = this->options(NNV12_GPU_AFTER_FIRST);
+    options.gpu.allow_software = kind.isSoftware;
     options.threads = 1;
-    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+    options.preparationThreads = NNV12_NO_PREPARATION_THREADS;
     SessionPointer session = create(options);
     EXPECT_EQ(run(session, 0), expected(0)) << kind.name;
     EXPECT_EQ(info(session).gpu_stretches_taken, 0u) << kind.name;
@@ -357,9 +357,9 @@ TEST_F(HandOverTest, InTheFirstRun) {
   open(sample);
   uint32_t taken = 0;
   for (int i = 0; i < 50; ++i) {
-    nnv12_session_options options = this->options(NNV12_GPU_AUTO);
+    SessionOptions options = this->options(NNV12_GPU_AUTO);
     options.threads = 1;
-    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+    options.preparationThreads = NNV12_NO_PREPARATION_THREADS;
     SessionPointer session = create(options);
     for (int k = 0; k < 3; ++k) {
       std::this_thread::sleep_for(std::chrono::microseconds(50 * (i % 20)));

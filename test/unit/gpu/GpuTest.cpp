@@ -34,21 +34,21 @@ void GpuTest::open(Sample &sample) {
   known.clear();
 }
 
-nnv12_session_options GpuTest::options(nnv12_gpu_mode mode) {
-  nnv12_session_options result = NNV12_SESSION_OPTIONS_INIT;
-  result.gpu = mode;
+SessionOptions GpuTest::options(nnv12_gpu_mode mode) {
+  SessionOptions result;
+  result.gpu.mode = mode;
   result.mode = NNV12_MODE_COLD; // switches of samples change results
   result.threads = 2;
-  result.oversubscribe = 1;
-  result.vulkan_library = NNV12_MOCK_VULKAN;
-  result.gpu_cache_dir = "";
+  result.oversubscribe = true;
+  result.gpu.vulkan_library = NNV12_MOCK_VULKAN;
+  result.gpu.cache_dir = "";
   return result;
 }
 
-SessionPointer GpuTest::create(const nnv12_session_options &options) {
+SessionPointer GpuTest::create(const SessionOptions &options) {
+  nnv12_session_options c = options.get();
   nnv12_session *raw = nullptr;
-  EXPECT_EQ(nnv12_session_create(bundle.get(), &options, &raw, &error),
-            NNV12_OK)
+  EXPECT_EQ(nnv12_session_create(bundle.get(), &c, &raw, &error), NNV12_OK)
       << error.message;
   return SessionPointer(raw);
 }

@@ -2,7 +2,7 @@
 #ifndef NNV12_TEST_UNIT_GPU_GPUTEST_H
 #define NNV12_TEST_UNIT_GPU_GPUTEST_H
 
-#include "runtime/include/nnv12.h"
+#include "runtime/include/nnv12.hpp"
 #include "test/unit/gpu/MockVulkan.h"
 #include "test/unit/sample/GpuSample.h"
 
@@ -44,9 +44,9 @@ protected:
     GpuSample sample;
     open(sample);
   }
-  /// The options; `mode` is theirs.
-  nnv12_session_options options(nnv12_gpu_mode mode);
-  SessionPointer create(const nnv12_session_options &options);
+  /// The options; `mode` is their GPU's.
+  SessionOptions options(nnv12_gpu_mode mode);
+  SessionPointer create(const SessionOptions &options);
   SessionPointer create(nnv12_gpu_mode mode) { return create(options(mode)); }
   /// The outputs of run number `seed`; empty, with `error`, where it fails.
   Bytes run(const SessionPointer &session, int seed = 0);

@@ -23,8 +23,8 @@ protected:
 
   /// The state of the file in `folder` in a process's first session.
   nnv12_gpu_cache state(const char *folder) {
-    nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-    options.gpu_cache_dir = folder;
+    SessionOptions options = this->options(NNV12_GPU_WAIT);
+    options.gpu.cache_dir = folder;
     SessionPointer session = create(options);
     EXPECT_EQ(run(session), expected());
     nnv12_session_info now = info(session);
@@ -206,13 +206,13 @@ TEST_F(PipelineCacheTest, TheUsersFolder) {
 /// a whole file.
 TEST_F(PipelineCacheTest, TwoWriters) {
   for (int i = 0; i < 20; ++i) {
-    nnv12_session_options options = this->options(NNV12_GPU_AUTO);
-    options.gpu_cache_dir = cache.path.c_str();
+    SessionOptions options = this->options(NNV12_GPU_AUTO);
+    options.gpu.cache_dir = cache.path.c_str();
     std::vector<SessionPointer> sessions;
     for (int k = 0; k < 4; ++k) {
       // Devices of their own, which share no pipelines.
       uint8_t uuid[16] = {1};
-      options.gpu_device_uuid = k % 2 ? uuid : nullptr;
+      options.gpu.device_uuid = k % 2 ? uuid : nullptr;
       sessions.push_back(create(options));
       EXPECT_EQ(run(sessions.back()), expected());
       EXPECT_EQ(run(sessions.back()), expected());

@@ -47,10 +47,10 @@ protected:
     return found;
   }
 
-  nnv12_session_options real(nnv12_gpu_mode mode) {
-    nnv12_session_options result = options(mode);
-    result.vulkan_library = nullptr;
-    result.allow_software_gpu = 1;
+  SessionOptions real(nnv12_gpu_mode mode) {
+    SessionOptions result = options(mode);
+    result.gpu.vulkan_library = nullptr;
+    result.gpu.allow_software = 1;
     return result;
   }
 };

@@ -25,14 +25,14 @@ class TryingMarkerTest : public GpuTest {
 protected:
   TryingMarkerTest() { open(); }
 
-  nnv12_session_options withFolder(nnv12_gpu_mode mode = NNV12_GPU_WAIT) {
-    nnv12_session_options result = options(mode);
-    result.gpu_cache_dir = cache.path.c_str();
-    result.allow_software_gpu = 1;
+  SessionOptions withFolder(nnv12_gpu_mode mode = NNV12_GPU_WAIT) {
+    SessionOptions result = options(mode);
+    result.gpu.cache_dir = cache.path.c_str();
+    result.gpu.allow_software = 1;
     return result;
   }
   /// The reason of a process's first session, whose result is the CPU's.
-  std::string reason(const nnv12_session_options &options) {
+  std::string reason(const SessionOptions &options) {
     nnv12_gpu_release();
     SessionPointer session = create(options);
     for (int i = 0; i < 2; ++i)
@@ -48,7 +48,7 @@ protected:
   std::string reason() { return reason(withFolder()); }
 
   /// A process whose driver does `what` in the first call of this function.
-  pid_t start(const nnv12_session_options &options, const char *function,
+  pid_t start(const SessionOptions &options, const char *function,
               const std::function<void()> &what) {
     (void)expected(1);
     nnv12_gpu_release();
@@ -65,8 +65,7 @@ protected:
     _exit(0);
   }
   /// The same, and the driver ends it: so many that it is not tried again.
-  void die(const nnv12_session_options &options, const char *function,
-           int times = 3) {
+  void die(const SessionOptions &options, const char *function, int times = 3) {
     for (int i = 0; i < times; ++i) {
       pid_t child = start(options, function, [] { _exit(7); });
       int status = 0;
@@ -179,11 +178,11 @@ TEST_F(TryingMarkerTest, OtherDeathsAreNone) {
 /// One that ends in order has not died.
 TEST_F(TryingMarkerTest, OneThatExits) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers look for what is left of such a process";
+  GTEST_SKIP() << "sanitizers report threads and memory of such a process";
 #endif
   // exit() is for one thread.
-  nnv12_session_options one = withFolder();
-  one.gpu_threads = 1;
+  SessionOptions one = withFolder();
+  one.gpu.threads = 1;
   pid_t child = start(one, "vkCreateComputePipelines", [] { exit(7); });
   int status = 0;
   waitpid(child, &status, 0);
@@ -223,9 +222,9 @@ TEST_F(TryingMarkerTest, SessionsAtOnce) {
     for (uint32_t i = 0; i < 8; ++i) {
       // Some on devices of their own.
       uint8_t uuid[16] = {1};
-      nnv12_session_options options = withFolder(NNV12_GPU_AUTO);
-      options.gpu_device_uuid = i % 2 ? uuid : nullptr;
-      options.gpu_threads = 1 + i % 3;
+      SessionOptions options = withFolder(NNV12_GPU_AUTO);
+      options.gpu.device_uuid = i % 2 ? uuid : nullptr;
+      options.gpu.threads = 1 + i % 3;
       sessions.push_back(create(options));
       EXPECT_EQ(run(sessions.back()), expected());
       EXPECT_EQ(run(sessions.back()), expected());
@@ -298,8 +297,8 @@ TEST_F(TryingMarkerTest, WhatIsNoFile) {
   EXPECT_EQ(reason(), "");
   rmdir(name.c_str());
   for (const char *nowhere : {"/proc/nowhere", "/dev/null"}) {
-    nnv12_session_options options = withFolder();
-    options.gpu_cache_dir = nowhere;
+    SessionOptions options = withFolder();
+    options.gpu.cache_dir = nowhere;
     EXPECT_EQ(reason(options), "");
   }
 }

@@ -19,7 +19,7 @@ TEST(WithoutGpu, BundlesWithAnOverlayRun) {
   ASSERT_EQ(artifact::writeBundle(sample.bundle, path), "");
   Bundle bundle(path);
   SessionOptions options;
-  options.gpu = NNV12_GPU_WAIT;
+  options.gpu.mode = NNV12_GPU_WAIT;
   options.mode = NNV12_MODE_COLD;
   Session session(bundle, options);
   std::vector<float> x(sample.elements(), 2), y(x.size());

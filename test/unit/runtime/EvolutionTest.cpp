@@ -74,7 +74,7 @@ protected:
       options.threads = threads;
       options.oversubscribe = true;
       options.mode = NNV12_MODE_PLAN;
-      options.gpu = NNV12_GPU_OFF;
+      options.gpu.mode = NNV12_GPU_OFF;
       Session session(bundle, options);
       EXPECT_TRUE(runs(session, sample, 1, false));
       EXPECT_TRUE(session.prepare(std::chrono::seconds(60)));

@@ -382,6 +382,43 @@ TEST_F(SessionTest, WrongOptions) {
   nnv12_session_close(nullptr);
 }
 
+/// The session's options point to them.
+TEST_F(SessionTest, WrongOptionsOfProcessorsAndStreams) {
+  Bundle bundle(path);
+  auto refusal = [&](const nnv12_session_options &options) {
+    nnv12_session *session = nullptr;
+    nnv12_error error = {NNV12_OK, ""};
+    nnv12_session_create(bundle.get(), &options, &session, &error);
+    nnv12_session_close(session);
+    return std::pair(error.status, std::string(error.message));
+  };
+  auto recorderSize = [&](const nnv12_session_options &options) {
+    return nnv12_recorder_size(bundle.get(), &options, NNV12_RECORD_RUN, 1);
+  };
+  SessionOptions options;
+  EXPECT_EQ(refusal(options.get()), std::pair(NNV12_OK, std::string()));
+  EXPECT_NE(recorderSize(options.get()), 0u);
+  int none = 7;
+  memcpy(&options.gpu.mode, &none, sizeof none);
+  EXPECT_EQ(refusal(options.get()),
+            std::pair(NNV12_INVALID_ARGUMENT,
+                      std::string("gpu: mode: found 7, expected at most 3")));
+  options.gpu.struct_size = 0;
+  EXPECT_EQ(refusal(options.get()),
+            std::pair(NNV12_INVALID_ARGUMENT,
+                      std::string("gpu: struct_size: found 0, expected "
+                                  "what NNV12_GPU_OPTIONS_INIT sets")));
+  EXPECT_EQ(recorderSize(options.get()), 0u);
+  nnv12_session_options defaults = NNV12_SESSION_OPTIONS_INIT;
+  EXPECT_EQ(defaults.gpu, nullptr);
+  EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
+  defaults.stream = reinterpret_cast<const nnv12_stream_options *>(&none);
+  EXPECT_EQ(refusal(defaults),
+            std::pair(NNV12_UNSUPPORTED,
+                      std::string("stream: found options, expected NULL")));
+  EXPECT_EQ(recorderSize(defaults), 0u);
+}
+
 TEST_F(SessionTest, OlderCallersKnowLessOfAStruct) {
   Bundle bundle(path);
   nnv12_bundle_info info = {};
