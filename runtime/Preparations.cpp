@@ -49,8 +49,7 @@ void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
 
 artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
                             const bundle::Operation *operation) {
-  const bundle::Kernel *kernel =
-      bundle.chosenProgram()->kernels()->Get(operation->kernel());
+  const bundle::Kernel *kernel = artifact::kernelOf(bundle.target(), operation);
   return reinterpret_cast<artifact::KernelFn>(
       reinterpret_cast<uintptr_t>(bundle.code() + kernel->entry()));
 }

@@ -56,7 +56,8 @@ bool nnv12_session::mayUseGpu(
     [[maybe_unused]] const nnv12_bundle &bundle,
     [[maybe_unused]] const nnv12_session_options &options) {
 #if NNV12_GPU
-  return bundle.chosenProgram()->overlay() && options.gpu != NNV12_GPU_OFF;
+  return artifact::gpuOverlayOf(bundle.metadata(), bundle.chosenProgram()) &&
+         options.gpu != NNV12_GPU_OFF;
 #else
   return false;
 #endif
@@ -110,9 +111,11 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
                      readPiece));
   }
   // A GPU's part: the submission, and its kernels.
-  if (const bundle::OverlayHead *overlay = program->overlay();
+  if (const bundle::Overlay *overlay =
+          artifact::gpuOverlayOf(bundle.metadata(), program);
       overlay && level >= RecordLevel::Operation) {
-    uint64_t cold = overlay->cold_commands(), warm = overlay->warm_commands();
+    uint64_t cold = overlay->head()->cold_records(),
+             warm = overlay->head()->warm_records();
     once += cold;
     each += warm;
     // Preparations have a ring of their own: a pipeline and weights for a
@@ -209,7 +212,7 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   };
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride_ = after(artifact::scratchSize(program), nullptr);
+  scratchStride_ = after(artifact::scratchSize(bundle_->target()), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared),
            size = preparedAt + preparedSize, huge = inHugePages(size);

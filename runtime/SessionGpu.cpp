@@ -11,8 +11,9 @@ bool nnv12_session::openGpu(const nnv12_session_options &options,
                             Team::Size size, Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   if (!mayUseGpu(*bundle_, options)) {
-    whyNoGpu_ = program->overlay() ? "the session was told to do without"
-                                   : "the bundle has no part for GPUs";
+    whyNoGpu_ = artifact::gpuOverlayOf(bundle_->metadata(), program)
+                    ? "the session was told to do without"
+                    : "the bundle has no part for GPUs";
     return true;
   }
   gpu_ = ::create<Gpu>();
