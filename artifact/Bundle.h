@@ -1,8 +1,9 @@
 //===- Bundle.h - A bundle in memory, as plain structs ----------*- C++ -*-===//
 //
 // The compiler hands these structs to the writer. bundle.fbs says what each
-// field means. As long as there is one processor, with one memory of each kind,
-// a program has those as plain fields. Knows neither MLIR nor FlatBuffers.
+// field means. A program has its target, its CPU and the memories of that as
+// plain fields; the writer makes lists of them. Knows neither MLIR nor
+// FlatBuffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_BUNDLE_H
@@ -216,6 +217,7 @@ struct Dispatch {
   uint64_t predicted = 0; ///< nanoseconds
   /// In tuning bundles, where the time of this one is asked for.
   std::optional<KernelFacts> work = std::nullopt;
+  std::vector<TileMap> maps = {}; ///< by written binding, or none
 };
 
 enum class StretchKind : uint8_t { Whole };
@@ -249,7 +251,7 @@ struct GpuPreparation {
   uint64_t predictedEnd = 0;   ///< both 0: unknown
 };
 
-enum class GpuStart : uint8_t { AtOpen, AfterFirst };
+enum class OverlayStart : uint8_t { AtOpen, AfterFirst };
 
 struct ProgramGpu {
   uint64_t arenaSize = 0;
@@ -259,12 +261,13 @@ struct ProgramGpu {
   std::vector<Lane> lanes;
   std::vector<Stretch> stretches;
   std::vector<uint32_t> warm;
-  GpuStart start = GpuStart::AtOpen;
+  OverlayStart start = OverlayStart::AtOpen;
   std::string profile;
   uint64_t predictedCold = 0; ///< nanoseconds
   uint64_t predictedWarm = 0; ///< nanoseconds
 };
 
+/// Programs of equal targets share one in the file.
 struct Program {
   std::string target;
   std::string architecture;

@@ -12,14 +12,20 @@ namespace {
 
 using MemoryList = flatbuffers::Vector<flatbuffers::Offset<bundle::Memory>>;
 using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
+using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
 
 /// Looks for things that this reader does not know, in a program or in its
 /// overlay. Each check returns false, and has set the fault, at the first such
 /// thing.
 class Reader {
 public:
-  Reader(unsigned number, const char *prefix, Fault &why)
-      : number(number), prefix(prefix), why(why) {}
+  Reader(const bundle::Bundle *bundle, const bundle::Program *program,
+         unsigned number, const char *prefix, Fault &why)
+      : number(number), prefix(prefix), why(why), segments_(bundle->segments()),
+        program_(program) {
+    for (const bundle::Segment *segment : *segments_)
+      hasSeals_ |= segment->seal() != bundle::SealKind_None;
+  }
 
 protected:
   bool known(const char *part, unsigned index, const char *field,
@@ -30,6 +36,21 @@ protected:
                "program %u: %s%s %u: %s: found %u, expected at most %u (the "
                "program is for newer readers)",
                number, prefix, part, index, field, found, most);
+  }
+
+  /// Whether nobody needs a key for a segment, if there is one.
+  bool isOpen(const char *part, unsigned index, uint32_t segment) {
+    return !hasSeals_ || segment >= segments_->size() ||
+           known(part, index, "seal of a segment",
+                 segments_->Get(segment)->seal(), bundle::SealKind_None);
+  }
+
+  bool operand(const char *part, unsigned index,
+               const bundle::Operand *operand) {
+    return known(part, index, "space of an operand", operand->space(),
+                 bundle::Space_MAX) &&
+           (operand->space() != bundle::Space_Weights ||
+            isOpen(part, index, operand->index()));
   }
 
   bool memories(const MemoryList *list) {
@@ -66,30 +87,65 @@ protected:
   unsigned number;
   const char *prefix;
   Fault &why;
+  const flatbuffers::Vector<flatbuffers::Offset<bundle::Segment>> *segments_;
+  const bundle::Program *program_;
+  bool hasSeals_ = false;
 };
 
 class ProgramReader : Reader {
 public:
-  ProgramReader(const bundle::Program *program, unsigned number, Fault &why)
-      : Reader(number, "", why), program_(program) {}
+  ProgramReader(const bundle::Bundle *bundle, unsigned number, Fault &why)
+      : Reader(bundle, bundle->programs()->Get(number), number, "", why),
+        target_(targetOf(bundle, program_)),
+        processors_(target_->processors()->size()) {}
 
   bool understands() {
-    return processors() && memories(program_->memories()) && operations() &&
-           lanes(program_->lanes()) && switches();
+    return processor() && tensors("input", program_->inputs()) &&
+           tensors("output", program_->outputs()) && ownMemories() &&
+           operations() && ownLanes() && switches() &&
+           known("states", 0, "count", elementsOf(program_->states()).size(),
+                 0);
   }
 
 private:
-  bool processors() {
-    const auto *list = program_->processors();
+  /// The one that runs the program. The others run overlays, or programs for
+  /// newer readers.
+  bool processor() {
+    if (processors_ == 0)
+      return true;
+    const bundle::Processor *cpu = cpuOf(target_);
+    return known("processor", 0, "kind", cpu->kind(),
+                 bundle::ProcessorKind_Cpu) &&
+           isOpen("processor", 0, cpu->code());
+  }
+
+  /// Whether processor 0 has it, or none that exists.
+  bool isOwn(const char *part, unsigned index, uint32_t processor) {
+    return known(part, index, "processor",
+                 processor < processors_ ? processor : 0, 0);
+  }
+
+  bool tensors(const char *part, const TensorList *list) {
     for (uint32_t i = 0; i < list->size(); ++i)
-      if (!known("processor", i, "kind", list->Get(i)->kind(),
-                 bundle::ProcessorKind_MAX))
+      if (!known(part, i, "type", list->Get(i)->type(),
+                 bundle::ElementType_MAX))
         return false;
-    return list->size() < 2 ||
-           why.set(Fault::Unsupported,
-                   "program %u: processors: found %u, expected 1 (the program "
-                   "is for newer readers)",
-                   number, list->size());
+    return true;
+  }
+
+  bool ownMemories() {
+    const MemoryList *list = program_->memories();
+    for (uint32_t i = 0; i < list->size(); ++i)
+      if (!isOwn("memory", i, list->Get(i)->processor()))
+        return false;
+    return memories(list);
+  }
+
+  bool ownLanes() {
+    for (uint32_t i = 0; i < numLanes(program_); ++i)
+      if (!isOwn("lane", i, program_->lanes()->Get(i)->processor()))
+        return false;
+    return lanes(program_->lanes());
   }
 
   bool operation(const char *what, unsigned index,
@@ -98,11 +154,12 @@ private:
                bundle::OperationKind_MAX) ||
         !known(what, index, "codec", operation->codec(), bundle::Codec_MAX))
       return false;
-    for (const bundle::Operand *operand : *operation->operands())
-      if (!known(what, index, "space of an operand", operand->space(),
-                 bundle::Space_MAX))
+    for (const bundle::Operand *one : *operation->operands())
+      if (!operand(what, index, one))
         return false;
-    return true;
+    return processors_ < 2 || !hasKernel(operation) ||
+           operation->kernel() >= target_->kernels()->size() ||
+           isOwn(what, index, kernelOf(target_, operation)->processor());
   }
 
   /// A preparation may wait for preparations alone: with the executes it
@@ -135,29 +192,31 @@ private:
     return true;
   }
 
-  const bundle::Program *program_;
+  const bundle::Target *target_;
+  uint32_t processors_;
 };
 
 class GpuReader : Reader {
 public:
-  GpuReader(const bundle::OverlayHead *head, const bundle::ProgramGpu *gpu,
-            unsigned number, Fault &why)
-      : Reader(number, "gpu: ", why), head_(head), gpu_(gpu) {}
+  GpuReader(const bundle::Bundle *bundle, const bundle::GpuOverlays *overlays,
+            const bundle::Program *program, unsigned number, Fault &why)
+      : Reader(bundle, program, number, "gpu: ", why),
+        code_(overlays->gpu()->code()), gpu_(overlayOf(overlays, program)) {}
 
   bool understands() {
-    return known("start", 0, "kind", head_->start(), bundle::GpuStart_MAX) &&
-           memories(gpu_->memories()) && boundaries() && preparations() &&
-           lanes(gpu_->lanes()) && stretches();
+    return known(
+               "start", 0, "kind",
+               findOverlay(program_, bundle::OverlayKind_Gpu)->head()->start(),
+               bundle::OverlayStart_MAX) &&
+           isOpen("code", 0, code_) && memories(gpu_->memories()) &&
+           boundaries() && preparations() && lanes(gpu_->lanes()) &&
+           stretches();
   }
 
 private:
-  bool space(const char *what, unsigned index, const bundle::Operand *operand) {
-    return known(what, index, "space", operand->space(), bundle::Space_MAX);
-  }
-
   bool boundaries() {
     for (uint32_t i = 0; i < gpu_->boundaries()->size(); ++i)
-      if (!space("boundary", i, gpu_->boundaries()->Get(i)->host()))
+      if (!operand("boundary", i, gpu_->boundaries()->Get(i)->host()))
         return false;
     return true;
   }
@@ -171,7 +230,7 @@ private:
       for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
         if (!known("preparation", i, "codec", upload->codec(),
                    bundle::Codec_MAX) ||
-            !space("preparation", i, upload->source()))
+            !operand("preparation", i, upload->source()))
           return false;
     }
     return true;
@@ -184,57 +243,72 @@ private:
                  bundle::StretchKind_MAX))
         return false;
       for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-        for (const bundle::GpuOperand *operand : *dispatch->operands())
-          if (!known("stretch", i, "space of an operand", operand->space(),
+        for (const bundle::GpuOperand *one : *dispatch->operands())
+          if (!known("stretch", i, "space of an operand", one->space(),
                      bundle::GpuSpace_MAX))
             return false;
     }
     return true;
   }
 
-  const bundle::OverlayHead *head_;
+  uint32_t code_;
   const bundle::ProgramGpu *gpu_;
 };
 
 } // namespace
 
-bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why) {
-  return ProgramReader(program, number, why).understands();
+bool isUnderstood(const bundle::Bundle *bundle, unsigned number, Fault &why) {
+  return ProgramReader(bundle, number, why).understands();
 }
 
-bool isUnderstood(const bundle::OverlayHead *head,
-                  const bundle::ProgramGpu *gpu, unsigned number, Fault &why) {
-  return GpuReader(head, gpu, number, why).understands();
+bool isUnderstood(const bundle::Bundle *bundle,
+                  const bundle::GpuOverlays *overlays,
+                  const bundle::Program *program, unsigned number, Fault &why) {
+  return GpuReader(bundle, overlays, program, number, why).understands();
 }
 
-const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
+const bundle::ProgramGpu *gpuOf(const bundle::Bundle *bundle,
+                                const bundle::GpuOverlays *overlays,
                                 const bundle::Program *program) {
   Fault why;
   const bundle::ProgramGpu *gpu = overlayOf(overlays, program);
-  return gpu && isUnderstood(program->overlay(), gpu, 0, why) ? gpu : nullptr;
+  return gpu && isUnderstood(bundle, overlays, program, 0, why) ? gpu : nullptr;
 }
 
-using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
+const bundle::Program *firstUnderstood(const bundle::Bundle *bundle) {
+  Fault why;
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i)
+    if (isUnderstood(bundle, i, why))
+      return bundle->programs()->Get(i);
+  return nullptr;
+}
 
-static bool areUnderstood(const TensorList *tensors, const char *what,
-                          Fault &why) {
-  for (uint32_t i = 0; i < tensors->size(); ++i)
-    if (tensors->Get(i)->type() > bundle::ElementType_MAX)
-      return why.set(Fault::Unsupported,
-                     "%s %u: type: found %u, expected at most %u (the bundle "
-                     "is newer than this reader)",
-                     what, i, tensors->Get(i)->type(), bundle::ElementType_MAX);
-  return true;
+const bundle::Overlay *gpuOverlayIn(const bundle::Bundle *bundle) {
+  Fault why;
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
+    if (findOverlay(program, bundle::OverlayKind_Gpu) &&
+        isUnderstood(bundle, i, why))
+      return gpuOverlayOf(bundle, program);
+  }
+  return nullptr;
+}
+
+const bundle::GpuOverlays *gpuOverlaysIn(const bundle::Bundle *bundle,
+                                         const void *image) {
+  const bundle::Overlay *overlay = gpuOverlayIn(bundle);
+  return overlay ? flatbuffers::GetRoot<bundle::GpuOverlays>(
+                       static_cast<const uint8_t *>(image) +
+                       bundle->segments()->Get(overlay->segment())->offset())
+                 : nullptr;
 }
 
 bool isUnderstood(const bundle::Bundle *bundle, Fault &why) {
-  if (bundle->kind() > bundle::BundleKind_MAX)
-    return why.set(Fault::Unsupported,
-                   "kind: found %u, expected at most %u (the bundle is newer "
-                   "than this reader)",
-                   bundle->kind(), bundle::BundleKind_MAX);
-  return areUnderstood(bundle->inputs(), "input", why) &&
-         areUnderstood(bundle->outputs(), "output", why);
+  return bundle->kind() <= bundle::BundleKind_MAX ||
+         why.set(Fault::Unsupported,
+                 "kind: found %u, expected at most %u (the bundle is newer "
+                 "than this reader)",
+                 bundle->kind(), bundle::BundleKind_MAX);
 }
 
 } // namespace nnv12::artifact

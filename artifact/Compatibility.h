@@ -14,25 +14,39 @@
 
 namespace nnv12::artifact {
 
-/// Whether this reader knows all that the program, number `number` of a
-/// well-formed bundle, makes use of. Where not, nothing else of it may be
+/// Whether this reader knows all that program `number` of a well-formed bundle,
+/// whose target exists, makes use of. Where not, nothing else of it may be
 /// looked at but its target, and `why` (Fault::Unsupported) names the first
 /// thing. Takes time in proportion to the program's size.
-[[nodiscard]] bool isUnderstood(const bundle::Program *program, unsigned number,
+[[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle, unsigned number,
                                 Fault &why);
 
-/// Whether all of an understood program's overlay is known. If it is not, the
-/// program is as good as one without.
-[[nodiscard]] bool isUnderstood(const bundle::OverlayHead *head,
-                                const bundle::ProgramGpu *gpu, unsigned number,
+/// Whether all is known of the part for a GPU of an understood program, which
+/// has one. If it is not, the program is as good as one without.
+[[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle,
+                                const bundle::GpuOverlays *overlays,
+                                const bundle::Program *program, unsigned number,
                                 Fault &why);
 
-/// A program's part of verified overlays; null where it has none that this
-/// reader understands.
-const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
+/// The part for a GPU of an understood program, in verified overlays; null
+/// where it has none that this reader understands.
+const bundle::ProgramGpu *gpuOf(const bundle::Bundle *bundle,
+                                const bundle::GpuOverlays *overlays,
                                 const bundle::Program *program);
 
-/// Whether all is known that the bundle has besides programs.
+/// The first program that this reader understands. A verified bundle has one.
+const bundle::Program *firstUnderstood(const bundle::Bundle *bundle);
+
+/// The first overlay for a GPU of the programs that it understands. Overlays of
+/// other programs lie in the same segment. Null: there is none.
+const bundle::Overlay *gpuOverlayIn(const bundle::Bundle *bundle);
+
+/// The overlays for GPUs of a bundle whose file is at `image`; null where it
+/// has none. Nothing of them has been checked.
+const bundle::GpuOverlays *gpuOverlaysIn(const bundle::Bundle *bundle,
+                                         const void *image);
+
+/// Whether the bundle's kind is known.
 [[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle, Fault &why);
 
 } // namespace nnv12::artifact

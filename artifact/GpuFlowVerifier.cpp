@@ -47,11 +47,12 @@ struct Pieces {
 
 class FlowVerifier : Checks {
 public:
-  FlowVerifier(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
+  FlowVerifier(const bundle::Bundle *bundle,
+               const bundle::GpuOverlays *overlays,
                const bundle::Program *program, uint32_t number, Fault &fault)
       : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
-        program_(program), gpu_(overlayOf(overlays, program)),
-        executes_(numExecutes(program)),
+        target_(targetOf(bundle, program)), program_(program),
+        gpu_(overlayOf(overlays, program)), executes_(numExecutes(program)),
         firstGpu_(program->operations()->size()),
         root_{nullptr, "program", number}, overlay_{&root_, "gpu"} {}
 
@@ -177,6 +178,7 @@ private:
 
   const bundle::Bundle *bundle_;
   const bundle::Gpu *code_;
+  const bundle::Target *target_;
   const bundle::Program *program_;
   const bundle::ProgramGpu *gpu_;
   uint32_t executes_, firstGpu_;
@@ -310,7 +312,7 @@ template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
 }
 
 void FlowVerifier::collect() {
-  if (OutputSpace + uint64_t(bundle_->outputs()->size()) > mostSpaces)
+  if (OutputSpace + uint64_t(program_->outputs()->size()) > mostSpaces)
     refuse(overlay_, "found too many outputs to check");
   // Once to count them, once to collect them.
   size_t places = 0;
@@ -425,13 +427,13 @@ void FlowVerifier::verifyStretches() {
 /// of its grid leaves the rest as it was.
 void FlowVerifier::computeBefore(uint32_t index) {
   const bundle::Operation *execute = program_->operations()->Get(index);
-  const bundle::Kernel *kernel = program_->kernels()->Get(execute->kernel());
+  const bundle::Kernel *kernel = kernelOf(target_, execute);
   if (execute->tile_begin() == 0 &&
       (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
     for (uint32_t k = 0; k < kernel->outputs(); ++k)
       put(live_, piecesOf(place(execute->operands()->Get(k))), false);
   auto addReads = [&](const bundle::Operation *operation) {
-    uint32_t k = program_->kernels()->Get(operation->kernel())->outputs();
+    uint32_t k = kernelOf(target_, operation)->outputs();
     for (; k < operation->operands()->size(); ++k)
       put(live_, piecesOf(place(operation->operands()->Get(k))), true);
   };
@@ -448,7 +450,7 @@ void FlowVerifier::verifyEnd(uint32_t index) {
   for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
     const bundle::Operation *execute =
         program_->operations()->Get(stretch->first() + i);
-    uint32_t outputs = program_->kernels()->Get(execute->kernel())->outputs();
+    uint32_t outputs = kernelOf(target_, execute)->outputs();
     ++steps_;
     for (uint32_t k = 0; k < outputs; ++k) {
       expectNone({&overlay_, "stretch", index},
@@ -567,7 +569,8 @@ void FlowVerifier::verifyOut(const Where &where,
 
 } // namespace
 
-bool verifyFlow(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
+bool verifyFlow(const bundle::Bundle *bundle,
+                const bundle::GpuOverlays *overlays,
                 const bundle::Program *program, uint32_t number, Fault &fault) {
   return FlowVerifier(bundle, overlays, program, number, fault).verify();
 }

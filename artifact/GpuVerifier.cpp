@@ -6,6 +6,7 @@
 #include "artifact/Limits.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
+#include "artifact/TileMaps.h"
 
 #include <cinttypes>
 #include <cstring>
@@ -97,12 +98,13 @@ void TablesVerifier::verifyPipelines() {
 class OverlayVerifier : Checks {
 public:
   OverlayVerifier(const bundle::Bundle *bundle,
-                  const bundle::Overlays *overlays,
+                  const bundle::GpuOverlays *overlays,
                   const bundle::Program *program, uint32_t number, Fault &fault)
       : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
-        program_(program), gpu_(overlayOf(overlays, program)),
-        executes_(numExecutes(program)), root_{nullptr, "program", number},
-        overlay_{&root_, "gpu"} {}
+        target_(targetOf(bundle, program)), program_(program),
+        head_(findOverlay(program, bundle::OverlayKind_Gpu)->head()),
+        gpu_(overlayOf(overlays, program)), executes_(numExecutes(program)),
+        root_{nullptr, "program", number}, overlay_{&root_, "gpu"} {}
 
   bool verify() {
     return hold([this] { verifyAll(); });
@@ -112,12 +114,16 @@ private:
   void verifyAll() {
     if (!numLanes(program_))
       refuse(overlay_, "found no lanes of the program, which it needs");
+    verifyProcessor();
     verifyMemories();
     verifyBoundaries();
     verifyPreparations();
     verifyStretches();
     verifyWarm();
+    verifyRecords();
   }
+
+  void verifyProcessor();
 
   void verifyMemories();
   void verifyBoundaries();
@@ -126,6 +132,8 @@ private:
   void verifyStretches();
   void verifyDispatch(const Where &where, const bundle::Stretch *stretch,
                       const bundle::Dispatch *dispatch);
+  void verifyTiles(const Where &where, const bundle::Stretch *stretch,
+                   const bundle::Dispatch *dispatch);
   void verifyOperand(const Where &where, const bundle::GpuOperand *operand,
                      bool isWritten);
   void
@@ -133,6 +141,7 @@ private:
              const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list,
              bool isWritten);
   void verifyWarm();
+  void verifyRecords();
 
   /// Whether the CPU's bytes of a boundary are no caller's input.
   bool mayBeWritten(uint32_t boundary) const {
@@ -142,21 +151,29 @@ private:
 
   const bundle::Bundle *bundle_;
   const bundle::Gpu *code_;
+  const bundle::Target *target_;
   const bundle::Program *program_;
+  const bundle::OverlayHead *head_;
   const bundle::ProgramGpu *gpu_;
   uint32_t executes_;
   Where root_, overlay_;
   uint64_t sizes_[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
 };
 
+void OverlayVerifier::verifyProcessor() {
+  uint32_t code = target_->processors()->Get(head_->processor())->code();
+  if (code != code_->code())
+    refuse(overlay_, "code: found segment %u|%u, its processor's",
+           code_->code(), code);
+}
+
 void OverlayVerifier::verifyMemories() {
   for (uint32_t i = 0; i < gpu_->memories()->size(); ++i) {
     const bundle::Memory *memory = gpu_->memories()->Get(i);
     uint64_t alignment = memory->alignment();
-    uint32_t processors = program_->processors()->size();
     Where where = {&overlay_, "memory", i};
-    expect(where, "processor", memory->processor(), processors,
-           uint64_t(processors) + 1);
+    expect(where, "processor", memory->processor(), head_->processor(),
+           uint64_t(head_->processor()) + 1);
     expect(where, "size", memory->size(), 0, maxBytes + 1);
 
     if (alignment < gpuAlignment || (alignment & (alignment - 1)))
@@ -294,9 +311,32 @@ void OverlayVerifier::verifyDispatch(const Where &where,
   expect(where, "words of push", elementsOf(dispatch->push()).size(), push,
          push + 1);
 
+  verifyTiles(where, stretch, dispatch);
   for (uint32_t k = 0; k < bindings; ++k)
     verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
                   pipeline->written() >> k & 1);
+}
+
+/// Checks which tiles it computes, and which boxes those are.
+void OverlayVerifier::verifyTiles(const Where &where,
+                                  const bundle::Stretch *stretch,
+                                  const bundle::Dispatch *dispatch) {
+  const bundle::GpuExtent *groups = dispatch->groups();
+  uint64_t tiles = uint64_t(groups->x()) * groups->y() * groups->z(),
+           begin = dispatch->tile_begin(), end = dispatch->tile_end();
+  bool isWhole = stretch->kind() == bundle::StretchKind_Whole;
+  if (begin > end || end > tiles || (isWhole && end - begin != tiles))
+    refuse(where, "tiles: found %" PRIu64 " to %" PRIu64 "|%s %" PRIu64, begin,
+           end, isWhole ? "all" : "a range of at most", tiles);
+  uint32_t written = code_->pipelines()->Get(dispatch->pipeline())->written();
+  auto outputs = static_cast<uint32_t>(__builtin_popcount(written));
+  uint32_t maps = elementsOf(dispatch->maps()).size();
+  if (maps && maps != outputs)
+    refuse(where, "maps: found %u|none or one for each of %u written operands",
+           maps, outputs);
+  for (uint32_t i = 0; i < maps; ++i)
+    if (const char *wrong = findWrong(dispatch->maps()->Get(i), tiles))
+      refuse({&where, "tile map", i}, "%s", wrong);
 }
 
 void OverlayVerifier::verifyOperand(const Where &where,
@@ -357,6 +397,17 @@ void OverlayVerifier::verifyWarm() {
   }
 }
 
+/// The head says what a recorder has room for: a submission, and its kernels.
+void OverlayVerifier::verifyRecords() {
+  uint64_t cold = 0, warm = 0;
+  for (const bundle::Stretch *stretch : *gpu_->stretches())
+    cold += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
+  for (uint32_t index : elementsOf(gpu_->warm()))
+    warm += 1 + gpu_->stretches()->Get(index)->dispatches()->size();
+  expect(overlay_, "cold_records", head_->cold_records(), cold, cold + 1);
+  expect(overlay_, "warm_records", head_->warm_records(), warm, warm + 1);
+}
+
 } // namespace
 
 bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
@@ -365,7 +416,7 @@ bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
 }
 
 bool verifyOverlay(const bundle::Bundle *bundle,
-                   const bundle::Overlays *overlays,
+                   const bundle::GpuOverlays *overlays,
                    const bundle::Program *program, uint32_t number,
                    Fault &fault) {
   return OverlayVerifier(bundle, overlays, program, number, fault).verify();

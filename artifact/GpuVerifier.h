@@ -36,14 +36,14 @@ namespace nnv12::artifact {
 /// Checks the tables of what a GPU may take over of `program`, number `number`
 /// of the bundle, which has that and was found good.
 [[nodiscard]] bool verifyOverlay(const bundle::Bundle *bundle,
-                                 const bundle::Overlays *overlays,
+                                 const bundle::GpuOverlays *overlays,
                                  const bundle::Program *program,
                                  uint32_t number, Fault &fault);
 
 /// Checks what a GPU may take over of `program`, number `number` of the bundle,
 /// whose tables and plan were found good.
 [[nodiscard]] bool verifyFlow(const bundle::Bundle *bundle,
-                              const bundle::Overlays *overlays,
+                              const bundle::GpuOverlays *overlays,
                               const bundle::Program *program, uint32_t number,
                               Fault &fault);
 

@@ -18,7 +18,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 constexpr uint8_t magic[8] = {0x8e, 'N', 'N', 'V', '\r', '\n', 0x1a, '\n'};
 
 /// The format that this source reads and writes.
-constexpr uint32_t formatVersion = 4;
+constexpr uint32_t formatVersion = 5;
 
 /// Segments lie at multiples of the smallest page size, code for processors
 /// that may have larger pages at multiples of their largest one, so that it can

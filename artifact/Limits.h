@@ -14,7 +14,8 @@ constexpr uint32_t maxRank = 64;
 /// The alignment of a memory's first byte: nobody needs more than a huge page.
 constexpr uint64_t mostAlignment = uint64_t(1) << 21;
 constexpr uint32_t maxLanes = 64;
-constexpr uint32_t maxPrograms = 64;
+constexpr uint32_t maxPrograms = 64; ///< and of targets
+constexpr uint32_t maxProcessors = 64;
 constexpr uint32_t maxProperties = 4096;
 /// The number of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;

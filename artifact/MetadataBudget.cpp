@@ -2,7 +2,6 @@
 #include "artifact/MetadataBudget.h"
 
 #include "artifact/Escape.h"
-#include "artifact/Limits.h"
 
 #include <iterator>
 #include <type_traits>
@@ -24,7 +23,7 @@ static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 namespace {
 
 /// Text is of any kind, the value of a property; other strings are names.
-enum class Kind : uint8_t { String, Text, Strings, Vector, Table, Tables };
+enum class Kind : uint8_t { String, Text, Vector, Table, Tables };
 
 /// A field that stands for bytes outside of its table. A list of these is a
 /// third of the code of functions for each table.
@@ -48,25 +47,23 @@ template <typename... Tables> struct Numbered {
 };
 
 /// In the order of their fields below.
-using Known = Numbered<
-    bundle::Bundle, bundle::Tensor, bundle::Segment, bundle::Program,
-    bundle::Processor, bundle::Kernel, bundle::TileMap, bundle::TilePart,
-    bundle::Operation, bundle::Lane, bundle::Switch, bundle::Overlays,
-    bundle::Gpu, bundle::GpuModule, bundle::GpuPipeline, bundle::ProgramGpu,
-    bundle::Boundary, bundle::GpuPreparation, bundle::Upload, bundle::Stretch,
-    bundle::Dispatch, bundle::DispatchWork, bundle::Property,
-    // Without such fields.
-    bundle::Memory, bundle::Operand, bundle::OverlayHead, bundle::Rows>;
+using Known =
+    Numbered<bundle::Bundle, bundle::Tensor, bundle::Segment, bundle::Target,
+             bundle::Program, bundle::Processor, bundle::Feature,
+             bundle::Kernel, bundle::TileMap, bundle::TilePart,
+             bundle::Operation, bundle::Lane, bundle::Switch, bundle::Overlay,
+             bundle::GpuOverlays, bundle::Gpu, bundle::GpuModule,
+             bundle::GpuPipeline, bundle::ProgramGpu, bundle::Boundary,
+             bundle::GpuPreparation, bundle::Upload, bundle::Stretch,
+             bundle::Dispatch, bundle::DispatchWork, bundle::Property,
+             // Without such fields.
+             bundle::Memory, bundle::Operand, bundle::OverlayHead, bundle::Rows,
+             bundle::State>;
 
 /// By the function that reads it.
 template <typename T>
 constexpr Field field(const fb::String *(T::*)() const, fb::voffset_t offset) {
   return {offset, Known::of<T>(), Kind::String, 0, 0};
-}
-template <typename T>
-constexpr Field field(const fb::Vector<fb::Offset<fb::String>> *(T::*)() const,
-                      fb::voffset_t offset) {
-  return {offset, Known::of<T>(), Kind::Strings, 0, 0};
 }
 template <typename T, typename Element>
 constexpr Field field(const fb::Vector<Element> *(T::*)() const,
@@ -95,26 +92,30 @@ constexpr Field fields[] = {
   field(&bundle::table::name, bundle::table::VT_##NAME)
     FIELD(Bundle, model, MODEL),
     FIELD(Bundle, producer, PRODUCER),
-    FIELD(Bundle, inputs, INPUTS),
-    FIELD(Bundle, outputs, OUTPUTS),
     FIELD(Bundle, segments, SEGMENTS),
+    FIELD(Bundle, targets, TARGETS),
     FIELD(Bundle, programs, PROGRAMS),
     FIELD(Bundle, properties, PROPERTIES),
     FIELD(Tensor, name, NAME),
     FIELD(Tensor, shape, SHAPE),
     FIELD(Segment, digest, DIGEST),
-    FIELD(Program, target, TARGET),
-    FIELD(Program, revision, REVISION),
-    FIELD(Program, processors, PROCESSORS),
+    FIELD(Segment, seal_parameters, SEAL_PARAMETERS),
+    FIELD(Target, name, NAME),
+    FIELD(Target, revision, REVISION),
+    FIELD(Target, processors, PROCESSORS),
+    FIELD(Target, kernels, KERNELS),
+    FIELD(Program, inputs, INPUTS),
+    FIELD(Program, outputs, OUTPUTS),
     FIELD(Program, memories, MEMORIES),
-    FIELD(Program, kernels, KERNELS),
     FIELD(Program, operations, OPERATIONS),
     FIELD(Program, lanes, LANES),
     FIELD(Program, switches, SWITCHES),
-    FIELD(Program, overlay, OVERLAY),
+    FIELD(Program, overlays, OVERLAYS),
+    FIELD(Program, states, STATES),
     FIELD(Processor, architecture, ARCHITECTURE),
     FIELD(Processor, features, FEATURES),
     FIELD(Processor, tune, TUNE),
+    FIELD(Feature, name, NAME),
     FIELD(Kernel, name, NAME),
     FIELD(Kernel, routine, ROUTINE),
     FIELD(Kernel, key, KEY),
@@ -131,8 +132,9 @@ constexpr Field fields[] = {
     FIELD(Lane, queue, QUEUE),
     FIELD(Lane, background, BACKGROUND),
     FIELD(Switch, replacement, REPLACEMENT),
-    FIELD(Overlays, gpu, GPU),
-    FIELD(Overlays, programs, PROGRAMS),
+    FIELD(Overlay, head, HEAD),
+    FIELD(GpuOverlays, gpu, GPU),
+    FIELD(GpuOverlays, programs, PROGRAMS),
     FIELD(Gpu, modules, MODULES),
     FIELD(Gpu, pipelines, PIPELINES),
     FIELD(GpuModule, name, NAME),
@@ -157,6 +159,7 @@ constexpr Field fields[] = {
     FIELD(Dispatch, operands, OPERANDS),
     FIELD(Dispatch, push, PUSH),
     FIELD(Dispatch, work, WORK),
+    FIELD(Dispatch, maps, MAPS),
     FIELD(DispatchWork, routine, ROUTINE),
     FIELD(DispatchWork, key, KEY),
     FIELD(Property, key, KEY),
@@ -239,18 +242,13 @@ private:
     const uint8_t *next = value + sizeof(fb::uoffset_t);
     if (field.kind == Kind::Vector)
       return elements(field, next, count);
-    bool areTables = field.kind == Kind::Tables;
-    // A string's offset counts as well: the string may be empty.
-    if (!take(uint64_t(count) *
-              (areTables ? tableBytes : sizeof(fb::uoffset_t))))
+    if (!take(uint64_t(count) * tableBytes))
       return false;
-    if (areTables && begins.of[field.of] == begins.of[field.of + 1])
+    if (begins.of[field.of] == begins.of[field.of + 1])
       return true;
-    for (uint32_t i = 0; i < count; ++i, next += sizeof(fb::uoffset_t)) {
-      const uint8_t *one = next + fb::ReadScalar<fb::uoffset_t>(next);
-      if (!(areTables ? table(field.of, one) : name(one)))
+    for (uint32_t i = 0; i < count; ++i, next += sizeof(fb::uoffset_t))
+      if (!table(field.of, next + fb::ReadScalar<fb::uoffset_t>(next)))
         return false;
-    }
     return true;
   }
 
@@ -290,25 +288,18 @@ private:
 
 } // namespace
 
-/// How many programs there are; 0 where that cannot be said.
-static uint32_t countPrograms(const uint8_t *metadata, size_t size) {
-  fb::Verifier verifier(metadata, size);
-  fb::uoffset_t root = verifier.VerifyOffset(0);
-  auto *table = reinterpret_cast<const fb::Table *>(metadata + root);
-  if (root == 0 || !table->VerifyTableStart(verifier) ||
-      !table->VerifyOffset(verifier, bundle::Bundle::VT_PROGRAMS))
-    return 0;
-  auto *programs = table->GetPointer<const fb::Vector<fb::uoffset_t> *>(
-      bundle::Bundle::VT_PROGRAMS);
-  return programs && verifier.VerifyVector(programs) ? programs->size() : 0;
-}
-
 /// A buffer with this root. `Root` is a template argument so that a library
 /// that reads no overlays is without their code.
 template <typename Root>
 static bool verifyBuffer(const char *what, const char *identifier,
                          const uint8_t *buffer, size_t size, Fault &fault) {
-  // The verifier of FlatBuffers stops after so many tables.
+  // FlatBuffers asserts that, in debug builds.
+  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return fault.set(Fault::BadBundle,
+                     "%s: found %zu bytes, expected less than 2^31", what,
+                     size);
+  // The verifier of FlatBuffers stops after so many tables. It does not count
+  // strings: there are no vectors of them, so that each is a table's.
   fb::Verifier verifier(
       buffer, size, /*max_depth=*/16,
       static_cast<fb::uoffset_t>(maxSharing * size / tableBytes));
@@ -320,31 +311,14 @@ static bool verifyBuffer(const char *what, const char *identifier,
   return Budget(what, buffer, size, fault).visit(fb::GetRoot<Root>(buffer));
 }
 
-/// FlatBuffers asserts, in debug builds, on more than 2 GiB.
-static bool isSmall(const char *what, size_t size, Fault &fault) {
-  return size < FLATBUFFERS_MAX_BUFFER_SIZE ||
-         fault.set(Fault::BadBundle,
-                   "%s: found %zu bytes, expected less than 2^31", what, size);
-}
-
 bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault) {
-  if (!isSmall("metadata", size, fault))
-    return false;
-  // Strings are visited without counting: those of one program at most once, so
-  // programs are counted first.
-  uint32_t programs = size < leastBuffer ? 0 : countPrograms(metadata, size);
-  if (programs > maxPrograms)
-    return fault.set(Fault::BadBundle,
-                     "programs: found %u, expected at most %u", programs,
-                     maxPrograms);
   return verifyBuffer<bundle::Bundle>("metadata", bundle::BundleIdentifier(),
                                       metadata, size, fault);
 }
 
 bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault) {
-  return isSmall("overlays", size, fault) &&
-         verifyBuffer<bundle::Overlays>("overlays", overlaysIdentifier,
-                                        overlays, size, fault);
+  return verifyBuffer<bundle::GpuOverlays>("overlays", overlaysIdentifier,
+                                           overlays, size, fault);
 }
 
 } // namespace nnv12::artifact

@@ -3,33 +3,23 @@
 #include "artifact/GpuVerifier.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 
 #include <cassert>
 
 namespace nnv12::artifact {
 
-bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
-                  Fault &fault) {
-  segment = bundle->overlays();
-  if (segment < bundle->segments()->size() &&
-      bundle->segments()->Get(segment)->kind() == bundle::SegmentKind_Overlays)
-    return true;
-  return fault.set(Fault::BadBundle,
-                   "overlays: found segment %u, expected one of kind %u "
-                   "(Overlays)",
-                   segment, bundle::SegmentKind_Overlays);
-}
-
-const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
-                                       const void *bytes, Fault &fault) {
+const bundle::GpuOverlays *verifyOverlays(const bundle::Bundle *bundle,
+                                          uint32_t segment, const void *bytes,
+                                          Fault &fault) {
   assert(reinterpret_cast<uintptr_t>(bytes) % 8 == 0 &&
          "FlatBuffers are aligned");
   auto *buffer = static_cast<const uint8_t *>(bytes);
-  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
-  if (!verifyOverlaysBuffer(buffer, segment->size(), fault))
+  if (!verifyOverlaysBuffer(buffer, bundle->segments()->Get(segment)->size(),
+                            fault))
     return nullptr;
-  auto *overlays = flatbuffers::GetRoot<bundle::Overlays>(buffer);
+  auto *overlays = flatbuffers::GetRoot<bundle::GpuOverlays>(buffer);
   if (!verifyGpu(bundle, overlays->gpu(), fault))
     return nullptr;
   // Each is one program's, so that none is checked for many.
@@ -37,9 +27,11 @@ const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
   for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
     const bundle::Program *program = bundle->programs()->Get(i);
     Fault why;
-    if (!isUnderstood(program, i, why) || !program->overlay())
+    if (!findOverlay(program, bundle::OverlayKind_Gpu) ||
+        !isUnderstood(bundle, i, why))
       continue;
-    uint32_t index = program->overlay()->index();
+    uint32_t index =
+        findOverlay(program, bundle::OverlayKind_Gpu)->head()->index();
     if (index < next || index >= overlays->programs()->size()) {
       fault.set(Fault::BadBundle,
                 "program %u: overlay: index: found %u, expected at least %u, "
@@ -48,36 +40,26 @@ const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
       return nullptr;
     }
     next = index + 1;
-    const bundle::ProgramGpu *gpu = gpuOf(overlays, program);
-    if (gpu && !(verifyOverlay(bundle, overlays, program, i, fault) &&
-                 verifyPlan(program, gpu, i, fault) &&
-                 verifyFlow(bundle, overlays, program, i, fault)))
+    const bundle::ProgramGpu *gpu = gpuOf(bundle, overlays, program);
+    if (gpu &&
+        !(verifyOverlay(bundle, overlays, program, i, fault) &&
+          verifyPlan(targetOf(bundle, program), program, gpu, i, fault) &&
+          verifyFlow(bundle, overlays, program, i, fault)))
       return nullptr;
   }
   return overlays;
 }
 
-/// Whether there shall be some.
-static bool hasOverlays(const bundle::Bundle *bundle) {
-  if (bundle->overlays() != ~0u)
-    return true;
-  for (const bundle::Program *program : *bundle->programs())
-    if (program->overlay())
-      return true;
-  return false;
-}
-
 bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
                       Fault &fault) {
-  if (!hasOverlays(bundle))
+  const bundle::Overlay *overlay = gpuOverlayIn(bundle);
+  if (!overlay)
     return true;
-  uint32_t index;
-  if (!findOverlays(bundle, index, fault))
-    return false;
+  uint32_t index = overlay->segment();
   const uint8_t *bytes = static_cast<const uint8_t *>(image) +
                          bundle->segments()->Get(index)->offset();
   return verifySegment(bundle, index, bytes, fault) &&
-         verifyOverlays(bundle, bytes, fault);
+         verifyOverlays(bundle, index, bytes, fault);
 }
 
 } // namespace nnv12::artifact

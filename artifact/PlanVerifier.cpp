@@ -25,9 +25,9 @@ struct Write {
 /// count on behind the program's, too.
 class PlanVerifier : Checks {
 public:
-  PlanVerifier(const bundle::Program *program, const bundle::ProgramGpu *gpu,
-               unsigned number, Fault &fault)
-      : Checks(fault), program_(program), gpu_(gpu),
+  PlanVerifier(const bundle::Target *target, const bundle::Program *program,
+               const bundle::ProgramGpu *gpu, unsigned number, Fault &fault)
+      : Checks(fault), target_(target), program_(program), gpu_(gpu),
         root_{nullptr, "program", number}, first_(numExecutes(program)),
         firstGpu_(program->operations()->size()),
         numNodes_(firstGpu_ + (gpu ? gpu->preparations()->size() : 0)),
@@ -117,6 +117,7 @@ private:
   static constexpr uint64_t stepsPerPart = 256;
   static constexpr uint64_t leastSteps = 1 << 16;
 
+  const bundle::Target *target_;
   const bundle::Program *program_;
   const bundle::ProgramGpu *gpu_; ///< or null
   Where root_;
@@ -248,7 +249,7 @@ void PlanVerifier::verifyLane(uint32_t index) {
   const bundle::Lane *lane = program_->lanes()->Get(index);
   Where where = {&root_, "lane", index};
   expect(where, "processor", lane->processor(), 0,
-         program_->processors()->size());
+         target_->processors()->size());
   if ((lane->kind() == bundle::LaneKind_Execute) != (index == 0))
     refuse(where, "kind: found %s|Execute for lane 0 and for no other",
            bundle::EnumNameLaneKind(lane->kind()));
@@ -364,13 +365,13 @@ void PlanVerifier::verifyBackground() {
 }
 
 /// How many operands the preparation writes.
-static uint32_t numWritten(const bundle::Program *program,
+static uint32_t numWritten(const bundle::Target *target,
                            const bundle::Operation *operation) {
   switch (operation->kind()) {
   case bundle::OperationKind_Decode:
     return 1;
   case bundle::OperationKind_Transform:
-    return program->kernels()->Get(operation->kernel())->outputs();
+    return kernelOf(target, operation)->outputs();
   default:
     return 0;
   }
@@ -379,12 +380,12 @@ static uint32_t numWritten(const bundle::Program *program,
 void PlanVerifier::collectWrites() {
   size_t count = 0;
   for (uint32_t node = first_; node < firstGpu_; ++node)
-    count += numWritten(program_, operation(node));
+    count += numWritten(target_, operation(node));
   makeRoom(writes_, count);
   makeRoom(furthest_, count);
   Write *write = writes_.data();
   for (uint32_t node = first_; node < firstGpu_; ++node)
-    for (uint32_t k = 0; k < numWritten(program_, operation(node)); ++k) {
+    for (uint32_t k = 0; k < numWritten(target_, operation(node)); ++k) {
       const bundle::Operand *operand = operation(node)->operands()->Get(k);
       *write++ = {operand->offset(), operand->offset() + operand->size(), node};
     }
@@ -470,7 +471,7 @@ void PlanVerifier::verifyReader(uint32_t index) {
   const bundle::Operation *reader = isGpu ? nullptr : operation(index);
   const auto &uploads =
       elementsOf(isGpu ? gpuPreparation(index)->uploads() : nullptr);
-  uint32_t begin = isGpu ? 0 : numWritten(program_, reader);
+  uint32_t begin = isGpu ? 0 : numWritten(target_, reader);
   uint32_t end = isGpu ? uploads.size() : reader->operands()->size();
   auto forEachRead = [&](auto visit) {
     for (uint32_t k = begin; k < end; ++k) {
@@ -580,9 +581,9 @@ void PlanVerifier::verifySwitches() {
   }
 }
 
-bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,
-                unsigned number, Fault &fault) {
-  return PlanVerifier(program, gpu, number, fault).verify();
+bool verifyPlan(const bundle::Target *target, const bundle::Program *program,
+                const bundle::ProgramGpu *gpu, unsigned number, Fault &fault) {
+  return PlanVerifier(target, program, gpu, number, fault).verify();
 }
 
 } // namespace nnv12::artifact

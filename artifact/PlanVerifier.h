@@ -20,9 +20,10 @@
 namespace nnv12::artifact {
 
 /// Checks lanes, dependencies and switches of `program`, number `number` of the
-/// bundle, whose single operations were found good, and those of its overlay
-/// `gpu` (null: none), whose tables were found good.
-[[nodiscard]] bool verifyPlan(const bundle::Program *program,
+/// bundle, whose target and single operations were found good, and those of its
+/// overlay `gpu` (null: none), whose tables were found good.
+[[nodiscard]] bool verifyPlan(const bundle::Target *target,
+                              const bundle::Program *program,
                               const bundle::ProgramGpu *gpu, unsigned number,
                               Fault &fault);
 

@@ -1,4 +1,8 @@
 //===- ProgramView.h - Facts in a program's tables --------------*- C++ -*-===//
+//
+// They follow indices: a verifier calls them where it has checked those.
+//
+//===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_PROGRAMVIEW_H
 #define NNV12_ARTIFACT_PROGRAMVIEW_H
 
@@ -14,6 +18,29 @@ const flatbuffers::Vector<T> &elementsOf(const flatbuffers::Vector<T> *list) {
   // Its length comes first, and then they would.
   static constexpr flatbuffers::uoffset_t none = 0;
   return list ? *list : reinterpret_cast<const flatbuffers::Vector<T> &>(none);
+}
+
+/// The target that a program is compiled for.
+inline const bundle::Target *targetOf(const bundle::Bundle *bundle,
+                                      const bundle::Program *program) {
+  return bundle->targets()->Get(program->target());
+}
+
+/// The processor that runs programs of a target: the CPU of the process.
+inline const bundle::Processor *cpuOf(const bundle::Target *target) {
+  return target->processors()->Get(0);
+}
+
+/// Whether an operation of this kind runs a kernel.
+inline bool hasKernel(const bundle::Operation *operation) {
+  return operation->kind() == bundle::OperationKind_Execute ||
+         operation->kind() == bundle::OperationKind_Transform;
+}
+
+/// The kernel of an operation that has one.
+inline const bundle::Kernel *kernelOf(const bundle::Target *target,
+                                      const bundle::Operation *operation) {
+  return target->kernels()->Get(operation->kernel());
 }
 
 /// How many of a program's operations are executes. These come first, so an
@@ -63,37 +90,41 @@ inline bool isIn(const bundle::Program *program, const bundle::Operand *operand,
          program->memories()->Get(operand->index())->kind() == kind;
 }
 
-/// The largest scratch that a kernel asks for.
-inline uint64_t scratchSize(const bundle::Program *program) {
+/// The largest scratch that a kernel of the CPU asks for.
+inline uint64_t scratchSize(const bundle::Target *target) {
   uint64_t largest = 0;
-  for (const bundle::Kernel *kernel : *program->kernels())
-    if (kernel->scratch() > largest)
+  for (const bundle::Kernel *kernel : *target->kernels())
+    if (kernel->processor() == 0 && kernel->scratch() > largest)
       largest = kernel->scratch();
   return largest;
 }
 
-/// The processor that runs the program's code: the CPU of the process.
-inline const bundle::Processor *cpuOf(const bundle::Program *program) {
-  return program->processors()->Get(0);
+/// A program's overlay of this kind; null where it has none.
+inline const bundle::Overlay *findOverlay(const bundle::Program *program,
+                                          bundle::OverlayKind kind) {
+  for (const bundle::Overlay *overlay : elementsOf(program->overlays()))
+    if (overlay->kind() == kind)
+      return overlay;
+  return nullptr;
 }
 
-/// The overlays of a bundle whose file is at `image`; null where it has none.
-/// Nothing of them has been checked.
-inline const bundle::Overlays *overlaysIn(const bundle::Bundle *bundle,
-                                          const void *image) {
-  if (bundle->overlays() >= bundle->segments()->size())
-    return nullptr;
-  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
-  return flatbuffers::GetRoot<bundle::Overlays>(
-      static_cast<const uint8_t *>(image) + segment->offset());
+/// Its overlay for a GPU, unless the segment needs a key.
+inline const bundle::Overlay *gpuOverlayOf(const bundle::Bundle *bundle,
+                                           const bundle::Program *program) {
+  const bundle::Overlay *overlay =
+      findOverlay(program, bundle::OverlayKind_Gpu);
+  return overlay && !bundle->segments()->Get(overlay->segment())->seal()
+             ? overlay
+             : nullptr;
 }
 
 /// A GPU's part of a program; null where there is none.
-inline const bundle::ProgramGpu *overlayOf(const bundle::Overlays *overlays,
+inline const bundle::ProgramGpu *overlayOf(const bundle::GpuOverlays *overlays,
                                            const bundle::Program *program) {
-  return overlays && program->overlay()
-             ? overlays->programs()->Get(program->overlay()->index())
-             : nullptr;
+  const bundle::Overlay *overlay =
+      overlays ? findOverlay(program, bundle::OverlayKind_Gpu) : nullptr;
+  return overlay ? overlays->programs()->Get(overlay->head()->index())
+                 : nullptr;
 }
 
 inline uint64_t numTiles(const bundle::Operation *operation) {

@@ -32,14 +32,14 @@ bool spaceSize(const bundle::Bundle *bundle, const bundle::Program *program,
     size = bundle->segments()->Get(index)->size();
     return true;
   case bundle::Space_Input:
-    if (index >= bundle->inputs()->size())
+    if (index >= program->inputs()->size())
       return false;
-    size = byteSize(bundle->inputs()->Get(index));
+    size = byteSize(program->inputs()->Get(index));
     return true;
   case bundle::Space_Output:
-    if (index >= bundle->outputs()->size())
+    if (index >= program->outputs()->size())
       return false;
-    size = byteSize(bundle->outputs()->Get(index));
+    size = byteSize(program->outputs()->Get(index));
     return true;
   }
   return false;

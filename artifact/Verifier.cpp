@@ -7,6 +7,7 @@
 #include "artifact/PlanVerifier.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sodium.h"
+#include "artifact/TileMaps.h"
 
 #include <cassert>
 #include <cinttypes>
@@ -26,8 +27,6 @@ public:
     return hold([this] {
       if (!isUnderstood(bundle_, fault))
         fail();
-      verifyTensors(bundle_->inputs(), "input");
-      verifyTensors(bundle_->outputs(), "output");
       verifySegments();
       verifyPrograms();
       verifyProperties();
@@ -37,15 +36,18 @@ public:
 private:
   using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
 
-  void verifyTensors(const TensorList *tensors, const char *what);
+  void verifyTensors(const Where &program, const char *what,
+                     const TensorList *tensors, const TensorList *others);
   void verifySegments();
   void verifyProperties();
   void verifyPrograms();
-  void verifyProgram(const bundle::Program *program, unsigned number);
-  void verifyProcessors(const Where &where, const bundle::Program *program);
+  void verifyProgram(const Where &where, const bundle::Program *program);
+  void verifyTarget(const Where &where);
+  void verifyCode(const Where &where, uint32_t index);
+  void verifyProcessors(uint64_t targets);
   void verifyMemories(const Where &where, const bundle::Program *program);
-  void verifyKernel(const Where &where, const bundle::Program *program,
-                    const bundle::Kernel *kernel);
+  void verifyKernel(const Where &where, const bundle::Kernel *kernel);
+  void verifyOverlays(const Where &where, const bundle::Program *program);
   void verifyOperation(const Where &where, const bundle::Program *program,
                        const bundle::Operation *operation);
   void verifyStorage(const Where &where, const bundle::Operation *operation);
@@ -55,15 +57,32 @@ private:
 
   const bundle::Bundle *bundle_;
   uint64_t fileSize_;
+  const bundle::Target *target_ = nullptr; ///< of the program
+  const bundle::Program *first_ = nullptr; ///< the first that is understood
+  const bundle::Overlay *firstOverlay_ = nullptr; ///< the first for a GPU
+  uint64_t overlaid_[maxPrograms] = {}; ///< by target, a bit a processor: named
+                                        ///< by an overlay's head
 };
 
 } // namespace
 
-void MetadataVerifier::verifyTensors(const TensorList *tensors,
-                                     const char *what) {
+/// `others`: those of the first program, which are the same but for shapes.
+void MetadataVerifier::verifyTensors(const Where &program, const char *what,
+                                     const TensorList *tensors,
+                                     const TensorList *others) {
+  if (tensors->size() != others->size())
+    refuse(program, "%ss: found %u|%u, as in the first program", what,
+           tensors->size(), others->size());
   for (unsigned i = 0; i < tensors->size(); ++i) {
-    const bundle::Tensor *tensor = tensors->Get(i);
-    Where where = {nullptr, what, i};
+    const bundle::Tensor *tensor = tensors->Get(i), *other = others->Get(i);
+    Where where = {&program, what, i};
+    if (tensor->type() != other->type() ||
+        strcmp(tensor->name()->c_str(), other->name()->c_str()) != 0)
+      refuse(where,
+             "found %.60s of type %u|%.60s of type %u, as in the first "
+             "program",
+             tensor->name()->c_str(), tensor->type(), other->name()->c_str(),
+             other->type());
     if (tensor->shape()->size() > maxRank)
       refuse(where, "rank: found %u|at most %u", tensor->shape()->size(),
              maxRank);
@@ -127,17 +146,33 @@ void MetadataVerifier::verifyProperties() {
 void MetadataVerifier::verifyPrograms() {
   if (bundle_->programs()->size() == 0)
     refuse({nullptr, "programs"}, "found none|at least one");
+  if (bundle_->programs()->size() > maxPrograms)
+    refuse({nullptr, "programs"}, "found %u|at most %u",
+           bundle_->programs()->size(), maxPrograms);
+  uint32_t count = bundle_->targets()->size();
+  if (count > maxPrograms)
+    refuse({nullptr, "targets"}, "found %u|at most %u", count, maxPrograms);
   // One that nobody here can run is not looked at.
   Fault why, later;
-  unsigned understood = 0;
+  uint64_t known = 0, strange = 0; // a bit a target: of such programs
   for (unsigned i = 0; i < bundle_->programs()->size(); ++i) {
+    const bundle::Program *program = bundle_->programs()->Get(i);
+    Where where = {nullptr, "program", i};
+    expect(where, "target", program->target(), 0, count);
+    uint64_t bit = uint64_t(1) << program->target();
     Fault &reason = why.code == Fault::None ? why : later;
-    if (!isUnderstood(bundle_->programs()->Get(i), i, reason))
+    if (!isUnderstood(bundle_, i, reason)) {
+      strange |= bit;
       continue;
-    verifyProgram(bundle_->programs()->Get(i), i);
-    ++understood;
+    }
+    target_ = targetOf(bundle_, program);
+    if (!(known & bit))
+      verifyTarget({nullptr, "target", program->target()});
+    known |= bit;
+    verifyProgram(where, program);
   }
-  if (understood)
+  verifyProcessors(known & ~strange);
+  if (known)
     return;
   fault.set(why.code,
             "programs: found none of %u that this reader knows all of: %.300s",
@@ -145,21 +180,84 @@ void MetadataVerifier::verifyPrograms() {
   fail();
 }
 
-void MetadataVerifier::verifyProcessors(const Where &where,
-                                        const bundle::Program *program) {
-  if (program->processors()->size() == 0)
-    refuse(where, "processors: found none|one");
-  const bundle::Processor *cpu = cpuOf(program);
-  uint32_t code = cpu->code();
+void MetadataVerifier::verifyTarget(const Where &where) {
+  uint32_t processors = target_->processors()->size();
+  if (processors == 0 || processors > maxProcessors)
+    refuse(where, "processors: found %u|1 to %u", processors, maxProcessors);
+  for (unsigned i = 0; i < processors; ++i)
+    verifyCode({&where, "processor", i}, i);
+  for (unsigned i = 0; i < target_->kernels()->size(); ++i)
+    verifyKernel({&where, "kernel", i}, target_->kernels()->Get(i));
+}
+
+/// Checks the code of a processor, if this reader knows its use: it is the
+/// first one or a GPU.
+void MetadataVerifier::verifyCode(const Where &where, uint32_t index) {
+  const bundle::Processor *processor = target_->processors()->Get(index);
+  bool isGpu = processor->kind() == bundle::ProcessorKind_Gpu;
+  if (index && !isGpu)
+    return;
+  uint32_t code = processor->code();
   if (code >= bundle_->segments()->size() ||
-      bundle_->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
-    refuse(where, "code: found %u|a code segment", code);
+      bundle_->segments()->Get(code)->kind() !=
+          (isGpu ? bundle::SegmentKind_Spirv : bundle::SegmentKind_Code))
+    refuse(where, "code: found %u|a %s segment", code,
+           isGpu ? "SPIR-V" : "code");
   uint64_t offset = bundle_->segments()->Get(code)->offset();
-  uint64_t alignment = codeAlignment(cpu->architecture()->c_str());
+  uint64_t alignment =
+      isGpu ? 1 : codeAlignment(processor->architecture()->c_str());
   if (offset % alignment)
     refuse(where,
            "code: found segment %u at %" PRIu64 "|a multiple of %" PRIu64, code,
            offset, alignment);
+}
+
+/// Operations of programs that are understood run on processor 0. `targets`: a
+/// bit for each target that no other programs have.
+void MetadataVerifier::verifyProcessors(uint64_t targets) {
+  for (uint32_t i = 0; i < bundle_->targets()->size(); ++i)
+    for (uint32_t k = 1; targets >> i & 1 &&
+                         k < bundle_->targets()->Get(i)->processors()->size();
+         ++k)
+      if (!(overlaid_[i] >> k & 1)) {
+        Where where = {nullptr, "target", i};
+        refuse({&where, "processor", k},
+               "found no operation and no overlay that it runs|one");
+      }
+}
+
+/// Overlays of kinds that this reader does not know are left alone.
+void MetadataVerifier::verifyOverlays(const Where &where,
+                                      const bundle::Program *program) {
+  uint64_t kinds[4] = {}; // a bit each
+  const auto &overlays = elementsOf(program->overlays());
+  for (uint32_t i = 0; i < overlays.size(); ++i) {
+    const bundle::Overlay *overlay = overlays.Get(i);
+    uint32_t kind = overlay->kind(), segment = overlay->segment(),
+             processor = overlay->head()->processor();
+    Where here = {&where, "overlay", i};
+    if (kinds[kind / 64] >> kind % 64 & 1)
+      refuse(here, "kind: found a second one of kind %u|one of a kind", kind);
+    kinds[kind / 64] |= uint64_t(1) << kind % 64;
+    expect(here, "processor", processor, 0, target_->processors()->size());
+    overlaid_[program->target()] |= uint64_t(1) << processor;
+    if (kind > bundle::OverlayKind_MAX)
+      continue;
+    uint32_t found = target_->processors()->Get(processor)->kind();
+    if (found != bundle::ProcessorKind_Gpu)
+      refuse(here, "processor: found %u of kind %u|one of kind %u (Gpu)",
+             processor, found, bundle::ProcessorKind_Gpu);
+    if (segment >= bundle_->segments()->size() ||
+        bundle_->segments()->Get(segment)->kind() !=
+            bundle::SegmentKind_Overlays)
+      refuse(here, "segment: found %u|one of kind %u (Overlays)", segment,
+             bundle::SegmentKind_Overlays);
+    if (!firstOverlay_)
+      firstOverlay_ = overlay;
+    if (segment != firstOverlay_->segment())
+      refuse(here, "segment: found %u|%u, as in programs before it", segment,
+             firstOverlay_->segment());
+  }
 }
 
 void MetadataVerifier::verifyMemories(const Where &where,
@@ -168,7 +266,7 @@ void MetadataVerifier::verifyMemories(const Where &where,
     const bundle::Memory *memory = program->memories()->Get(i);
     const char *kind = bundle::EnumNameMemoryKind(memory->kind());
     expect({&where, "memory", i}, "processor", memory->processor(), 0,
-           program->processors()->size());
+           target_->processors()->size());
     if (memory->size() > maxBytes)
       refuse(where, "memory %u (%s): found %" PRIu64 " bytes|at most 2^46", i,
              kind, memory->size());
@@ -180,13 +278,14 @@ void MetadataVerifier::verifyMemories(const Where &where,
   }
 }
 
-void MetadataVerifier::verifyProgram(const bundle::Program *program,
-                                     unsigned number) {
-  Where where = {nullptr, "program", number};
-  verifyProcessors(where, program);
+void MetadataVerifier::verifyProgram(const Where &where,
+                                     const bundle::Program *program) {
+  if (!first_)
+    first_ = program;
+  verifyTensors(where, "input", program->inputs(), first_->inputs());
+  verifyTensors(where, "output", program->outputs(), first_->outputs());
   verifyMemories(where, program);
-  for (unsigned i = 0; i < program->kernels()->size(); ++i)
-    verifyKernel({&where, "kernel", i}, program, program->kernels()->Get(i));
+  verifyOverlays(where, program);
   bool inExecutes = true;
   for (unsigned i = 0; i < program->operations()->size(); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
@@ -203,69 +302,18 @@ void MetadataVerifier::verifyProgram(const bundle::Program *program,
   }
   for (unsigned i = 0; i < numSwitches(program); ++i)
     verifySwitch({&where, "switch", i}, program, program->switches()->Get(i));
-  if (!verifyPlan(program, /*gpu=*/nullptr, number, fault))
+  if (!verifyPlan(target_, program, /*gpu=*/nullptr, where.index, fault))
     fail();
 }
 
-/// Whether the pieces of a cut share out `length` positions, none of them
-/// empty.
-static bool sharesOut(uint64_t length, const bundle::TileCut *cut) {
-  uint64_t count = cut->count(), size = cut->size();
-  if (count == 1)
-    return size >= length;
-  // Both are bounded by the length, so that nothing overflows.
-  return count && size && count <= length && size <= length &&
-         count - 1 <= (length - 1) / size && count * size >= length;
-}
-
-/// The first fault of the boxes of a kernel of `tiles` tiles; null: none.
-static const char *findWrong(const bundle::TileMap *map, uint64_t tiles) {
-  uint32_t rank = map->axes()->size();
-  if (rank > maxRank)
-    return "found more than 64 axes";
-  uint64_t last = 0; // the last element's place
-  for (const bundle::TileAxis *axis : *map->axes()) {
-    if (axis->extent() == 0 || axis->extent() > maxBytes ||
-        axis->stride() > maxBytes / axis->extent())
-      return "axes: found an extent or a stride out of range";
-    last += (axis->extent() - 1) * axis->stride();
-  }
-  if (last > maxBytes)
-    return "axes: found more than 2^46 elements";
-  uint64_t total = 0;
-  for (const bundle::TilePart *part : *map->parts()) {
-    if (part->lo()->size() != rank || part->hi()->size() != rank)
-      return "parts: found a box of another rank than the axes have";
-    for (uint32_t i = 0; i < rank; ++i)
-      if (part->lo()->Get(i) >= part->hi()->Get(i) ||
-          part->hi()->Get(i) > map->axes()->Get(i)->extent())
-        return "parts: found an empty box, or one that leaves the axes";
-    uint64_t count = 1, cutAxes = 0;
-    for (const bundle::TileCut *cut : *part->cuts()) {
-      uint32_t axis = cut->axis();
-      if (axis >= rank || (cutAxes >> axis & 1) ||
-          !sharesOut(part->hi()->Get(axis) - part->lo()->Get(axis), cut))
-        return "cuts: found one that does not share out its axis";
-      cutAxes |= uint64_t(1) << axis;
-      if (cut->count() > maxTiles / count)
-        return "cuts: found more than 2^31 tiles";
-      count *= cut->count();
-    }
-    total += count;
-    if (total > maxTiles)
-      return "cuts: found more than 2^31 tiles";
-  }
-  return total == tiles ? nullptr
-                        : "cuts: found another number of tiles than the "
-                          "kernel has";
-}
-
+/// Nobody here calls kernels of other processors.
 void MetadataVerifier::verifyKernel(const Where &where,
-                                    const bundle::Program *program,
                                     const bundle::Kernel *kernel) {
   expect(where, "processor", kernel->processor(), 0,
-         program->processors()->size());
-  const bundle::Processor *cpu = cpuOf(program);
+         target_->processors()->size());
+  if (kernel->processor())
+    return;
+  const bundle::Processor *cpu = cpuOf(target_);
   uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
   if (kernel->entry() >= codeSize)
     refuse(where, "entry: found %u|less than the code's %" PRIu64 " bytes",
@@ -353,11 +401,10 @@ void MetadataVerifier::verifyOperation(const Where &where,
                                        const bundle::Program *program,
                                        const bundle::Operation *operation) {
   const StageRule &rule = stageRules[operation->kind()];
-  bool hasKernel = rule.operands == 0;
-  if (hasKernel)
-    expect(where, "kernel", operation->kernel(), 0, program->kernels()->size());
+  if (hasKernel(operation))
+    expect(where, "kernel", operation->kernel(), 0, target_->kernels()->size());
   const bundle::Kernel *kernel =
-      hasKernel ? program->kernels()->Get(operation->kernel()) : nullptr;
+      hasKernel(operation) ? kernelOf(target_, operation) : nullptr;
   uint32_t operands = kernel ? kernel->operands() : rule.operands;
   uint32_t written = kernel ? kernel->outputs() : rule.written;
   if (operation->operands()->size() != operands)

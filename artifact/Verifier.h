@@ -44,18 +44,15 @@ verifyMetadata(const Header &header, const void *metadata, Fault &fault);
                                                    uint64_t fileSize,
                                                    Fault &fault);
 
-/// Finds the segment of a verified bundle that holds programs' overlays. A
-/// reader that never looks at those need not check it.
-[[nodiscard]] bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
-                                Fault &fault);
+/// Checks what overlays for GPUs say. `segment`: theirs, which a program of the
+/// verified bundle names. `bytes`, 64-byte aligned and of its size, is where
+/// its bytes are, whose digest was found good. Returns them, or null.
+[[nodiscard]] const bundle::GpuOverlays *
+verifyOverlays(const bundle::Bundle *bundle, uint32_t segment,
+               const void *bytes, Fault &fault);
 
-/// Checks what that segment says. `bytes`, 64-byte aligned and of its size, is
-/// where its bytes are, whose digest was found good. Returns it, or null.
-[[nodiscard]] const bundle::Overlays *
-verifyOverlays(const bundle::Bundle *bundle, const void *bytes, Fault &fault);
-
-/// Both, and the digest, in the file image of a verified bundle. True where
-/// there is no such segment.
+/// The same, and the digest, in the file image of a verified bundle. True where
+/// there are none.
 [[nodiscard]] bool verifyOverlaysIn(const bundle::Bundle *bundle,
                                     const void *image, Fault &fault);
 

@@ -66,7 +66,7 @@ static bundle::GpuExtent extentOf(const GpuExtent &extent) {
   return {extent.x, extent.y, extent.z};
 }
 
-static uint32_t numCommands(const Stretch &stretch) {
+static uint32_t numRecords(const Stretch &stretch) {
   return static_cast<uint32_t>(1 + stretch.dispatches.size());
 }
 
@@ -74,6 +74,9 @@ namespace {
 /// Writes tables, each from the struct that it is named as.
 class TableWriter {
 public:
+  template <typename Table>
+  using List = fb::Offset<fb::Vector<fb::Offset<Table>>>;
+
   /// `executes`: how many the program has whose tables these are. The bundle
   /// numbers them first.
   explicit TableWriter(fb::FlatBufferBuilder &builder, size_t executes = 0)
@@ -98,52 +101,64 @@ public:
                                         property.value.c_str());
   }
 
-  /// `overlays`: how many there are of the programs before it.
-  fb::Offset<bundle::Program> add(const Program &program, uint32_t &overlays) {
-    auto kernels = all(program.kernels);
-    auto operations = all(program.operations);
-    auto preparations = all(program.preparations);
-    operations.insert(operations.end(), preparations.begin(),
-                      preparations.end());
-    auto lanes = all(program.lanes);
-    auto switches = all(program.switches);
-    auto features = all(program.features);
+  /// The target of a program. `gpu`: of its overlays, or null.
+  fb::Offset<bundle::Target> addTarget(const Program &program, const Gpu *gpu) {
+    std::vector<fb::Offset<bundle::Feature>> features;
+    for (const std::string &name : program.features)
+      features.push_back(bundle::CreateFeatureDirect(builder_, name.c_str()));
     std::vector<fb::Offset<bundle::Processor>> processors = {
         bundle::CreateProcessorDirect(builder_, bundle::ProcessorKind_Cpu,
                                       program.architecture.c_str(), &features,
                                       program.code, program.tune.c_str())};
-    std::vector<fb::Offset<bundle::Memory>> memories = {
-        // Where a GPU works in the arena, its operands lie at such addresses.
-        bundle::CreateMemory(builder_, bundle::MemoryKind_Arena,
-                             /*processor=*/0, program.arenaSize,
-                             program.gpu ? gpuAlignment : memoryAlignment),
-        bundle::CreateMemory(builder_, bundle::MemoryKind_Prepared,
-                             /*processor=*/0, program.preparedSize,
-                             memoryAlignment)};
-    fb::Offset<bundle::OverlayHead> overlay;
+    features.clear();
+    if (gpu)
+      processors.push_back(bundle::CreateProcessorDirect(
+          builder_, bundle::ProcessorKind_Gpu, "spirv", &features, gpu->code));
+    auto kernels = all(program.kernels);
+    return bundle::CreateTargetDirect(builder_, program.target.c_str(),
+                                      program.revision.c_str(), &processors,
+                                      &kernels);
+  }
+
+  /// `overlay`: its overlay's number among those of all programs, and segment.
+  fb::Offset<bundle::Program> add(const Program &program, uint32_t target,
+                                  List<bundle::Tensor> inputs,
+                                  List<bundle::Tensor> outputs,
+                                  uint32_t overlay, uint32_t segment) {
+    auto operations = all(program.operations);
+    auto preparations = all(program.preparations);
+    operations.insert(operations.end(), preparations.begin(),
+                      preparations.end());
+    auto operationList = builder_.CreateVector(operations);
+    auto lanes = builder_.CreateVector(all(program.lanes));
+    auto switches = builder_.CreateVector(all(program.switches));
+    // Where a GPU works in the arena, its operands lie at such addresses.
+    auto memories = addMemories(cpu, program.arenaSize, program.preparedSize,
+                                program.gpu ? gpuAlignment : memoryAlignment);
+    std::vector<fb::Offset<bundle::Overlay>> overlays;
     if (program.gpu)
-      overlay = addHead(overlays++, *program.gpu);
-    return bundle::CreateProgramDirect(
-        builder_, program.target.c_str(), program.revision.c_str(), &processors,
-        &memories, &kernels, &operations, &lanes, &switches,
-        program.predictedCold, program.predictedWarm, overlay,
-        program.laterWaits);
+      overlays.push_back(
+          bundle::CreateOverlay(builder_, bundle::OverlayKind_Gpu,
+                                addHead(overlay, *program.gpu), segment));
+    auto overlayList = builder_.CreateVector(overlays);
+    return bundle::CreateProgram(builder_, target, inputs, outputs, memories,
+                                 operationList, lanes, switches,
+                                 program.predictedCold, program.predictedWarm,
+                                 program.laterWaits, overlayList);
   }
 
   fb::Offset<bundle::ProgramGpu> add(const ProgramGpu &gpu) {
-    // Behind the program's processor.
-    std::vector<fb::Offset<bundle::Memory>> memories = {
-        bundle::CreateMemory(builder_, bundle::MemoryKind_Arena,
-                             /*processor=*/1, gpu.arenaSize, gpuAlignment),
-        bundle::CreateMemory(builder_, bundle::MemoryKind_Prepared,
-                             /*processor=*/1, gpu.preparedSize, gpuAlignment)};
-    auto boundaries = all(gpu.boundaries);
-    auto preparations = all(gpu.preparations);
-    auto lanes = all(gpu.lanes);
-    auto stretches = all(gpu.stretches);
-    return bundle::CreateProgramGpuDirect(
-        builder_, &memories, &boundaries, &preparations, &lanes, &stretches,
-        &gpu.warm, gpu.profile.c_str(), gpu.predictedCold, gpu.predictedWarm);
+    auto memories = addMemories(gpuProcessor, gpu.arenaSize, gpu.preparedSize,
+                                gpuAlignment);
+    auto boundaries = builder_.CreateVector(all(gpu.boundaries));
+    auto preparations = builder_.CreateVector(all(gpu.preparations));
+    auto lanes = builder_.CreateVector(all(gpu.lanes));
+    auto stretches = builder_.CreateVector(all(gpu.stretches));
+    auto warm = builder_.CreateVector(gpu.warm);
+    auto profile = builder_.CreateString(gpu.profile);
+    return bundle::CreateProgramGpu(
+        builder_, memories, boundaries, preparations, lanes, stretches, warm,
+        profile, gpu.predictedCold, gpu.predictedWarm);
   }
 
   fb::Offset<bundle::GpuPipeline> add(const GpuPipeline &pipeline) {
@@ -155,6 +170,20 @@ public:
   }
 
 private:
+  /// A target's processors.
+  static constexpr uint32_t cpu = 0, gpuProcessor = 1;
+
+  /// An arena and prepared memory, memories 0 and 1.
+  List<bundle::Memory> addMemories(uint32_t processor, uint64_t arena,
+                                   uint64_t prepared, uint64_t arenaAlignment) {
+    uint64_t alignment = processor == cpu ? memoryAlignment : gpuAlignment;
+    return builder_.CreateVector(
+        std::vector{bundle::CreateMemory(builder_, bundle::MemoryKind_Arena,
+                                         processor, arena, arenaAlignment),
+                    bundle::CreateMemory(builder_, bundle::MemoryKind_Prepared,
+                                         processor, prepared, alignment)});
+  }
+
   std::vector<uint32_t> numbers(const std::vector<OperationId> &ids) const {
     std::vector<uint32_t> result;
     for (OperationId id : ids)
@@ -163,12 +192,8 @@ private:
     return result;
   }
 
-  fb::Offset<fb::String> add(const std::string &text) {
-    return builder_.CreateString(text);
-  }
-
   fb::Offset<bundle::Operand> add(const Operand &operand) {
-    // By Space. The arena and prepared memory are memories 0 and 1.
+    // By Space. As addMemories() has them.
     static constexpr bundle::Space spaces[] = {
         bundle::Space_Memory, bundle::Space_Weights, bundle::Space_Input,
         bundle::Space_Output, bundle::Space_Memory};
@@ -199,10 +224,10 @@ private:
   fb::Offset<bundle::Kernel> add(const Kernel &kernel) {
     auto maps = all(kernel.maps);
     return bundle::CreateKernelDirect(
-        builder_, kernel.name.c_str(), /*processor=*/0, kernel.entry,
-        kernel.operands, kernel.outputs, kernel.scratch, kernel.tiles,
-        kernel.routine.c_str(), kernel.multiplyAdds, kernel.bytes,
-        kernel.key.c_str(), &kernel.fingerprint, &maps);
+        builder_, kernel.name.c_str(), cpu, kernel.entry, kernel.operands,
+        kernel.outputs, kernel.scratch, kernel.tiles, kernel.routine.c_str(),
+        kernel.multiplyAdds, kernel.bytes, kernel.key.c_str(),
+        &kernel.fingerprint, &maps);
   }
 
   fb::Offset<bundle::Operation> add(const Operation &operation) {
@@ -221,7 +246,7 @@ private:
     std::vector<uint32_t> queue = numbers(lane.queue);
     std::vector<uint32_t> background = numbers(lane.background);
     return bundle::CreateLaneDirect(
-        builder_, static_cast<bundle::LaneKind>(lane.kind), /*processor=*/0,
+        builder_, static_cast<bundle::LaneKind>(lane.kind), cpu,
         static_cast<bundle::CoreKind>(lane.core), &queue, &background);
   }
 
@@ -235,12 +260,13 @@ private:
                                           const ProgramGpu &gpu) {
     uint32_t cold = 0, warm = 0;
     for (const Stretch &stretch : gpu.stretches)
-      cold += stretch.cold ? numCommands(stretch) : 0;
+      cold += stretch.cold ? numRecords(stretch) : 0;
     for (uint32_t stretch : gpu.warm)
       if (stretch < gpu.stretches.size())
-        warm += numCommands(gpu.stretches[stretch]);
+        warm += numRecords(gpu.stretches[stretch]);
     return bundle::CreateOverlayHead(
-        builder_, index, static_cast<bundle::GpuStart>(gpu.start), cold, warm);
+        builder_, index, gpuProcessor,
+        static_cast<bundle::OverlayStart>(gpu.start), cold, warm);
   }
 
   fb::Offset<bundle::Boundary> add(const Boundary &boundary) {
@@ -264,9 +290,38 @@ private:
     fb::Offset<bundle::DispatchWork> work = 0;
     if (dispatch.work)
       work = add(*dispatch.work);
-    return bundle::CreateDispatch(builder_, dispatch.operation,
-                                  dispatch.pipeline, operands, &groups, push,
-                                  dispatch.barrier, dispatch.predicted, work);
+    std::vector<fb::Offset<bundle::TileMap>> maps;
+    for (const TileMap &map : dispatch.maps)
+      maps.push_back(addShared(map));
+    auto mapList = builder_.CreateVector(maps);
+    uint64_t tiles = uint64_t(groups.x()) * groups.y() * groups.z();
+    return bundle::CreateDispatch(
+        builder_, dispatch.operation, dispatch.pipeline, operands, &groups,
+        push, dispatch.barrier, dispatch.predicted, work, /*tile_begin=*/0,
+        /*tile_end=*/tiles, mapList);
+  }
+
+  /// Dispatches of equal layers have equal boxes: one table serves several.
+  fb::Offset<bundle::TileMap> addShared(const TileMap &map) {
+    std::vector<uint64_t> words;
+    auto addAll = [&](const std::vector<uint64_t> &list) {
+      words.insert(words.end(), list.begin(), list.end());
+    };
+    for (const TileAxis &axis : map.axes)
+      addAll({axis.extent, axis.stride});
+    for (const TilePart &part : map.parts) {
+      addAll({part.lo.size(), part.hi.size(), part.cuts.size()});
+      addAll(part.lo);
+      addAll(part.hi);
+      for (const TileCut &cut : part.cuts)
+        addAll({cut.axis, cut.count, cut.size});
+    }
+    words.push_back(map.axes.size());
+    // Readers count a table as often as it is used, up to a limit.
+    auto &[table, uses] = maps_[words];
+    if (uses++ % (maxSharing - 1) == 0)
+      table = add(map);
+    return table;
   }
 
   /// The table that factsOf() reads.
@@ -313,6 +368,9 @@ private:
   fb::FlatBufferBuilder &builder_;
   size_t executes_;
   std::map<std::vector<uint32_t>, fb::Offset<fb::Vector<uint32_t>>> pushes_;
+  std::map<std::vector<uint64_t>,
+           std::pair<fb::Offset<bundle::TileMap>, uint64_t>>
+      maps_; ///< and how often they are used
 };
 } // namespace
 
@@ -351,9 +409,38 @@ static void buildOverlays(fb::FlatBufferBuilder &builder,
       programs.push_back(
           TableWriter(builder, program.operations.size()).add(*program.gpu));
   auto gpu = addGpu(builder, *source.gpu, source.segments[source.gpu->code]);
-  builder.Finish(bundle::CreateOverlaysDirect(builder, gpu, &programs),
+  builder.Finish(bundle::CreateGpuOverlaysDirect(builder, gpu, &programs),
                  overlaysIdentifier);
 }
+
+namespace {
+/// The targets of programs. Those with equal tables are one; its GPU is that of
+/// any of its programs' overlays.
+struct Targets {
+  explicit Targets(const Bundle &source) {
+    std::map<std::string, uint32_t> known;
+    for (const Program &program : source.programs) {
+      fb::FlatBufferBuilder builder;
+      builder.Finish(TableWriter(builder).addTarget(program, /*gpu=*/nullptr));
+      std::string bytes(builder.GetBufferPointer(),
+                        builder.GetBufferPointer() + builder.GetSize());
+      auto [it, isNew] = known.try_emplace(std::move(bytes), each.size());
+      if (isNew)
+        each.push_back({&program, nullptr});
+      ofProgram.push_back(it->second);
+      if (program.gpu)
+        each[it->second].gpu = &*source.gpu;
+    }
+  }
+
+  struct Target {
+    const Program *program; ///< the first of it
+    const Gpu *gpu;         ///< or null
+  };
+  std::vector<Target> each;
+  std::vector<uint32_t> ofProgram;
+};
+} // namespace
 
 /// `all`: segments of the file, those of the source first.
 static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
@@ -364,8 +451,6 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   // depend on the offsets, which depend on the size.
   builder.ForceDefaults(true);
   TableWriter tables(builder);
-  auto inputs = tables.all(source.inputs);
-  auto outputs = tables.all(source.outputs);
   std::vector<fb::Offset<bundle::Segment>> segments;
   for (size_t i = 0; i < places.size(); ++i) {
     auto digest = builder.CreateVector(places[i].digest.bytes, sizeof(Digest));
@@ -373,21 +458,29 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
         builder, static_cast<bundle::SegmentKind>(all[i].kind),
         places[i].offset, places[i].size, digest));
   }
+  Targets targets(source);
+  std::vector<fb::Offset<bundle::Target>> targetList;
+  for (const Targets::Target &target : targets.each)
+    targetList.push_back(tables.addTarget(*target.program, target.gpu));
+  // One table each for all programs.
+  auto inputs = builder.CreateVector(tables.all(source.inputs));
+  auto outputs = builder.CreateVector(tables.all(source.outputs));
   std::vector<fb::Offset<bundle::Program>> programs;
   uint32_t overlays = 0;
-  for (const Program &program : source.programs)
-    programs.push_back(
-        TableWriter(builder, program.operations.size()).add(program, overlays));
+  for (const Program &program : source.programs) {
+    programs.push_back(TableWriter(builder, program.operations.size())
+                           .add(program, targets.ofProgram[programs.size()],
+                                inputs, outputs, overlays,
+                                static_cast<uint32_t>(places.size() - 1)));
+    overlays += program.gpu.has_value();
+  }
   auto properties = tables.all(source.properties);
-  uint32_t overlaysSegment =
-      source.gpu ? static_cast<uint32_t>(places.size() - 1) : ~0u;
   bundle::FinishBundleBuffer(
-      builder,
-      bundle::CreateBundleDirect(
-          builder, static_cast<bundle::BundleKind>(source.kind),
-          source.model.c_str(), source.producer.c_str(), &inputs, &outputs,
-          &segments, &programs, source.threads, overlaysSegment,
-          properties.empty() ? nullptr : &properties));
+      builder, bundle::CreateBundleDirect(
+                   builder, static_cast<bundle::BundleKind>(source.kind),
+                   source.model.c_str(), source.producer.c_str(), &segments,
+                   &targetList, &programs, source.threads,
+                   properties.empty() ? nullptr : &properties));
 }
 
 /// The alignment of segment `index`, which any number of programs may name as
@@ -481,7 +574,11 @@ static bool write(const Bundle &source, const char *path,
     return false;
   std::vector<Segment> segments = source.segments;
   fb::FlatBufferBuilder overlays;
-  if (source.gpu) {
+  auto overlaysSegment = static_cast<uint32_t>(segments.size());
+  bool hasOverlays = std::any_of(
+      source.programs.begin(), source.programs.end(),
+      [](const Program &program) { return program.gpu.has_value(); });
+  if (hasOverlays) {
     buildOverlays(overlays, source);
     segments.push_back({SegmentKind::Overlays,
                         {{overlays.GetBufferPointer(), overlays.GetSize()}},
@@ -497,8 +594,8 @@ static bool write(const Bundle &source, const char *path,
   const bundle::Bundle *written = verifyMetadata(
       metadata.GetBufferPointer(), metadata.GetSize(), fileSize, fault);
   if (!written ||
-      (source.gpu &&
-       !verifyOverlays(written, overlays.GetBufferPointer(), fault)))
+      (hasOverlays && !verifyOverlays(written, overlaysSegment,
+                                      overlays.GetBufferPointer(), fault)))
     return false;
 
   Header header = {};

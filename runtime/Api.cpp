@@ -221,20 +221,21 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
     return;
   const bundle::Bundle *metadata = bundle->metadata();
   const bundle::Program *program = bundle->chosenProgram();
+  const bundle::Target *target = bundle->target();
   nnv12_bundle_info result = {};
   result.model = textOf(metadata->model());
   result.producer = textOf(metadata->producer());
-  result.target = program->target()->c_str();
+  result.target = target->name()->c_str();
   result.file_size = bundle->imageSize();
   result.code_size =
-      metadata->segments()->Get(artifact::cpuOf(program)->code())->size();
+      metadata->segments()->Get(artifact::cpuOf(target)->code())->size();
   for (const bundle::Segment *segment : *metadata->segments())
     if (segment->kind() == bundle::SegmentKind_Weights)
       result.weights_size += segment->size();
   result.arena_size = artifact::memorySize(program, bundle::MemoryKind_Arena);
-  result.scratch_size = artifact::scratchSize(program);
+  result.scratch_size = artifact::scratchSize(target);
   result.num_operations = artifact::numExecutes(program);
-  result.num_kernels = program->kernels()->size();
+  result.num_kernels = target->kernels()->size();
   result.is_signed = bundle->isSigned();
   result.code_is_mapped = bundle->codeIsMapped();
   result.prepared_size =
@@ -246,8 +247,8 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   result.predicted_cold_ns = program->predicted_cold();
   result.predicted_warm_ns = program->predicted_warm();
   result.kind = static_cast<nnv12_bundle_kind>(metadata->kind());
-  result.revision = textOf(program->revision());
-  result.tune = textOf(artifact::cpuOf(program)->tune());
+  result.revision = textOf(target->revision());
+  result.tune = textOf(artifact::cpuOf(target)->tune());
   result.digest = bundle->digest().bytes;
   result.program = bundle->programNumber();
   writeStruct(result, info);
@@ -262,7 +263,8 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
   if (index >= artifact::numExecutes(program))
     return NNV12_INVALID_ARGUMENT;
   const bundle::Operation *operation = program->operations()->Get(index);
-  const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+  const bundle::Kernel *kernel =
+      artifact::kernelOf(bundle->target(), operation);
   nnv12_operation_info result = {};
   result.layer = operation->layer()->c_str();
   result.kernel = kernel->name()->c_str();
@@ -321,7 +323,8 @@ nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
   result.kernel = "";
   uint32_t written = operation->kind() == bundle::OperationKind_Decode;
   if (operation->kind() == bundle::OperationKind_Transform) {
-    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+    const bundle::Kernel *kernel =
+        artifact::kernelOf(bundle->target(), operation);
     result.kernel = kernel->name()->c_str();
     written = kernel->outputs();
   }
@@ -347,8 +350,9 @@ nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle, uint32_t index,
   const bundle::Switch *change = program->switches()->Get(index);
   nnv12_switch_info result = {};
   result.operation = change->operation();
-  result.kernel =
-      program->kernels()->Get(change->replacement()->kernel())->name()->c_str();
+  result.kernel = artifact::kernelOf(bundle->target(), change->replacement())
+                      ->name()
+                      ->c_str();
   result.tiles = artifact::numTiles(change->replacement());
   writeStruct(result, info);
   return NNV12_OK;

@@ -71,8 +71,9 @@ void Gpu::sessionBegins(bool hasSpareCpu) {
 #ifdef NNV12_TEST_HOOKS
   hasSpareCpu |= forcedStretch != none;
 #endif
-  bool isPlanned = mode_ == NNV12_GPU_AUTO && hasSpareCpu &&
-                   program_->overlay()->start() == bundle::GpuStart_AtOpen;
+  bool isPlanned =
+      mode_ == NNV12_GPU_AUTO && hasSpareCpu &&
+      bundle_->gpuOverlay()->head()->start() == bundle::OverlayStart_AtOpen;
   if (isPlanned || isWaitedFor())
     start();
 }
@@ -272,7 +273,7 @@ bool Gpu::begin(Fault &fault) {
   if (!overlays_)
     return fault.set(Fault::BadBundle,
                      "the bundle's part for GPUs is damaged: %.400s", why.text);
-  gpu_ = artifact::gpuOf(overlays_, program_);
+  gpu_ = artifact::gpuOf(bundle_->metadata(), overlays_, program_);
   if (!gpu_)
     return fault.set(Fault::Unsupported,
                      "the bundle's part for GPUs is for newer readers");

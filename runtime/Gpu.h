@@ -129,7 +129,7 @@ private:
   nnv12_bundle *bundle_ = nullptr;
   const bundle::Program *program_ = nullptr;
   /// Once they have been verified: all, and the program's.
-  const bundle::Overlays *overlays_ = nullptr;
+  const bundle::GpuOverlays *overlays_ = nullptr;
   const bundle::ProgramGpu *gpu_ = nullptr;
   Pages overlaysCopy_; ///< empty where they are used in place
   Memory memory_ = {};

@@ -164,11 +164,9 @@ bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
 }
 
 #if NNV12_GPU
-const bundle::Overlays *nnv12_bundle::loadOverlays(Pages &copy,
-                                                   Fault &fault) const {
-  uint32_t index;
-  if (!artifact::findOverlays(bundle_, index, fault))
-    return nullptr;
+const bundle::GpuOverlays *nnv12_bundle::loadOverlays(Pages &copy,
+                                                      Fault &fault) const {
+  uint32_t index = gpuOverlay()->segment();
   const bundle::Segment *segment = bundle_->segments()->Get(index);
   const uint8_t *overlays = bytes_ + segment->offset();
   if (metadataCopy_.data()) {
@@ -180,7 +178,7 @@ const bundle::Overlays *nnv12_bundle::loadOverlays(Pages &copy,
     overlays = copy.data();
   }
   return artifact::verifySegment(bundle_, index, overlays, fault)
-             ? artifact::verifyOverlays(bundle_, overlays, fault)
+             ? artifact::verifyOverlays(bundle_, index, overlays, fault)
              : nullptr;
 }
 #endif
@@ -190,12 +188,11 @@ static bool equal(const flatbuffers::String *a, const char *b) {
 }
 
 /// The first feature that this CPU lacks, or null.
-static const flatbuffers::String *missingFeature(const bundle::Program *program,
-                                                 CpuFeatures &cpu) {
-  for (const flatbuffers::String *feature :
-       *artifact::cpuOf(program)->features())
-    if (!cpu.has(feature->c_str(), feature->size()))
-      return feature;
+static const flatbuffers::String *
+missingFeature(const bundle::Processor *processor, CpuFeatures &cpu) {
+  for (const bundle::Feature *feature : *processor->features())
+    if (!cpu.has(feature->name()->c_str(), feature->name()->size()))
+      return feature->name();
   return nullptr;
 }
 
@@ -205,22 +202,23 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   bool known = false;
   for (uint32_t i = 0; i < bundle_->programs()->size(); ++i) {
     const bundle::Program *candidate = bundle_->programs()->Get(i);
-    const char *name = candidate->target()->c_str();
-    if (target && !equal(candidate->target(), target))
+    const bundle::Target *its = artifact::targetOf(bundle_, candidate);
+    const char *name = its->name()->c_str();
+    if (target && !equal(its->name(), target))
       continue;
     known = true;
     Fault why;
-    if (!artifact::isUnderstood(candidate, i, why)) {
+    if (!artifact::isUnderstood(bundle_, i, why)) {
       reasons.append("; %s is for newer readers", name);
       continue;
     }
-    const flatbuffers::String *architecture =
-        artifact::cpuOf(candidate)->architecture();
+    const bundle::Processor *processor = artifact::cpuOf(its);
+    const flatbuffers::String *architecture = processor->architecture();
     if (!equal(architecture, hostArchitecture())) {
       reasons.append("; %s is for %s", name, architecture->c_str());
       continue;
     }
-    if (const flatbuffers::String *feature = missingFeature(candidate, cpu)) {
+    if (const flatbuffers::String *feature = missingFeature(processor, cpu)) {
       reasons.append("; %s needs %s", name, feature->c_str());
       continue;
     }
@@ -234,7 +232,7 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
                      hostArchitecture(), reasons.c_str());
   for (const bundle::Program *candidate : *bundle_->programs())
     reasons.append("%s%s", *reasons.c_str() ? ", " : "",
-                   candidate->target()->c_str());
+                   artifact::targetOf(bundle_, candidate)->name()->c_str());
   return fault.set(Fault::Unsupported,
                    "target: found no %s, expected one of %s", target,
                    reasons.c_str());
@@ -243,7 +241,7 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
 /// Maps the code of `descriptor`, where that is one and the system allows it,
 /// or copies it from the image.
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
-  uint32_t index = artifact::cpuOf(program_)->code();
+  uint32_t index = artifact::cpuOf(target())->code();
   const bundle::Segment *segment = bundle_->segments()->Get(index);
   if (isMapped())
     readAhead(file_, segment->offset() + segment->size());
@@ -284,8 +282,8 @@ static bool describe(
 }
 
 bool nnv12_bundle::describeTensors(Fault &fault) {
-  if (describe(bundle_->inputs(), inputInfos_) &&
-      describe(bundle_->outputs(), outputInfos_))
+  if (describe(program_->inputs(), inputInfos_) &&
+      describe(program_->outputs(), outputInfos_))
     return true;
   return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
 }

@@ -3,6 +3,7 @@
 #define NNV12_RUNTIME_LOADEDBUNDLE_H
 
 #include "artifact/MappedFile.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "runtime/CodeMapping.h"
 #include "runtime/PreparedWeights.h"
@@ -37,6 +38,13 @@ public:
   }
   /// The program that runs, its number among the bundle's, and its code.
   const nnv12::bundle::Program *chosenProgram() const { return program_; }
+  const nnv12::bundle::Target *target() const {
+    return nnv12::artifact::targetOf(bundle_, program_);
+  }
+  /// Its overlay for GPUs, or null.
+  const nnv12::bundle::Overlay *gpuOverlay() const {
+    return nnv12::artifact::gpuOverlayOf(bundle_, program_);
+  }
   uint32_t programNumber() const { return number_; }
   const uint8_t *code() const { return codeMapping_.data(); }
   bool codeIsMapped() const { return mappedInPlace_; }
@@ -52,7 +60,7 @@ public:
   /// The overlays for GPUs of a bundle whose program has any. Checks them here,
   /// since opening does not. Copies them to `copy` where the metadata was
   /// copied. Null where they are wrong.
-  [[nodiscard]] const nnv12::bundle::Overlays *
+  [[nodiscard]] const nnv12::bundle::GpuOverlays *
   loadOverlays(nnv12::runtime::Pages &copy,
                nnv12::artifact::Fault &fault) const;
   /// Puts memory that the system has supplied already at the beginning of a

@@ -58,8 +58,7 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
 
 bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
                               const nnv12_session_options &options) {
-  return hasGpus && bundle.chosenProgram()->overlay() &&
-         options.gpu->mode != NNV12_GPU_OFF;
+  return hasGpus && bundle.gpuOverlay() && options.gpu->mode != NNV12_GPU_OFF;
 }
 
 bool nnv12_session::createRecorder(const nnv12_session_options &options,
@@ -108,9 +107,10 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
                      readPiece));
   }
   // A GPU's part: the submission, and its kernels.
-  if (const bundle::OverlayHead *overlay = program->overlay();
+  if (const bundle::Overlay *overlay = bundle.gpuOverlay();
       overlay && level >= RecordLevel::Operation) {
-    uint64_t cold = overlay->cold_commands(), warm = overlay->warm_commands();
+    uint64_t cold = overlay->head()->cold_records(),
+             warm = overlay->head()->warm_records();
     once += cold;
     each += warm;
     // Preparations have a ring of their own: a pipeline and weights for a
@@ -191,8 +191,8 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
   const bundle::Program *program = bundle_->chosenProgram();
   if constexpr (hasGpus) {
     if (!mayUseGpu(*bundle_, options)) {
-      whyNoGpu_ = program->overlay() ? "the session was told to do without"
-                                     : "the bundle has no part for GPUs";
+      whyNoGpu_ = bundle_->gpuOverlay() ? "the session was told to do without"
+                                        : "the bundle has no part for GPUs";
       return true;
     }
     overlay_ =
@@ -226,7 +226,7 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   };
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride_ = after(artifact::scratchSize(program), nullptr);
+  scratchStride_ = after(artifact::scratchSize(bundle_->target()), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared);
   if (!bundle_->weights().join(bundle_->loaded(), preparedAt, after(1, arena),

@@ -22,6 +22,9 @@ struct SegmentBuilder;
 struct Tensor;
 struct TensorBuilder;
 
+struct Feature;
+struct FeatureBuilder;
+
 struct Processor;
 struct ProcessorBuilder;
 
@@ -90,11 +93,20 @@ struct GpuPreparationBuilder;
 struct ProgramGpu;
 struct ProgramGpuBuilder;
 
-struct Overlays;
-struct OverlaysBuilder;
+struct GpuOverlays;
+struct GpuOverlaysBuilder;
 
 struct OverlayHead;
 struct OverlayHeadBuilder;
+
+struct Overlay;
+struct OverlayBuilder;
+
+struct Target;
+struct TargetBuilder;
+
+struct State;
+struct StateBuilder;
 
 struct Program;
 struct ProgramBuilder;
@@ -238,29 +250,60 @@ inline const char *EnumNameSegmentKind(SegmentKind e) {
   return EnumNamesSegmentKind()[index];
 }
 
-enum ProcessorKind : uint8_t {
-  ProcessorKind_Cpu = 0,
-  ProcessorKind_MIN = ProcessorKind_Cpu,
-  ProcessorKind_MAX = ProcessorKind_Cpu
+/// How the bytes of a segment are sealed: a reader needs a key for them.
+enum SealKind : uint8_t {
+  SealKind_None = 0,
+  SealKind_MIN = SealKind_None,
+  SealKind_MAX = SealKind_None
 };
 
-inline const ProcessorKind (&EnumValuesProcessorKind())[1] {
+inline const SealKind (&EnumValuesSealKind())[1] {
+  static const SealKind values[] = {
+    SealKind_None
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesSealKind() {
+  static const char * const names[2] = {
+    "None",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameSealKind(SealKind e) {
+  if (flatbuffers::IsOutRange(e, SealKind_None, SealKind_None)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesSealKind()[index];
+}
+
+enum ProcessorKind : uint8_t {
+  ProcessorKind_Cpu = 0,
+  ProcessorKind_Gpu = 1,
+  ProcessorKind_MIN = ProcessorKind_Cpu,
+  ProcessorKind_MAX = ProcessorKind_Gpu
+};
+
+inline const ProcessorKind (&EnumValuesProcessorKind())[2] {
   static const ProcessorKind values[] = {
-    ProcessorKind_Cpu
+    ProcessorKind_Cpu,
+    ProcessorKind_Gpu
   };
   return values;
 }
 
 inline const char * const *EnumNamesProcessorKind() {
-  static const char * const names[2] = {
+  static const char * const names[3] = {
     "Cpu",
+    "Gpu",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameProcessorKind(ProcessorKind e) {
-  if (flatbuffers::IsOutRange(e, ProcessorKind_Cpu, ProcessorKind_Cpu)) return "";
+  if (flatbuffers::IsOutRange(e, ProcessorKind_Cpu, ProcessorKind_Gpu)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesProcessorKind()[index];
 }
@@ -606,23 +649,50 @@ inline const char *EnumNameGpuStage(GpuStage e) {
   return EnumNamesGpuStage()[index];
 }
 
-/// When the preparations begin.
-enum GpuStart : uint8_t {
-  GpuStart_AtOpen = 0,
-  GpuStart_AfterFirst = 1,
-  GpuStart_MIN = GpuStart_AtOpen,
-  GpuStart_MAX = GpuStart_AfterFirst
+enum OverlayKind : uint8_t {
+  OverlayKind_Gpu = 0,
+  OverlayKind_MIN = OverlayKind_Gpu,
+  OverlayKind_MAX = OverlayKind_Gpu
 };
 
-inline const GpuStart (&EnumValuesGpuStart())[2] {
-  static const GpuStart values[] = {
-    GpuStart_AtOpen,
-    GpuStart_AfterFirst
+inline const OverlayKind (&EnumValuesOverlayKind())[1] {
+  static const OverlayKind values[] = {
+    OverlayKind_Gpu
   };
   return values;
 }
 
-inline const char * const *EnumNamesGpuStart() {
+inline const char * const *EnumNamesOverlayKind() {
+  static const char * const names[2] = {
+    "Gpu",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameOverlayKind(OverlayKind e) {
+  if (flatbuffers::IsOutRange(e, OverlayKind_Gpu, OverlayKind_Gpu)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesOverlayKind()[index];
+}
+
+/// When an overlay's preparations begin.
+enum OverlayStart : uint8_t {
+  OverlayStart_AtOpen = 0,
+  OverlayStart_AfterFirst = 1,
+  OverlayStart_MIN = OverlayStart_AtOpen,
+  OverlayStart_MAX = OverlayStart_AfterFirst
+};
+
+inline const OverlayStart (&EnumValuesOverlayStart())[2] {
+  static const OverlayStart values[] = {
+    OverlayStart_AtOpen,
+    OverlayStart_AfterFirst
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesOverlayStart() {
   static const char * const names[3] = {
     "AtOpen",
     "AfterFirst",
@@ -631,10 +701,10 @@ inline const char * const *EnumNamesGpuStart() {
   return names;
 }
 
-inline const char *EnumNameGpuStart(GpuStart e) {
-  if (flatbuffers::IsOutRange(e, GpuStart_AtOpen, GpuStart_AfterFirst)) return "";
+inline const char *EnumNameOverlayStart(OverlayStart e) {
+  if (flatbuffers::IsOutRange(e, OverlayStart_AtOpen, OverlayStart_AfterFirst)) return "";
   const size_t index = static_cast<size_t>(e);
-  return EnumNamesGpuStart()[index];
+  return EnumNamesOverlayStart()[index];
 }
 
 enum BundleKind : uint8_t {
@@ -807,7 +877,9 @@ struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_KIND = 4,
     VT_OFFSET = 6,
     VT_SIZE = 8,
-    VT_DIGEST = 10
+    VT_DIGEST = 10,
+    VT_SEAL = 12,
+    VT_SEAL_PARAMETERS = 14
   };
   nnv12::bundle::SegmentKind kind() const {
     return static_cast<nnv12::bundle::SegmentKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -821,6 +893,14 @@ struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint8_t> *digest() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DIGEST);
   }
+  /// Programs and overlays that need a sealed segment are for readers that know
+  /// the seal.
+  nnv12::bundle::SealKind seal() const {
+    return static_cast<nnv12::bundle::SealKind>(GetField<uint8_t>(VT_SEAL, 0));
+  }
+  const flatbuffers::Vector<uint8_t> *seal_parameters() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_SEAL_PARAMETERS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -828,6 +908,9 @@ struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_SIZE, 8) &&
            VerifyOffsetRequired(verifier, VT_DIGEST) &&
            verifier.VerifyVector(digest()) &&
+           VerifyField<uint8_t>(verifier, VT_SEAL, 1) &&
+           VerifyOffset(verifier, VT_SEAL_PARAMETERS) &&
+           verifier.VerifyVector(seal_parameters()) &&
            verifier.EndTable();
   }
 };
@@ -848,6 +931,12 @@ struct SegmentBuilder {
   void add_digest(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest) {
     fbb_.AddOffset(Segment::VT_DIGEST, digest);
   }
+  void add_seal(nnv12::bundle::SealKind seal) {
+    fbb_.AddElement<uint8_t>(Segment::VT_SEAL, static_cast<uint8_t>(seal), 0);
+  }
+  void add_seal_parameters(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> seal_parameters) {
+    fbb_.AddOffset(Segment::VT_SEAL_PARAMETERS, seal_parameters);
+  }
   explicit SegmentBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -865,11 +954,15 @@ inline flatbuffers::Offset<Segment> CreateSegment(
     nnv12::bundle::SegmentKind kind = nnv12::bundle::SegmentKind_Code,
     uint64_t offset = 0,
     uint64_t size = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest = 0,
+    nnv12::bundle::SealKind seal = nnv12::bundle::SealKind_None,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> seal_parameters = 0) {
   SegmentBuilder builder_(_fbb);
   builder_.add_size(size);
   builder_.add_offset(offset);
+  builder_.add_seal_parameters(seal_parameters);
   builder_.add_digest(digest);
+  builder_.add_seal(seal);
   builder_.add_kind(kind);
   return builder_.Finish();
 }
@@ -879,14 +972,19 @@ inline flatbuffers::Offset<Segment> CreateSegmentDirect(
     nnv12::bundle::SegmentKind kind = nnv12::bundle::SegmentKind_Code,
     uint64_t offset = 0,
     uint64_t size = 0,
-    const std::vector<uint8_t> *digest = nullptr) {
+    const std::vector<uint8_t> *digest = nullptr,
+    nnv12::bundle::SealKind seal = nnv12::bundle::SealKind_None,
+    const std::vector<uint8_t> *seal_parameters = nullptr) {
   auto digest__ = digest ? _fbb.CreateVector<uint8_t>(*digest) : 0;
+  auto seal_parameters__ = seal_parameters ? _fbb.CreateVector<uint8_t>(*seal_parameters) : 0;
   return nnv12::bundle::CreateSegment(
       _fbb,
       kind,
       offset,
       size,
-      digest__);
+      digest__,
+      seal,
+      seal_parameters__);
 }
 
 /// A model input or output. Elements are dense, row-major, in the caller's
@@ -970,7 +1068,60 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       shape__);
 }
 
-/// A processor that runs operations of a program.
+/// A table, so that those who verify a bundle count how often it is used.
+struct Feature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef FeatureBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           verifier.EndTable();
+  }
+};
+
+struct FeatureBuilder {
+  typedef Feature Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(Feature::VT_NAME, name);
+  }
+  explicit FeatureBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Feature> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Feature>(end);
+    fbb_.Required(o, Feature::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Feature> CreateFeature(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0) {
+  FeatureBuilder builder_(_fbb);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Feature> CreateFeatureDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  return nnv12::bundle::CreateFeature(
+      _fbb,
+      name__);
+}
+
+/// A processor that runs operations of programs, or of their overlays.
 struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProcessorBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -983,15 +1134,16 @@ struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::ProcessorKind kind() const {
     return static_cast<nnv12::bundle::ProcessorKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// A CPU's is "x86-64" or "aarch64".
+  /// A CPU's is "x86-64" or "aarch64", a GPU's "spirv".
   const flatbuffers::String *architecture() const {
     return GetPointer<const flatbuffers::String *>(VT_ARCHITECTURE);
   }
   /// The features that it must have: a CPU's by LLVM's names (e.g. "avx512f").
-  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *features() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_FEATURES);
+  /// A GPU's are those of the pipelines that it runs.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Feature>> *features() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Feature>> *>(VT_FEATURES);
   }
-  /// The segment of the code that it runs.
+  /// The segment of the code that it runs: of a GPU, its modules' words.
   uint32_t code() const {
     return GetField<uint32_t>(VT_CODE, 0);
   }
@@ -1007,7 +1159,7 @@ struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyString(architecture()) &&
            VerifyOffsetRequired(verifier, VT_FEATURES) &&
            verifier.VerifyVector(features()) &&
-           verifier.VerifyVectorOfStrings(features()) &&
+           verifier.VerifyVectorOfTables(features()) &&
            VerifyField<uint32_t>(verifier, VT_CODE, 4) &&
            VerifyOffset(verifier, VT_TUNE) &&
            verifier.VerifyString(tune()) &&
@@ -1025,7 +1177,7 @@ struct ProcessorBuilder {
   void add_architecture(flatbuffers::Offset<flatbuffers::String> architecture) {
     fbb_.AddOffset(Processor::VT_ARCHITECTURE, architecture);
   }
-  void add_features(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features) {
+  void add_features(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Feature>>> features) {
     fbb_.AddOffset(Processor::VT_FEATURES, features);
   }
   void add_code(uint32_t code) {
@@ -1051,7 +1203,7 @@ inline flatbuffers::Offset<Processor> CreateProcessor(
     flatbuffers::FlatBufferBuilder &_fbb,
     nnv12::bundle::ProcessorKind kind = nnv12::bundle::ProcessorKind_Cpu,
     flatbuffers::Offset<flatbuffers::String> architecture = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Feature>>> features = 0,
     uint32_t code = 0,
     flatbuffers::Offset<flatbuffers::String> tune = 0) {
   ProcessorBuilder builder_(_fbb);
@@ -1067,11 +1219,11 @@ inline flatbuffers::Offset<Processor> CreateProcessorDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     nnv12::bundle::ProcessorKind kind = nnv12::bundle::ProcessorKind_Cpu,
     const char *architecture = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *features = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Feature>> *features = nullptr,
     uint32_t code = 0,
     const char *tune = nullptr) {
   auto architecture__ = architecture ? _fbb.CreateString(architecture) : 0;
-  auto features__ = features ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*features) : 0;
+  auto features__ = features ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Feature>>(*features) : 0;
   auto tune__ = tune ? _fbb.CreateString(tune) : 0;
   return nnv12::bundle::CreateProcessor(
       _fbb,
@@ -1094,7 +1246,7 @@ struct Memory FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::MemoryKind kind() const {
     return static_cast<nnv12::bundle::MemoryKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// Index into Program.processors: whose memory it is.
+  /// Index into Target.processors: whose memory it is.
   uint32_t processor() const {
     return GetField<uint32_t>(VT_PROCESSOR, 0);
   }
@@ -1255,7 +1407,8 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *layer() const {
     return GetPointer<const flatbuffers::String *>(VT_LAYER);
   }
-  /// Index into Program.kernels.
+  /// Index into Target.kernels. The operation runs on the kernel's processor;
+  /// one without a kernel on that of its lane.
   uint32_t kernel() const {
     return GetField<uint32_t>(VT_KERNEL, 0);
   }
@@ -1463,7 +1616,7 @@ struct Lane FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::LaneKind kind() const {
     return static_cast<nnv12::bundle::LaneKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// Index into Program.processors.
+  /// Index into Target.processors.
   uint32_t processor() const {
     return GetField<uint32_t>(VT_PROCESSOR, 0);
   }
@@ -1791,7 +1944,7 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  /// Index into Program.processors: the one that runs it.
+  /// Index into Target.processors: the one that runs it.
   uint32_t processor() const {
     return GetField<uint32_t>(VT_PROCESSOR, 0);
   }
@@ -2599,7 +2752,10 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PUSH = 12,
     VT_BARRIER = 14,
     VT_PREDICTED = 16,
-    VT_WORK = 18
+    VT_WORK = 18,
+    VT_TILE_BEGIN = 20,
+    VT_TILE_END = 22,
+    VT_MAPS = 24
   };
   /// The execute whose layer this computes, or helps to.
   uint32_t operation() const {
@@ -2631,6 +2787,19 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const nnv12::bundle::DispatchWork *work() const {
     return GetPointer<const nnv12::bundle::DispatchWork *>(VT_WORK);
   }
+  /// Its tiles are workgroups, counted along x first: it computes [tile_begin,
+  /// tile_end) of its grid.
+  uint64_t tile_begin() const {
+    return GetField<uint64_t>(VT_TILE_BEGIN, 0);
+  }
+  uint64_t tile_end() const {
+    return GetField<uint64_t>(VT_TILE_END, 0);
+  }
+  /// For each written binding, as Kernel.maps; empty where workgroups compute
+  /// no boxes.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *>(VT_MAPS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_OPERATION, 4) &&
@@ -2644,6 +2813,11 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_PREDICTED, 8) &&
            VerifyOffset(verifier, VT_WORK) &&
            verifier.VerifyTable(work()) &&
+           VerifyField<uint64_t>(verifier, VT_TILE_BEGIN, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TILE_END, 8) &&
+           VerifyOffset(verifier, VT_MAPS) &&
+           verifier.VerifyVector(maps()) &&
+           verifier.VerifyVectorOfTables(maps()) &&
            verifier.EndTable();
   }
 };
@@ -2676,6 +2850,15 @@ struct DispatchBuilder {
   void add_work(flatbuffers::Offset<nnv12::bundle::DispatchWork> work) {
     fbb_.AddOffset(Dispatch::VT_WORK, work);
   }
+  void add_tile_begin(uint64_t tile_begin) {
+    fbb_.AddElement<uint64_t>(Dispatch::VT_TILE_BEGIN, tile_begin, 0);
+  }
+  void add_tile_end(uint64_t tile_end) {
+    fbb_.AddElement<uint64_t>(Dispatch::VT_TILE_END, tile_end, 0);
+  }
+  void add_maps(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps) {
+    fbb_.AddOffset(Dispatch::VT_MAPS, maps);
+  }
   explicit DispatchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2698,9 +2881,15 @@ inline flatbuffers::Offset<Dispatch> CreateDispatch(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> push = 0,
     bool barrier = false,
     uint64_t predicted = 0,
-    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0) {
+    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0,
+    uint64_t tile_begin = 0,
+    uint64_t tile_end = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps = 0) {
   DispatchBuilder builder_(_fbb);
+  builder_.add_tile_end(tile_end);
+  builder_.add_tile_begin(tile_begin);
   builder_.add_predicted(predicted);
+  builder_.add_maps(maps);
   builder_.add_work(work);
   builder_.add_push(push);
   builder_.add_groups(groups);
@@ -2720,9 +2909,13 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
     const std::vector<uint32_t> *push = nullptr,
     bool barrier = false,
     uint64_t predicted = 0,
-    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0) {
+    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0,
+    uint64_t tile_begin = 0,
+    uint64_t tile_end = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps = nullptr) {
   auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::GpuOperand>(*operands) : 0;
   auto push__ = push ? _fbb.CreateVector<uint32_t>(*push) : 0;
+  auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::TileMap>>(*maps) : 0;
   return nnv12::bundle::CreateDispatch(
       _fbb,
       operation,
@@ -2732,7 +2925,10 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
       push__,
       barrier,
       predicted,
-      work);
+      work,
+      tile_begin,
+      tile_end,
+      maps__);
 }
 
 /// Consecutive executes that the GPU can take over.
@@ -3134,7 +3330,7 @@ struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PREDICTED_COLD = 18,
     VT_PREDICTED_WARM = 20
   };
-  /// The GPU's own: an Arena, Prepared.
+  /// The GPU's own, of the processor of the overlay's head: an Arena, Prepared.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *>(VT_MEMORIES);
   }
@@ -3297,9 +3493,9 @@ inline flatbuffers::Offset<ProgramGpu> CreateProgramGpuDirect(
       predicted_warm);
 }
 
-/// The root of segment Bundle.overlays.
-struct Overlays FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
-  typedef OverlaysBuilder Builder;
+/// The root of the segment of overlays for GPUs.
+struct GpuOverlays FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef GpuOverlaysBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_GPU = 4,
     VT_PROGRAMS = 6
@@ -3321,81 +3517,86 @@ struct Overlays FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
 };
 
-struct OverlaysBuilder {
-  typedef Overlays Table;
+struct GpuOverlaysBuilder {
+  typedef GpuOverlays Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
   void add_gpu(flatbuffers::Offset<nnv12::bundle::Gpu> gpu) {
-    fbb_.AddOffset(Overlays::VT_GPU, gpu);
+    fbb_.AddOffset(GpuOverlays::VT_GPU, gpu);
   }
   void add_programs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>> programs) {
-    fbb_.AddOffset(Overlays::VT_PROGRAMS, programs);
+    fbb_.AddOffset(GpuOverlays::VT_PROGRAMS, programs);
   }
-  explicit OverlaysBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+  explicit GpuOverlaysBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
   }
-  flatbuffers::Offset<Overlays> Finish() {
+  flatbuffers::Offset<GpuOverlays> Finish() {
     const auto end = fbb_.EndTable(start_);
-    auto o = flatbuffers::Offset<Overlays>(end);
-    fbb_.Required(o, Overlays::VT_GPU);
-    fbb_.Required(o, Overlays::VT_PROGRAMS);
+    auto o = flatbuffers::Offset<GpuOverlays>(end);
+    fbb_.Required(o, GpuOverlays::VT_GPU);
+    fbb_.Required(o, GpuOverlays::VT_PROGRAMS);
     return o;
   }
 };
 
-inline flatbuffers::Offset<Overlays> CreateOverlays(
+inline flatbuffers::Offset<GpuOverlays> CreateGpuOverlays(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>> programs = 0) {
-  OverlaysBuilder builder_(_fbb);
+  GpuOverlaysBuilder builder_(_fbb);
   builder_.add_programs(programs);
   builder_.add_gpu(gpu);
   return builder_.Finish();
 }
 
-inline flatbuffers::Offset<Overlays> CreateOverlaysDirect(
+inline flatbuffers::Offset<GpuOverlays> CreateGpuOverlaysDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0,
     const std::vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>> *programs = nullptr) {
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>(*programs) : 0;
-  return nnv12::bundle::CreateOverlays(
+  return nnv12::bundle::CreateGpuOverlays(
       _fbb,
       gpu,
       programs__);
 }
 
-/// The facts about a program's overlay that are needed before it is read.
+/// The facts about an overlay that are needed before it is read.
 struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OverlayHeadBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_INDEX = 4,
-    VT_START = 6,
-    VT_COLD_COMMANDS = 8,
-    VT_WARM_COMMANDS = 10
+    VT_PROCESSOR = 6,
+    VT_START = 8,
+    VT_COLD_RECORDS = 10,
+    VT_WARM_RECORDS = 12
   };
-  /// Index into Overlays.programs.
+  /// Which part of the segment it is, of all programs' parts.
   uint32_t index() const {
     return GetField<uint32_t>(VT_INDEX, 0);
   }
-  nnv12::bundle::GpuStart start() const {
-    return static_cast<nnv12::bundle::GpuStart>(GetField<uint8_t>(VT_START, 0));
+  /// Index into Target.processors: whose operations it holds.
+  uint32_t processor() const {
+    return GetField<uint32_t>(VT_PROCESSOR, 0);
   }
-  /// Submissions and dispatches, all together: of the stretches that first runs
-  /// may take, and of those that each later one takes. A recorder has room for
-  /// so many.
-  uint32_t cold_commands() const {
-    return GetField<uint32_t>(VT_COLD_COMMANDS, 0);
+  nnv12::bundle::OverlayStart start() const {
+    return static_cast<nnv12::bundle::OverlayStart>(GetField<uint8_t>(VT_START, 0));
   }
-  uint32_t warm_commands() const {
-    return GetField<uint32_t>(VT_WARM_COMMANDS, 0);
+  /// A recorder has to have room for so many records: of the overlay's
+  /// operations in first runs, and in each later one.
+  uint32_t cold_records() const {
+    return GetField<uint32_t>(VT_COLD_RECORDS, 0);
+  }
+  uint32_t warm_records() const {
+    return GetField<uint32_t>(VT_WARM_RECORDS, 0);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_INDEX, 4) &&
+           VerifyField<uint32_t>(verifier, VT_PROCESSOR, 4) &&
            VerifyField<uint8_t>(verifier, VT_START, 1) &&
-           VerifyField<uint32_t>(verifier, VT_COLD_COMMANDS, 4) &&
-           VerifyField<uint32_t>(verifier, VT_WARM_COMMANDS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_COLD_RECORDS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_WARM_RECORDS, 4) &&
            verifier.EndTable();
   }
 };
@@ -3407,14 +3608,17 @@ struct OverlayHeadBuilder {
   void add_index(uint32_t index) {
     fbb_.AddElement<uint32_t>(OverlayHead::VT_INDEX, index, 0);
   }
-  void add_start(nnv12::bundle::GpuStart start) {
+  void add_processor(uint32_t processor) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_PROCESSOR, processor, 0);
+  }
+  void add_start(nnv12::bundle::OverlayStart start) {
     fbb_.AddElement<uint8_t>(OverlayHead::VT_START, static_cast<uint8_t>(start), 0);
   }
-  void add_cold_commands(uint32_t cold_commands) {
-    fbb_.AddElement<uint32_t>(OverlayHead::VT_COLD_COMMANDS, cold_commands, 0);
+  void add_cold_records(uint32_t cold_records) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_COLD_RECORDS, cold_records, 0);
   }
-  void add_warm_commands(uint32_t warm_commands) {
-    fbb_.AddElement<uint32_t>(OverlayHead::VT_WARM_COMMANDS, warm_commands, 0);
+  void add_warm_records(uint32_t warm_records) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_WARM_RECORDS, warm_records, 0);
   }
   explicit OverlayHeadBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -3430,53 +3634,271 @@ struct OverlayHeadBuilder {
 inline flatbuffers::Offset<OverlayHead> CreateOverlayHead(
     flatbuffers::FlatBufferBuilder &_fbb,
     uint32_t index = 0,
-    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
-    uint32_t cold_commands = 0,
-    uint32_t warm_commands = 0) {
+    uint32_t processor = 0,
+    nnv12::bundle::OverlayStart start = nnv12::bundle::OverlayStart_AtOpen,
+    uint32_t cold_records = 0,
+    uint32_t warm_records = 0) {
   OverlayHeadBuilder builder_(_fbb);
-  builder_.add_warm_commands(warm_commands);
-  builder_.add_cold_commands(cold_commands);
+  builder_.add_warm_records(warm_records);
+  builder_.add_cold_records(cold_records);
+  builder_.add_processor(processor);
   builder_.add_index(index);
   builder_.add_start(start);
   return builder_.Finish();
 }
 
-/// The model compiled for one target. All programs of a bundle share its
-/// weights.
-struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
-  typedef ProgramBuilder Builder;
+struct Overlay FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef OverlayBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_TARGET = 4,
+    VT_KIND = 4,
+    VT_HEAD = 6,
+    VT_SEGMENT = 8
+  };
+  nnv12::bundle::OverlayKind kind() const {
+    return static_cast<nnv12::bundle::OverlayKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  const nnv12::bundle::OverlayHead *head() const {
+    return GetPointer<const nnv12::bundle::OverlayHead *>(VT_HEAD);
+  }
+  /// The segment, of kind Overlays, that holds it. All programs' overlays of
+  /// one kind are in one.
+  uint32_t segment() const {
+    return GetField<uint32_t>(VT_SEGMENT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyOffsetRequired(verifier, VT_HEAD) &&
+           verifier.VerifyTable(head()) &&
+           VerifyField<uint32_t>(verifier, VT_SEGMENT, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct OverlayBuilder {
+  typedef Overlay Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::OverlayKind kind) {
+    fbb_.AddElement<uint8_t>(Overlay::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_head(flatbuffers::Offset<nnv12::bundle::OverlayHead> head) {
+    fbb_.AddOffset(Overlay::VT_HEAD, head);
+  }
+  void add_segment(uint32_t segment) {
+    fbb_.AddElement<uint32_t>(Overlay::VT_SEGMENT, segment, 0);
+  }
+  explicit OverlayBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Overlay> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Overlay>(end);
+    fbb_.Required(o, Overlay::VT_HEAD);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Overlay> CreateOverlay(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::OverlayKind kind = nnv12::bundle::OverlayKind_Gpu,
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> head = 0,
+    uint32_t segment = 0) {
+  OverlayBuilder builder_(_fbb);
+  builder_.add_segment(segment);
+  builder_.add_head(head);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+/// A target of programs, which share its code.
+struct Target FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TargetBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
     VT_REVISION = 6,
     VT_PROCESSORS = 8,
-    VT_MEMORIES = 10,
-    VT_KERNELS = 12,
-    VT_OPERATIONS = 14,
-    VT_LANES = 16,
-    VT_SWITCHES = 18,
-    VT_PREDICTED_COLD = 20,
-    VT_PREDICTED_WARM = 22,
-    VT_OVERLAY = 26,
-    VT_LATER_WAITS = 28
+    VT_KERNELS = 10
   };
-  /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
-  const flatbuffers::String *target() const {
-    return GetPointer<const flatbuffers::String *>(VT_TARGET);
+  /// As given to --target, e.g. "x86-64-v4".
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  /// The code generator's revision: programs of equal ones, tuned for the same,
+  /// The code generator's revision: targets of equal ones, tuned for the same,
   /// have the same code where kernels' keys are the same. For device profiles.
   const flatbuffers::String *revision() const {
     return GetPointer<const flatbuffers::String *>(VT_REVISION);
   }
-  /// Processor 0 is the CPU that the runtime runs on.
+  /// Processor 0 is the CPU that the runtime runs on. Each of the others runs
+  /// kernels of the programs' operations, or those of an overlay.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>> *processors() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>> *>(VT_PROCESSORS);
   }
-  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *>(VT_MEMORIES);
-  }
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyOffset(verifier, VT_REVISION) &&
+           verifier.VerifyString(revision()) &&
+           VerifyOffsetRequired(verifier, VT_PROCESSORS) &&
+           verifier.VerifyVector(processors()) &&
+           verifier.VerifyVectorOfTables(processors()) &&
+           VerifyOffsetRequired(verifier, VT_KERNELS) &&
+           verifier.VerifyVector(kernels()) &&
+           verifier.VerifyVectorOfTables(kernels()) &&
+           verifier.EndTable();
+  }
+};
+
+struct TargetBuilder {
+  typedef Target Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(Target::VT_NAME, name);
+  }
+  void add_revision(flatbuffers::Offset<flatbuffers::String> revision) {
+    fbb_.AddOffset(Target::VT_REVISION, revision);
+  }
+  void add_processors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors) {
+    fbb_.AddOffset(Target::VT_PROCESSORS, processors);
+  }
+  void add_kernels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels) {
+    fbb_.AddOffset(Target::VT_KERNELS, kernels);
+  }
+  explicit TargetBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Target> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Target>(end);
+    fbb_.Required(o, Target::VT_NAME);
+    fbb_.Required(o, Target::VT_PROCESSORS);
+    fbb_.Required(o, Target::VT_KERNELS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Target> CreateTarget(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    flatbuffers::Offset<flatbuffers::String> revision = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels = 0) {
+  TargetBuilder builder_(_fbb);
+  builder_.add_kernels(kernels);
+  builder_.add_processors(processors);
+  builder_.add_revision(revision);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Target> CreateTargetDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    const char *revision = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Processor>> *processors = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto revision__ = revision ? _fbb.CreateString(revision) : 0;
+  auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
+  auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
+  return nnv12::bundle::CreateTarget(
+      _fbb,
+      name__,
+      revision__,
+      processors__,
+      kernels__);
+}
+
+/// An output of a run that is an input of the next one.
+struct State FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef StateBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OUTPUT = 4,
+    VT_INPUT = 6
+  };
+  uint32_t output() const {
+    return GetField<uint32_t>(VT_OUTPUT, 0);
+  }
+  uint32_t input() const {
+    return GetField<uint32_t>(VT_INPUT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_OUTPUT, 4) &&
+           VerifyField<uint32_t>(verifier, VT_INPUT, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct StateBuilder {
+  typedef State Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_output(uint32_t output) {
+    fbb_.AddElement<uint32_t>(State::VT_OUTPUT, output, 0);
+  }
+  void add_input(uint32_t input) {
+    fbb_.AddElement<uint32_t>(State::VT_INPUT, input, 0);
+  }
+  explicit StateBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<State> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<State>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<State> CreateState(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t output = 0,
+    uint32_t input = 0) {
+  StateBuilder builder_(_fbb);
+  builder_.add_input(input);
+  builder_.add_output(output);
+  return builder_.Finish();
+}
+
+/// The model compiled for a target. All programs of a bundle are one model, and
+/// share its weights. They are ordered best first.
+struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ProgramBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_TARGET = 4,
+    VT_INPUTS = 6,
+    VT_OUTPUTS = 8,
+    VT_MEMORIES = 10,
+    VT_OPERATIONS = 12,
+    VT_LANES = 14,
+    VT_SWITCHES = 16,
+    VT_PREDICTED_COLD = 18,
+    VT_PREDICTED_WARM = 20,
+    VT_LATER_WAITS = 22,
+    VT_OVERLAYS = 24,
+    VT_STATES = 26
+  };
+  /// Index into Bundle.targets.
+  uint32_t target() const {
+    return GetField<uint32_t>(VT_TARGET, 0);
+  }
+  /// All programs have as many, of the same names and element types.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *>(VT_INPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *>(VT_OUTPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *>(VT_MEMORIES);
   }
   /// `after`, lanes and switches name operations by their numbers here.
   /// Executes come first, in the order in which they run.
@@ -3500,30 +3922,30 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted_warm() const {
     return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
   }
-  /// The part for a GPU.
-  const nnv12::bundle::OverlayHead *overlay() const {
-    return GetPointer<const nnv12::bundle::OverlayHead *>(VT_OVERLAY);
-  }
   /// The backgrounds begin when there is a first result; else they begin beside
   /// the first run.
   bool later_waits() const {
     return GetField<uint8_t>(VT_LATER_WAITS, 0) != 0;
   }
+  /// One of a kind.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Overlay>> *overlays() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Overlay>> *>(VT_OVERLAYS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::State>> *states() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::State>> *>(VT_STATES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
-           VerifyOffsetRequired(verifier, VT_TARGET) &&
-           verifier.VerifyString(target()) &&
-           VerifyOffset(verifier, VT_REVISION) &&
-           verifier.VerifyString(revision()) &&
-           VerifyOffsetRequired(verifier, VT_PROCESSORS) &&
-           verifier.VerifyVector(processors()) &&
-           verifier.VerifyVectorOfTables(processors()) &&
+           VerifyField<uint32_t>(verifier, VT_TARGET, 4) &&
+           VerifyOffsetRequired(verifier, VT_INPUTS) &&
+           verifier.VerifyVector(inputs()) &&
+           verifier.VerifyVectorOfTables(inputs()) &&
+           VerifyOffsetRequired(verifier, VT_OUTPUTS) &&
+           verifier.VerifyVector(outputs()) &&
+           verifier.VerifyVectorOfTables(outputs()) &&
            VerifyOffsetRequired(verifier, VT_MEMORIES) &&
            verifier.VerifyVector(memories()) &&
            verifier.VerifyVectorOfTables(memories()) &&
-           VerifyOffsetRequired(verifier, VT_KERNELS) &&
-           verifier.VerifyVector(kernels()) &&
-           verifier.VerifyVectorOfTables(kernels()) &&
            VerifyOffsetRequired(verifier, VT_OPERATIONS) &&
            verifier.VerifyVector(operations()) &&
            verifier.VerifyVectorOfTables(operations()) &&
@@ -3535,9 +3957,13 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(switches()) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
-           VerifyOffset(verifier, VT_OVERLAY) &&
-           verifier.VerifyTable(overlay()) &&
            VerifyField<uint8_t>(verifier, VT_LATER_WAITS, 1) &&
+           VerifyOffset(verifier, VT_OVERLAYS) &&
+           verifier.VerifyVector(overlays()) &&
+           verifier.VerifyVectorOfTables(overlays()) &&
+           VerifyOffset(verifier, VT_STATES) &&
+           verifier.VerifyVector(states()) &&
+           verifier.VerifyVectorOfTables(states()) &&
            verifier.EndTable();
   }
 };
@@ -3546,20 +3972,17 @@ struct ProgramBuilder {
   typedef Program Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
-  void add_target(flatbuffers::Offset<flatbuffers::String> target) {
-    fbb_.AddOffset(Program::VT_TARGET, target);
+  void add_target(uint32_t target) {
+    fbb_.AddElement<uint32_t>(Program::VT_TARGET, target, 0);
   }
-  void add_revision(flatbuffers::Offset<flatbuffers::String> revision) {
-    fbb_.AddOffset(Program::VT_REVISION, revision);
+  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs) {
+    fbb_.AddOffset(Program::VT_INPUTS, inputs);
   }
-  void add_processors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors) {
-    fbb_.AddOffset(Program::VT_PROCESSORS, processors);
+  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs) {
+    fbb_.AddOffset(Program::VT_OUTPUTS, outputs);
   }
   void add_memories(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories) {
     fbb_.AddOffset(Program::VT_MEMORIES, memories);
-  }
-  void add_kernels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels) {
-    fbb_.AddOffset(Program::VT_KERNELS, kernels);
   }
   void add_operations(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> operations) {
     fbb_.AddOffset(Program::VT_OPERATIONS, operations);
@@ -3576,11 +3999,14 @@ struct ProgramBuilder {
   void add_predicted_warm(uint64_t predicted_warm) {
     fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_WARM, predicted_warm, 0);
   }
-  void add_overlay(flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay) {
-    fbb_.AddOffset(Program::VT_OVERLAY, overlay);
-  }
   void add_later_waits(bool later_waits) {
     fbb_.AddElement<uint8_t>(Program::VT_LATER_WAITS, static_cast<uint8_t>(later_waits), 0);
+  }
+  void add_overlays(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Overlay>>> overlays) {
+    fbb_.AddOffset(Program::VT_OVERLAYS, overlays);
+  }
+  void add_states(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::State>>> states) {
+    fbb_.AddOffset(Program::VT_STATES, states);
   }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -3589,10 +4015,9 @@ struct ProgramBuilder {
   flatbuffers::Offset<Program> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Program>(end);
-    fbb_.Required(o, Program::VT_TARGET);
-    fbb_.Required(o, Program::VT_PROCESSORS);
+    fbb_.Required(o, Program::VT_INPUTS);
+    fbb_.Required(o, Program::VT_OUTPUTS);
     fbb_.Required(o, Program::VT_MEMORIES);
-    fbb_.Required(o, Program::VT_KERNELS);
     fbb_.Required(o, Program::VT_OPERATIONS);
     return o;
   }
@@ -3600,29 +4025,29 @@ struct ProgramBuilder {
 
 inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::FlatBufferBuilder &_fbb,
-    flatbuffers::Offset<flatbuffers::String> target = 0,
-    flatbuffers::Offset<flatbuffers::String> revision = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors = 0,
+    uint32_t target = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> operations = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
-    bool later_waits = false) {
+    bool later_waits = false,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Overlay>>> overlays = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::State>>> states = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
-  builder_.add_overlay(overlay);
+  builder_.add_states(states);
+  builder_.add_overlays(overlays);
   builder_.add_switches(switches);
   builder_.add_lanes(lanes);
   builder_.add_operations(operations);
-  builder_.add_kernels(kernels);
   builder_.add_memories(memories);
-  builder_.add_processors(processors);
-  builder_.add_revision(revision);
+  builder_.add_outputs(outputs);
+  builder_.add_inputs(inputs);
   builder_.add_target(target);
   builder_.add_later_waits(later_waits);
   return builder_.Finish();
@@ -3630,40 +4055,40 @@ inline flatbuffers::Offset<Program> CreateProgram(
 
 inline flatbuffers::Offset<Program> CreateProgramDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    const char *target = nullptr,
-    const char *revision = nullptr,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Processor>> *processors = nullptr,
+    uint32_t target = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories = nullptr,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
-    bool later_waits = false) {
-  auto target__ = target ? _fbb.CreateString(target) : 0;
-  auto revision__ = revision ? _fbb.CreateString(revision) : 0;
-  auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
+    bool later_waits = false,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Overlay>> *overlays = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::State>> *states = nullptr) {
+  auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
+  auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*outputs) : 0;
   auto memories__ = memories ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Memory>>(*memories) : 0;
-  auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
   auto operations__ = operations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*operations) : 0;
   auto lanes__ = lanes ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Lane>>(*lanes) : 0;
   auto switches__ = switches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Switch>>(*switches) : 0;
+  auto overlays__ = overlays ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Overlay>>(*overlays) : 0;
+  auto states__ = states ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::State>>(*states) : 0;
   return nnv12::bundle::CreateProgram(
       _fbb,
-      target__,
-      revision__,
-      processors__,
+      target,
+      inputs__,
+      outputs__,
       memories__,
-      kernels__,
       operations__,
       lanes__,
       switches__,
       predicted_cold,
       predicted_warm,
-      overlay,
-      later_waits);
+      later_waits,
+      overlays__,
+      states__);
 }
 
 /// A property of the model, as in ONNX's metadata_props. For people and
@@ -3742,13 +4167,11 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_KIND = 4,
     VT_MODEL = 6,
     VT_PRODUCER = 8,
-    VT_INPUTS = 10,
-    VT_OUTPUTS = 12,
-    VT_SEGMENTS = 14,
-    VT_PROGRAMS = 16,
-    VT_THREADS = 18,
-    VT_OVERLAYS = 22,
-    VT_PROPERTIES = 24
+    VT_SEGMENTS = 10,
+    VT_TARGETS = 12,
+    VT_PROGRAMS = 14,
+    VT_THREADS = 16,
+    VT_PROPERTIES = 18
   };
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -3760,14 +4183,11 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *producer() const {
     return GetPointer<const flatbuffers::String *>(VT_PRODUCER);
   }
-  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *>(VT_INPUTS);
-  }
-  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *>(VT_OUTPUTS);
-  }
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>> *>(VT_SEGMENTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Target>> *targets() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Target>> *>(VT_TARGETS);
   }
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>> *>(VT_PROGRAMS);
@@ -3775,10 +4195,6 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   /// How many threads a session takes unless told otherwise; 0: one a CPU.
   uint32_t threads() const {
     return GetField<uint32_t>(VT_THREADS, 0);
-  }
-  /// The segment of the overlays; 2^32 - 1: there are none.
-  uint32_t overlays() const {
-    return GetField<uint32_t>(VT_OVERLAYS, 4294967295);
   }
   /// In the order of their keys' bytes, each once.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties() const {
@@ -3791,20 +4207,16 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyString(model()) &&
            VerifyOffset(verifier, VT_PRODUCER) &&
            verifier.VerifyString(producer()) &&
-           VerifyOffsetRequired(verifier, VT_INPUTS) &&
-           verifier.VerifyVector(inputs()) &&
-           verifier.VerifyVectorOfTables(inputs()) &&
-           VerifyOffsetRequired(verifier, VT_OUTPUTS) &&
-           verifier.VerifyVector(outputs()) &&
-           verifier.VerifyVectorOfTables(outputs()) &&
            VerifyOffsetRequired(verifier, VT_SEGMENTS) &&
            verifier.VerifyVector(segments()) &&
            verifier.VerifyVectorOfTables(segments()) &&
+           VerifyOffsetRequired(verifier, VT_TARGETS) &&
+           verifier.VerifyVector(targets()) &&
+           verifier.VerifyVectorOfTables(targets()) &&
            VerifyOffsetRequired(verifier, VT_PROGRAMS) &&
            verifier.VerifyVector(programs()) &&
            verifier.VerifyVectorOfTables(programs()) &&
            VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
-           VerifyField<uint32_t>(verifier, VT_OVERLAYS, 4) &&
            VerifyOffset(verifier, VT_PROPERTIES) &&
            verifier.VerifyVector(properties()) &&
            verifier.VerifyVectorOfTables(properties()) &&
@@ -3825,23 +4237,17 @@ struct BundleBuilder {
   void add_producer(flatbuffers::Offset<flatbuffers::String> producer) {
     fbb_.AddOffset(Bundle::VT_PRODUCER, producer);
   }
-  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs) {
-    fbb_.AddOffset(Bundle::VT_INPUTS, inputs);
-  }
-  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs) {
-    fbb_.AddOffset(Bundle::VT_OUTPUTS, outputs);
-  }
   void add_segments(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments) {
     fbb_.AddOffset(Bundle::VT_SEGMENTS, segments);
+  }
+  void add_targets(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Target>>> targets) {
+    fbb_.AddOffset(Bundle::VT_TARGETS, targets);
   }
   void add_programs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs) {
     fbb_.AddOffset(Bundle::VT_PROGRAMS, programs);
   }
   void add_threads(uint32_t threads) {
     fbb_.AddElement<uint32_t>(Bundle::VT_THREADS, threads, 0);
-  }
-  void add_overlays(uint32_t overlays) {
-    fbb_.AddElement<uint32_t>(Bundle::VT_OVERLAYS, overlays, 4294967295);
   }
   void add_properties(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties) {
     fbb_.AddOffset(Bundle::VT_PROPERTIES, properties);
@@ -3853,9 +4259,8 @@ struct BundleBuilder {
   flatbuffers::Offset<Bundle> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Bundle>(end);
-    fbb_.Required(o, Bundle::VT_INPUTS);
-    fbb_.Required(o, Bundle::VT_OUTPUTS);
     fbb_.Required(o, Bundle::VT_SEGMENTS);
+    fbb_.Required(o, Bundle::VT_TARGETS);
     fbb_.Required(o, Bundle::VT_PROGRAMS);
     return o;
   }
@@ -3866,21 +4271,17 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     nnv12::bundle::BundleKind kind = nnv12::bundle::BundleKind_Model,
     flatbuffers::Offset<flatbuffers::String> model = 0,
     flatbuffers::Offset<flatbuffers::String> producer = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Target>>> targets = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties = 0) {
   BundleBuilder builder_(_fbb);
   builder_.add_properties(properties);
-  builder_.add_overlays(overlays);
   builder_.add_threads(threads);
   builder_.add_programs(programs);
+  builder_.add_targets(targets);
   builder_.add_segments(segments);
-  builder_.add_outputs(outputs);
-  builder_.add_inputs(inputs);
   builder_.add_producer(producer);
   builder_.add_model(model);
   builder_.add_kind(kind);
@@ -3892,18 +4293,15 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     nnv12::bundle::BundleKind kind = nnv12::bundle::BundleKind_Model,
     const char *model = nullptr,
     const char *producer = nullptr,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs = nullptr,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Target>> *targets = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties = nullptr) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
-  auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
-  auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*outputs) : 0;
   auto segments__ = segments ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Segment>>(*segments) : 0;
+  auto targets__ = targets ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Target>>(*targets) : 0;
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Program>>(*programs) : 0;
   auto properties__ = properties ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Property>>(*properties) : 0;
   return nnv12::bundle::CreateBundle(
@@ -3911,12 +4309,10 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       kind,
       model__,
       producer__,
-      inputs__,
-      outputs__,
       segments__,
+      targets__,
       programs__,
       threads,
-      overlays,
       properties__);
 }
 

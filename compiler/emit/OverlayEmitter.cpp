@@ -80,8 +80,8 @@ public:
     for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>())
       emit(lane);
     gpu.start = plan.getStart() == plan::GpuStart::at_open
-                    ? artifact::GpuStart::AtOpen
-                    : artifact::GpuStart::AfterFirst;
+                    ? artifact::OverlayStart::AtOpen
+                    : artifact::OverlayStart::AfterFirst;
     gpu.profile = plan.getProfile().str();
     gpu.predictedCold = plan.getCold().value_or(0);
     gpu.predictedWarm = plan.getWarm().value_or(0);

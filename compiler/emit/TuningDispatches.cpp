@@ -128,7 +128,7 @@ public:
                        begins[TuningMemory::Back]},
                       {{artifact::Space::Input, 0, 0, artifact::inBytes},
                        begins[TuningMemory::In]}};
-    gpu.start = artifact::GpuStart::AfterFirst;
+    gpu.start = artifact::OverlayStart::AfterFirst;
     for (auto [i, dispatches] : llvm::enumerate(stretches)) {
       artifact::Stretch stretch{
           static_cast<uint32_t>(program.operations.size()), 0};

@@ -34,7 +34,9 @@ struct LoadedProgram {
   }
 
   artifact::KernelFn kernelOf(const bundle::Operation *operation) const {
-    uint32_t entry = program->kernels()->Get(operation->kernel())->entry();
+    uint32_t entry =
+        artifact::kernelOf(artifact::targetOf(metadata, program), operation)
+            ->entry();
     return reinterpret_cast<artifact::KernelFn>(
         reinterpret_cast<uintptr_t>(code + entry));
   }

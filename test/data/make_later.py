@@ -5,9 +5,9 @@
 
 What that version would add to artifact/bundle.fbs is added to the text of the
 schema: enumerators, fields at the end of tables, new tables. flatc brings the
-metadata of format-4.nnv through JSON into that schema, and repack-bundle of
-BIN_DIR puts it together with the segments again. The same flatc writes the same
-bytes each time.
+metadata of format-5.nnv, or of format-5-overlays.nnv, through JSON into that
+schema, and repack-bundle of BIN_DIR puts it together with the segments again.
+The same flatc writes the same bytes each time.
 """
 
 import copy
@@ -21,23 +21,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SCHEMA = HERE.parent.parent / "artifact" / "bundle.fbs"
-SOURCE = HERE / "format-4.nnv"
+SOURCE, GPU_SOURCE = HERE / "format-5.nnv", HERE / "format-5-overlays.nnv"
 HEADER_SIZE = 256
 SMALL_PAGE, LARGE_PAGE = 4096, 65536
-
-OVERLAY = """
-/// What an NPU may take over of a program that is complete without it.
-table NpuLaunch {
-  operation: uint32;
-  groups: [uint32];
-}
-
-table NpuOverlay {
-  device: string (required);
-  code: uint32;
-  launches: [NpuLaunch];
-}
-"""
 
 
 def add_enumerator(schema, name, enumerator):
@@ -69,11 +55,13 @@ def later_schema():
     schema = add_enumerator(schema, "ProcessorKind", "Npu")
     schema = add_enumerator(schema, "MemoryKind", "Device")
     schema = add_enumerator(schema, "OperationKind", "Upload")
+    schema = add_enumerator(schema, "OverlayKind", "Video")
+    schema = add_enumerator(schema, "SealKind", "Licensed")
     schema = add_field(schema, "Kernel", "joules: float64;")
     schema = add_field(schema, "Operand", "layout: string;")
-    schema = add_field(schema, "Program", "npu: NpuOverlay;")
-    schema = add_field(schema, "Bundle", "license: string;")
-    return schema.replace("\nroot_type", OVERLAY + "\nroot_type")
+    schema = add_field(schema, "OverlayHead", "frames: uint32;")
+    schema = add_field(schema, "Target", "vendor: string;")
+    return add_field(schema, "Bundle", "license: string;")
 
 
 class Converter:
@@ -103,34 +91,81 @@ class Converter:
         return (self.folder / "later.nnv").read_bytes()
 
 
-def add_overlay(program, code):
-    program["npu"] = {
-        "device": "made up",
-        "code": code,
-        "launches": [
-            {"operation": i, "groups": [i + 1, 1, 1]} for i in range(2)
-        ],
-    }
-    for kernel in program["kernels"]:
-        kernel["joules"] = 0.25
-    for operation in program["operations"]:
-        for operand in operation["operands"]:
-            operand["layout"] = "tiled"
+def add_fields(metadata):
+    metadata["license"] = "none"
+    for target in metadata["targets"]:
+        target["vendor"] = "made up"
+        for kernel in target["kernels"]:
+            kernel["joules"] = 0.25
+    for program in metadata["programs"]:
+        for operation in program["operations"]:
+            for operand in operation["operands"]:
+                operand["layout"] = "tiled"
 
 
-def newer_program(program, code):
-    """A copy of `program` that a reader of today must pass over."""
-    result = copy.deepcopy(program)
-    result["target"] = "newer"
-    result["processors"].append(
+def add_processor(target, code):
+    """Gives a target an NPU; returns its number."""
+    target["processors"].append(
         {"kind": "Npu", "architecture": "npu", "features": [], "code": code}
     )
-    result["memories"].append({"kind": "Device", "processor": 1, "size": 4096})
+    return len(target["processors"]) - 1
+
+
+def add_overlays(metadata, code):
+    """Gives each program a video overlay, whose operations an NPU runs."""
+    for index, program in enumerate(metadata["programs"]):
+        target = metadata["targets"][program["target"]]
+        program.setdefault("overlays", []).insert(
+            0,
+            {
+                "kind": "Video",
+                "head": {
+                    "index": index,
+                    "processor": add_processor(target, code),
+                    "frames": 25,
+                },
+                "segment": code,
+            },
+        )
+
+
+def make_newer(metadata, program, code):
+    """A copy of a program, and of its target, that a reader of today must pass
+    over: an NPU runs some of its operations."""
+    result = copy.deepcopy(program)
+    target = copy.deepcopy(metadata["targets"][program["target"]])
+    target["name"] = "newer"
+    result["target"] = len(metadata["targets"])
+    metadata["targets"].append(target)
+    npu = add_processor(target, code)
+    kernel = copy.deepcopy(target["kernels"][0])
+    kernel["processor"] = npu
+    result["operations"][0]["kernel"] = len(target["kernels"])
+    target["kernels"].append(kernel)
+    result["memories"].append(
+        {"kind": "Device", "processor": npu, "size": 4096}
+    )
     upload = copy.deepcopy(result["operations"][-1])
     upload["kind"] = "Upload"
     upload["operands"][0]["index"] = len(result["memories"]) - 1
     result["operations"].append(upload)
     result["lanes"][1]["queue"].append(len(result["operations"]) - 1)
+    result["states"] = [{"output": 0, "input": 0}]
+    return result
+
+
+def make_sealed(metadata, program):
+    """A copy of a program whose weights need a key."""
+    result = copy.deepcopy(program)
+    sealed = copy.deepcopy(metadata["segments"][2])
+    assert sealed["kind"] == "Weights"
+    sealed["seal"] = "Licensed"
+    sealed["seal_parameters"] = list(range(12))
+    metadata["segments"].append(sealed)
+    for operation in result["operations"]:
+        for operand in operation["operands"]:
+            if operand["space"] == "Weights":
+                operand["index"] = len(metadata["segments"]) - 1
     return result
 
 
@@ -152,52 +187,60 @@ def main():
         sys.exit(__doc__)
     repack = Path(sys.argv[1]) / "repack-bundle"
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE
-    source = SOURCE.read_bytes()
-    # Header.h: magic, version, file size, metadata's offset and size.
-    offset, size = struct.unpack_from("<QQ", source, 24)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         converter = Converter(later_schema(), folder)
-        base = converter.to_json(source[offset : offset + size])
         npu_code = folder / "npu-code"
         npu_code.write_bytes(struct.pack("<5I", *range(5)))
-        code = len(base["segments"])
-        base["segments"].append(
-            {
-                "kind": "NpuCode",
-                "offset": 1,
-                "size": npu_code.stat().st_size,
-                "digest": [0] * 32,
-            }
-        )
-        base["license"] = "none"
 
-        def write(file, change):
-            metadata = copy.deepcopy(base)
-            change(metadata)
+        def write(file, source, change):
+            """`change` returns files of segments that it adds, or nothing."""
+            data = source.read_bytes()
+            # Header.h: magic, version, file size, metadata's offset and size.
+            offset, size = struct.unpack_from("<QQ", data, 24)
+            metadata = converter.to_json(data[offset : offset + size])
+            metadata["segments"].append(
+                {
+                    "kind": "NpuCode",
+                    "offset": 1,
+                    "size": npu_code.stat().st_size,
+                    "digest": [0] * 32,
+                }
+            )
+            add_fields(metadata)
+            more = change(metadata, len(metadata["segments"]) - 1) or []
             # Offsets do not change how large the metadata is.
             place(metadata, len(converter.to_binary(metadata)))
             binary = folder / "metadata"
             binary.write_bytes(converter.to_binary(metadata))
             subprocess.run(
-                [repack, SOURCE, binary, out / file, npu_code], check=True
+                [repack, source, binary, out / file, npu_code, *more],
+                check=True,
             )
 
-        def overlay(metadata):
-            for program in metadata["programs"]:
-                add_overlay(program, code)
-
-        def first(metadata):
+        def first(metadata, code):
             programs = metadata["programs"]
-            programs.insert(0, newer_program(programs[1], code))
+            programs.insert(0, make_newer(metadata, programs[1], code))
 
-        def only(metadata):
+        def only(metadata, code):
             programs = metadata["programs"]
-            metadata["programs"] = [newer_program(p, code) for p in programs]
+            metadata["programs"] = [
+                make_newer(metadata, p, code) for p in programs
+            ]
 
-        write("later-overlay.nnv", overlay)
-        write("later-program.nnv", first)
-        write("later-programs-only.nnv", only)
+        def sealed(metadata, code):
+            programs = metadata["programs"]
+            weights = metadata["segments"][2]
+            file = folder / "weights"
+            file.write_bytes(bytes(weights["size"]))
+            programs.insert(0, make_sealed(metadata, programs[1]))
+            return [file]
+
+        write("later-overlay.nnv", SOURCE, add_overlays)
+        write("later-overlays.nnv", GPU_SOURCE, add_overlays)
+        write("later-program.nnv", SOURCE, first)
+        write("later-programs-only.nnv", SOURCE, only)
+        write("later-seal.nnv", SOURCE, sealed)
 
 
 if __name__ == "__main__":

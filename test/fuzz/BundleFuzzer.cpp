@@ -8,6 +8,7 @@
 // anything by design. (PlanFuzzer.cpp runs plans whose code does nothing.)
 //
 //===----------------------------------------------------------------------===//
+#include "artifact/Compatibility.h"
 #include "artifact/Header.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/Verifier.h"
@@ -78,7 +79,7 @@ static const nnv12::bundle::Bundle *metadataFor(size_t size) {
   const auto *bundle =
       nnv12::bundle::GetBundle(image->data + header.metadataOffset);
   const nnv12::bundle::Segment *segment =
-      bundle->segments()->Get(bundle->overlays());
+      bundle->segments()->Get(gpuOverlayIn(bundle)->segment());
   auto *table = const_cast<flatbuffers::Table *>(
       reinterpret_cast<const flatbuffers::Table *>(segment));
   table->SetField<uint64_t>(nnv12::bundle::Segment::VT_SIZE, size, 0);
@@ -88,8 +89,9 @@ static const nnv12::bundle::Bundle *metadataFor(size_t size) {
 static void verifyAsOverlays(const uint8_t *data, size_t size) {
   AlignedCopy overlays(data, size);
   Fault fault;
-  if (!verifyOverlays(metadataFor(size), overlays.data, fault) !=
-      (fault.code != Fault::None))
+  const nnv12::bundle::Bundle *bundle = metadataFor(size);
+  if (!verifyOverlays(bundle, gpuOverlayIn(bundle)->segment(), overlays.data,
+                      fault) != (fault.code != Fault::None))
     abort();
 }
 

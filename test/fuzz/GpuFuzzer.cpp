@@ -7,6 +7,7 @@
 // is not asked for anything that it could not do.
 //
 //===----------------------------------------------------------------------===//
+#include "artifact/Compatibility.h"
 #include "artifact/Header.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Writer.h"
@@ -59,13 +60,16 @@ public:
     memcpy(&header, bytes.data(), sizeof header);
     const auto *bundle =
         bundle::GetBundle(bytes.data() + header.metadataOffset);
-    const bundle::Overlays *overlays =
-        artifact::overlaysIn(bundle, bytes.data());
+    const bundle::GpuOverlays *overlays =
+        artifact::gpuOverlaysIn(bundle, bytes.data());
     addGpu(overlays->gpu());
     for (const bundle::ProgramGpu *overlay : *overlays->programs())
       addProgram(overlay);
     for (const bundle::Program *program : *bundle->programs())
-      addTable(program->overlay());
+      for (const bundle::Overlay *overlay : *program->overlays()) {
+        addTable(overlay);
+        addTable(overlay->head());
+      }
   }
 
   /// A copy with some numbers changed, and digests that fit.

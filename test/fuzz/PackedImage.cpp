@@ -156,24 +156,40 @@ public:
     auto replacement = add(change.replacement);
     return bundle::CreateSwitch(builder, change.operation, replacement);
   }
-  fb::Offset<fb::String> add(const std::string &text) {
-    return builder.CreateString(text);
+  fb::Offset<bundle::Feature> add(const std::string &name) {
+    return bundle::CreateFeatureDirect(builder, name.c_str());
+  }
+  /// Their targets: mostly one for each.
+  std::vector<fb::Offset<bundle::Target>>
+  addTargets(const std::vector<Program> &programs) {
+    std::vector<fb::Offset<bundle::Target>> targets;
+    for (const Program &program : programs) {
+      auto processors = addProcessors(program);
+      auto kernels = list(program.kernels);
+      targets.push_back(bundle::CreateTargetDirect(
+          builder, program.target.c_str(), program.revision.c_str(),
+          &processors, &kernels));
+    }
+    return targets;
   }
   fb::Offset<bundle::Program> add(const Program &program) {
-    auto processors = addProcessors(program);
     auto memories = addMemories(program);
     executes = static_cast<uint32_t>(program.operations.size());
-    auto kernels = list(program.kernels);
     std::vector<Operation> all = program.operations;
     all.insert(all.end(), program.preparations.begin(),
                program.preparations.end());
     auto operations = list(all);
     auto lanes = list(program.lanes);
     auto switches = list(program.switches);
-    return bundle::CreateProgramDirect(
-        builder, program.target.c_str(), program.revision.c_str(), &processors,
-        &memories, &kernels, &operations, &lanes, &switches);
+    uint32_t target =
+        choices.oneIn(128) ? uint32_t(choices.below(4)) : programs;
+    ++programs;
+    return bundle::CreateProgramDirect(builder, target, &inputs, &outputs,
+                                       &memories, &operations, &lanes,
+                                       &switches);
   }
+
+  std::vector<fb::Offset<bundle::Tensor>> inputs, outputs; ///< of all programs
 
   fb::Offset<bundle::Segment> segment(bundle::SegmentKind kind, uint64_t offset,
                                       uint64_t size, const uint8_t *digest) {
@@ -194,7 +210,7 @@ private:
     auto features = list(program.features);
     auto kind = bundle::ProcessorKind_Cpu;
     if (choices.oneIn(64))
-      kind = static_cast<bundle::ProcessorKind>(choices.below(3));
+      kind = static_cast<bundle::ProcessorKind>(choices.below(4));
     auto cpu = bundle::CreateProcessorDirect(
         builder, kind, program.architecture.c_str(), &features, program.code);
     return Processors(choices.oneIn(64) ? choices.below(3) : 1, cpu);
@@ -258,6 +274,7 @@ private:
 
   Choices &choices;
   bool shares;
+  uint32_t programs = 0;       ///< so far
   uint32_t executes = 0;       ///< of the program
   uint32_t places[2] = {0, 1}; ///< of its arena and of prepared memory
 };
@@ -266,8 +283,9 @@ private:
 
 bool PackedImage::pack(Choices &choices, const artifact::Bundle &source) {
   Packer packer(choices);
-  auto inputs = packer.list(source.inputs);
-  auto outputs = packer.list(source.outputs);
+  packer.inputs = packer.list(source.inputs);
+  packer.outputs = packer.list(source.outputs);
+  auto targets = packer.addTargets(source.programs);
   auto programs = packer.list(source.programs);
   std::vector<fb::Offset<bundle::Segment>> segments = {
       packer.segment(bundle::SegmentKind_Code, codeOffset, codeSize,
@@ -278,8 +296,8 @@ bool PackedImage::pack(Choices &choices, const artifact::Bundle &source) {
   bundle::FinishBundleBuffer(
       builder, bundle::CreateBundleDirect(
                    builder, static_cast<bundle::BundleKind>(source.kind),
-                   source.model.c_str(), "", &inputs, &outputs, &segments,
-                   &programs, source.threads));
+                   source.model.c_str(), "", &segments, &targets, &programs,
+                   source.threads));
   packedSize = builder.GetSize();
   if (packedSize > codeOffset - sizeof(Header))
     return false;

@@ -19,9 +19,15 @@
 
 namespace nnv12::tools {
 
-static const char *startName(bundle::GpuStart start) {
+static bundle::OverlayStart startOf(const bundle::Program *program) {
+  return artifact::findOverlay(program, bundle::OverlayKind_Gpu)
+      ->head()
+      ->start();
+}
+
+static const char *startName(bundle::OverlayStart start) {
   static constexpr const char *names[] = {"at_open", "after_first"};
-  static_assert(std::size(names) == bundle::GpuStart_MAX + 1);
+  static_assert(std::size(names) == bundle::OverlayStart_MAX + 1);
   return names[start];
 }
 
@@ -75,10 +81,11 @@ static std::string listText(const flatbuffers::Vector<uint32_t> *list) {
 
 /// Why this version does not understand the overlay of the program; empty: it
 /// does.
-static std::string findNewer(const bundle::Program *program,
-                             const bundle::ProgramGpu *gpu) {
+static std::string findNewer(const bundle::Bundle *bundle,
+                             const bundle::GpuOverlays *overlays,
+                             const bundle::Program *program) {
   artifact::Fault why;
-  return artifact::isUnderstood(program->overlay(), gpu, 0, why)
+  return artifact::isUnderstood(bundle, overlays, program, 0, why)
              ? ""
              : reasonOf(why, "program 0: gpu: ");
 }
@@ -105,7 +112,7 @@ static void printPipeline(const bundle::Gpu *gpu, uint32_t index) {
          more.c_str());
 }
 
-void printGpu(const bundle::Overlays *overlays, bool summary) {
+void printGpu(const bundle::GpuOverlays *overlays, bool summary) {
   if (!overlays)
     return;
   const bundle::Gpu *gpu = overlays->gpu();
@@ -129,7 +136,7 @@ void printGpu(const bundle::Overlays *overlays, bool summary) {
     printPipeline(gpu, i);
 }
 
-static void printPreparation(const bundle::Overlays *overlays,
+static void printPreparation(const bundle::GpuOverlays *overlays,
                              const bundle::Program *program, uint32_t number) {
   const bundle::GpuPreparation *preparation =
       artifact::overlayOf(overlays, program)
@@ -174,7 +181,7 @@ printRows(const bundle::Program *program, const bundle::ProgramGpu *gpu,
   }
 }
 
-static void printDispatch(const bundle::Overlays *overlays,
+static void printDispatch(const bundle::GpuOverlays *overlays,
                           const bundle::Program *program,
                           const bundle::Dispatch *dispatch) {
   const bundle::Gpu *gpu = overlays->gpu();
@@ -194,7 +201,7 @@ static void printDispatch(const bundle::Overlays *overlays,
          dispatch->barrier() ? ", barrier" : "", writes.c_str(), reads.c_str());
 }
 
-static void printStretch(const bundle::Overlays *overlays,
+static void printStretch(const bundle::GpuOverlays *overlays,
                          const bundle::Program *program, uint32_t index,
                          bool summary) {
   const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
@@ -214,12 +221,13 @@ static void printStretch(const bundle::Overlays *overlays,
   printRows(program, gpu, "out", stretch->out());
 }
 
-void printOverlay(const bundle::Overlays *overlays,
+void printOverlay(const bundle::Bundle *bundle,
+                  const bundle::GpuOverlays *overlays,
                   const bundle::Program *program, bool summary) {
   const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   if (!gpu)
     return;
-  std::string newer = findNewer(program, gpu);
+  std::string newer = findNewer(bundle, overlays, program);
   if (!newer.empty()) {
     printf("  gpu: for newer readers: %s\n", newer.c_str());
     return;
@@ -228,7 +236,7 @@ void printOverlay(const bundle::Overlays *overlays,
          " bytes, prepared %" PRIu64 " bytes, %u stretches, warm: %s\n",
          predictionText(gpu->predicted_cold()).c_str(),
          predictionText(gpu->predicted_warm()).c_str(),
-         program->overlay()->start() == bundle::GpuStart_AtOpen
+         startOf(program) == bundle::OverlayStart_AtOpen
              ? "at once"
              : "after the first result",
          sizeOf(gpu, bundle::MemoryKind_Arena),
@@ -263,7 +271,7 @@ static void addExtent(Json &json, const char *name,
   json.array(name, std::array{extent->x(), extent->y(), extent->z()});
 }
 
-void addGpu(Json &json, const bundle::Overlays *overlays) {
+void addGpu(Json &json, const bundle::GpuOverlays *overlays) {
   if (!overlays)
     return;
   const bundle::Gpu *gpu = overlays->gpu();
@@ -347,18 +355,18 @@ static void addStretch(Json &json, const bundle::Program *program,
   addRows(json, "out", stretch->out());
 }
 
-void addOverlay(Json &json, const bundle::Overlays *overlays,
+void addOverlay(Json &json, const bundle::Bundle *bundle,
+                const bundle::GpuOverlays *overlays,
                 const bundle::Program *program, bool summary) {
   const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   if (!gpu)
     return;
-  std::string newer = findNewer(program, gpu);
+  std::string newer = findNewer(bundle, overlays, program);
   if (!newer.empty()) {
     json.member("newer_gpu", newer);
     return;
   }
-  json.key("gpu").beginObject().member("start",
-                                       startName(program->overlay()->start()));
+  json.key("gpu").beginObject().member("start", startName(startOf(program)));
   json.member("profile", textOf(gpu->profile()));
   json.member("predicted_cold", gpu->predicted_cold());
   json.member("predicted_warm", gpu->predicted_warm());

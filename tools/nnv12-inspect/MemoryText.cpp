@@ -74,19 +74,20 @@ static std::vector<bool> neededBesideGpu(const bundle::Program *program,
 }
 
 MemoryUse memoryUse(const bundle::Bundle *bundle,
-                    const bundle::Overlays *overlays,
+                    const bundle::GpuOverlays *overlays,
                     const bundle::Program *program, uint64_t metadata) {
+  const bundle::Target *target = artifact::targetOf(bundle, program);
   MemoryUse use;
   use.arena = artifact::memorySize(program, bundle::MemoryKind_Arena);
   use.prepared = artifact::memorySize(program, bundle::MemoryKind_Prepared);
   use.metadata = metadata;
-  use.code = bundle->segments()->Get(artifact::cpuOf(program)->code())->size();
-  use.scratch = artifact::scratchSize(program);
+  use.code = bundle->segments()->Get(artifact::cpuOf(target)->code())->size();
+  use.scratch = artifact::scratchSize(target);
   WeightRanges mapped, prepared;
   std::vector<bool> needed =
       neededBesideGpu(program, artifact::overlayOf(overlays, program));
   uint32_t executes = artifact::numExecutes(program);
-  Plan plan(program);
+  Plan plan(target, program);
   for (const PlannedOperation &entry : plan.operations) {
     if (entry.background) {
       use.later += entry.bytesPrepared();

@@ -30,7 +30,7 @@ struct MemoryUse {
 /// The memory of a program that this version understands. `overlays` is null
 /// where the bundle has none.
 MemoryUse memoryUse(const bundle::Bundle *bundle,
-                    const bundle::Overlays *overlays,
+                    const bundle::GpuOverlays *overlays,
                     const bundle::Program *program, uint64_t metadata);
 
 void printMemory(const MemoryUse &use);

@@ -120,22 +120,24 @@ static void printEntry(const PlannedOperation &entry) {
          entry.switchedTo != UINT32_MAX ? " (switched)" : "");
 }
 
-static void printSwitches(const bundle::Program *program) {
+static void printSwitches(const bundle::Target *target,
+                          const bundle::Program *program) {
   printf("    switches\n");
   for (const bundle::Switch *change : *program->switches()) {
     const bundle::Operation *replacement = change->replacement();
     printf("      %-6s %s: to %s%s\n",
            operationName(program, change->operation()).c_str(),
            replacement->layer()->c_str(),
-           program->kernels()->Get(replacement->kernel())->name()->c_str(),
+           artifact::kernelOf(target, replacement)->name()->c_str(),
            afterText(program, replacement->after()).c_str());
   }
 }
 
-void printPlan(const bundle::Program *program, bool summary) {
+void printPlan(const bundle::Target *target, const bundle::Program *program,
+               bool summary) {
   if (artifact::numLanes(program) == 0)
     return;
-  Plan plan(program);
+  Plan plan(target, program);
   printTotals(program, plan);
   for (uint32_t n = 0; n < plan.lanes.size(); ++n) {
     const bundle::Lane *lane = program->lanes()->Get(n);
@@ -152,7 +154,7 @@ void printPlan(const bundle::Program *program, bool summary) {
         printEntry(entry);
   }
   if (!summary && artifact::numSwitches(program))
-    printSwitches(program);
+    printSwitches(target, program);
 }
 
 void addNames(Json &json, const char *name, const bundle::Program *program,
@@ -169,7 +171,7 @@ void addOperand(Json &json, const bundle::Program *program,
 
 void addSchedule(Json &json, const bundle::Program *program,
                  const bundle::Operation *operation) {
-  if (hasKernel(operation)) {
+  if (artifact::hasKernel(operation)) {
     json.member("tile_begin", operation->tile_begin());
     json.member("tiles", artifact::numTiles(operation));
   }
@@ -204,19 +206,21 @@ static void addPreparation(Json &json, const PlannedOperation &entry) {
   json.endObject();
 }
 
-static void addSwitches(Json &json, const bundle::Program *program) {
+static void addSwitches(Json &json, const bundle::Target *target,
+                        const bundle::Program *program) {
   const auto &switches = artifact::elementsOf(program->switches());
   json.objects("switches", switches, [&](const bundle::Switch *change) {
     const bundle::Operation *replacement = change->replacement();
     json.member("operation", operationName(program, change->operation()));
     json.member("kernel",
-                program->kernels()->Get(replacement->kernel())->name()->str());
+                artifact::kernelOf(target, replacement)->name()->str());
     addSchedule(json, program, replacement);
   });
 }
 
-void addPlan(Json &json, const bundle::Program *program, bool summary) {
-  Plan plan(program);
+void addPlan(Json &json, const bundle::Target *target,
+             const bundle::Program *program, bool summary) {
+  Plan plan(target, program);
   json.member("prepared_size",
               artifact::memorySize(program, bundle::MemoryKind_Prepared));
   json.member("predicted_cold", program->predicted_cold());
@@ -239,7 +243,7 @@ void addPlan(Json &json, const bundle::Program *program, bool summary) {
     addPreparation(json, plan.operations[plan.places[number]]);
   json.endArray();
   addLanes(json, program);
-  addSwitches(json, program);
+  addSwitches(json, target, program);
 }
 
 } // namespace nnv12::tools

@@ -45,11 +45,13 @@ void addOperand(Json &json, const bundle::Program *program,
 
 /// Prints the plan of a program that has one: the predictions, the preparations
 /// of weights, the lanes and, unless `summary`, their queues and the switches.
-void printPlan(const bundle::Program *program, bool summary);
+void printPlan(const bundle::Target *target, const bundle::Program *program,
+               bool summary);
 
 /// Adds the members "lanes", "preparations", "switches" and the sums that
 /// printPlan() gives to the object that is open. Times are nanoseconds.
-void addPlan(Json &json, const bundle::Program *program, bool summary);
+void addPlan(Json &json, const bundle::Target *target,
+             const bundle::Program *program, bool summary);
 
 /// Adds an operation's members that say what of its grid runs and when: tiles,
 /// stage, after, predicted.

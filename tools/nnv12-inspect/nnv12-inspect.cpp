@@ -60,12 +60,13 @@ struct InspectOptions {
 struct Image {
   artifact::MappedFile file;
   const bundle::Bundle *bundle = nullptr;
-  const bundle::Overlays *overlays = nullptr; ///< null: none
+  const bundle::GpuOverlays *overlays = nullptr; ///< null: none
   artifact::Header header = {};
 };
 
 /// A program that is to be shown.
 struct Selected {
+  const bundle::Target *target;
   const bundle::Program *program;
   /// Why this version does not understand it, and nothing of it but its target
   /// may be looked at; empty: it does.
@@ -125,7 +126,7 @@ static void load(const InspectOptions &options, Image &image) {
       image.header, image.file.data() + image.header.metadataOffset, fault);
   check(image.bundle != nullptr);
   check(artifact::verifyOverlaysIn(image.bundle, image.file.data(), fault));
-  image.overlays = artifact::overlaysIn(image.bundle, image.file.data());
+  image.overlays = artifact::gpuOverlaysIn(image.bundle, image.file.data());
   // The signature covers all segments by way of their digests.
   if (options.verify || isTrusted)
     for (uint32_t i = 0; i < image.bundle->segments()->size(); ++i)
@@ -145,13 +146,12 @@ static void load(const InspectOptions &options, Image &image) {
   }
 }
 
-static bool runsHere(const bundle::Program *program) {
-  const bundle::Processor *processor = artifact::cpuOf(program);
+static bool runsHere(const bundle::Processor *processor) {
   if (processor->architecture()->str() != artifact::hostArchitecture())
     return false;
   artifact::CpuFeatures cpu;
-  for (const flatbuffers::String *feature : *processor->features())
-    if (!cpu.has(feature->c_str(), feature->size()))
+  for (const bundle::Feature *feature : *processor->features())
+    if (!cpu.has(feature->name()->c_str(), feature->name()->size()))
       return false;
   return true;
 }
@@ -162,23 +162,22 @@ static const char *typeName(const bundle::Tensor *tensor) {
 
 static std::vector<std::string> featuresOf(const bundle::Processor *processor) {
   std::vector<std::string> features;
-  for (const flatbuffers::String *feature : *processor->features())
-    features.push_back(feature->str());
+  for (const bundle::Feature *feature : *processor->features())
+    features.push_back(feature->name()->str());
   return features;
 }
 
-/// Segments of kinds that this version does not know are no fault.
-static std::string kindName(bundle::SegmentKind kind) {
-  return kind <= bundle::SegmentKind_MAX
-             ? lowered(bundle::EnumNameSegmentKind(kind))
-             : "kind " + std::to_string(unsigned(kind));
+/// Segments and processors of kinds that this version does not know, for which
+/// there is no name, are no fault.
+static std::string kindName(const char *name, unsigned kind) {
+  return *name ? lowered(name) : "kind " + std::to_string(kind);
 }
 
 /// Why this version does not understand a program of the bundle; empty: it
 /// does. The line that says so stands behind the program's name.
-static std::string findNewer(const bundle::Program *program, unsigned number) {
+static std::string findNewer(const bundle::Bundle *bundle, unsigned number) {
   Fault why;
-  return artifact::isUnderstood(program, number, why)
+  return artifact::isUnderstood(bundle, number, why)
              ? ""
              : reasonOf(why, "program " + std::to_string(number) + ": ");
 }
@@ -189,9 +188,10 @@ static std::vector<Selected> selectPrograms(const InspectOptions &options,
   std::string known;
   for (unsigned i = 0; i < bundle->programs()->size(); ++i) {
     const bundle::Program *program = bundle->programs()->Get(i);
-    known += (known.empty() ? "" : ", ") + program->target()->str();
-    if (options.target.empty() || program->target()->str() == options.target)
-      selected.push_back({program, findNewer(program, i)});
+    const bundle::Target *target = artifact::targetOf(bundle, program);
+    known += (known.empty() ? "" : ", ") + target->name()->str();
+    if (options.target.empty() || target->name()->str() == options.target)
+      selected.push_back({target, program, findNewer(bundle, i)});
   }
   if (selected.empty())
     fail(options.bundle + ": target: found no " + options.target +
@@ -239,51 +239,52 @@ static void printProperties(const bundle::Bundle *bundle) {
 }
 
 /// How many executes, transforms and replacements call each kernel.
-static std::vector<uint32_t> countUses(const bundle::Program *program) {
-  std::vector<uint32_t> uses(program->kernels()->size());
+static std::vector<uint32_t> countUses(const bundle::Target *target,
+                                       const bundle::Program *program) {
+  std::vector<uint32_t> uses(target->kernels()->size());
   for (const bundle::Operation *operation : *program->operations())
-    if (hasKernel(operation))
+    if (artifact::hasKernel(operation))
       ++uses[operation->kernel()];
   for (uint32_t i = 0; i < artifact::numSwitches(program); ++i)
     ++uses[program->switches()->Get(i)->replacement()->kernel()];
   return uses;
 }
 
-static void printProgram(const Image &image, const bundle::Program *program,
-                         bool summary) {
+static void printProgram(const Image &image, const bundle::Target *target,
+                         const bundle::Program *program, bool summary) {
   const bundle::Bundle *bundle = image.bundle;
   std::string features;
-  const bundle::Processor *processor = artifact::cpuOf(program);
+  const bundle::Processor *processor = artifact::cpuOf(target);
   for (const std::string &feature : featuresOf(processor))
     features += " " + feature;
-  printf("\nprogram %s: %s,%s%s\n", program->target()->c_str(),
+  printf("\nprogram %s: %s,%s%s\n", target->name()->c_str(),
          processor->architecture()->c_str(),
          features.empty() ? " no special features" : features.c_str(),
-         runsHere(program) ? "" : " (does not run on this CPU)");
+         runsHere(processor) ? "" : " (does not run on this CPU)");
   printf("  code %" PRIu64 " bytes, arena %" PRIu64 " bytes, scratch %" PRIu64
          " bytes a thread, %u kernels, %u operations\n",
          bundle->segments()->Get(processor->code())->size(),
          artifact::memorySize(program, bundle::MemoryKind_Arena),
-         artifact::scratchSize(program), program->kernels()->size(),
+         artifact::scratchSize(target), target->kernels()->size(),
          artifact::numExecutes(program));
   printMemory(
       memoryUse(bundle, image.overlays, program, image.header.metadataSize));
-  printPlan(program, summary);
-  printOverlay(image.overlays, program, summary);
+  printPlan(target, program, summary);
+  printOverlay(bundle, image.overlays, program, summary);
   if (summary)
     return;
-  std::vector<uint32_t> uses = countUses(program);
+  std::vector<uint32_t> uses = countUses(target, program);
   printf("\n  kernels\n    %10s %8s %5s  %s\n", "entry", "scratch", "uses",
          "name");
-  for (uint32_t i = 0; i < program->kernels()->size(); ++i) {
-    const bundle::Kernel *kernel = program->kernels()->Get(i);
+  for (uint32_t i = 0; i < target->kernels()->size(); ++i) {
+    const bundle::Kernel *kernel = target->kernels()->Get(i);
     printf("    %10u %8" PRIu64 " %5u  %s\n", kernel->entry(),
            kernel->scratch(), uses[i], kernel->name()->c_str());
   }
   printf("\n  layers, in execution order\n");
   for (uint32_t i = 0; i < artifact::numExecutes(program); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
-    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+    const bundle::Kernel *kernel = artifact::kernelOf(target, operation);
     std::string reads, writes;
     for (uint32_t k = 0; k < operation->operands()->size(); ++k)
       (k < kernel->outputs() ? writes : reads) +=
@@ -312,8 +313,9 @@ static void printText(const InspectOptions &options, const Image &image) {
          artifact::hexadecimal(image.header.metadataDigest.bytes, 32).c_str());
   printf("model '%s', written by %s\n", textOf(bundle->model()).c_str(),
          textOf(bundle->producer()).c_str());
-  printTensors("inputs", bundle->inputs());
-  printTensors("outputs", bundle->outputs());
+  const bundle::Program *model = artifact::firstUnderstood(bundle);
+  printTensors("inputs", model->inputs());
+  printTensors("outputs", model->outputs());
   printProperties(bundle);
   printf("\nsegments%s\n  #  %-8s %12s %12s  BLAKE2bp-256\n",
          options.verify ? " (digests checked)" : "", "kind", "offset", "size");
@@ -322,18 +324,20 @@ static void printText(const InspectOptions &options, const Image &image) {
          artifact::hexadecimal(image.header.metadataDigest.bytes, 32).c_str());
   for (uint32_t i = 0; i < bundle->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle->segments()->Get(i);
-    printf("  %u  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", i,
-           kindName(segment->kind()).c_str(), segment->offset(),
-           segment->size(),
-           artifact::hexadecimal(segment->digest()->data(), 32).c_str());
+    printf(
+        "  %u  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", i,
+        kindName(bundle::EnumNameSegmentKind(segment->kind()), segment->kind())
+            .c_str(),
+        segment->offset(), segment->size(),
+        artifact::hexadecimal(segment->digest()->data(), 32).c_str());
   }
   printGpu(image.overlays, options.summary);
-  for (const auto &[program, newer] : selectPrograms(options, bundle))
+  for (const auto &[target, program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
-      printProgram(image, program, options.summary);
+      printProgram(image, target, program, options.summary);
     else
-      printf("\nprogram %s: for newer readers: %s\n",
-             program->target()->c_str(), newer.c_str());
+      printf("\nprogram %s: for newer readers: %s\n", target->name()->c_str(),
+             newer.c_str());
   if (options.verify && options.publicKey.empty())
     printf(
         "\nAll digests are right. They tell damage, not malice: a bundle whose "
@@ -354,9 +358,10 @@ static void addTensors(Json &json, const char *name,
   });
 }
 
-static void addProcessors(Json &json, const bundle::Program *program) {
-  json.objects("processors", *program->processors(), [&](const auto *of) {
-    json.member("kind", lowered(bundle::EnumNameProcessorKind(of->kind())));
+static void addProcessors(Json &json, const bundle::Target *target) {
+  json.objects("processors", *target->processors(), [&](const auto *of) {
+    json.member("kind", kindName(bundle::EnumNameProcessorKind(of->kind()),
+                                 of->kind()));
     json.member("architecture", of->architecture()->str());
     json.member("tune", textOf(of->tune()));
     json.array("features", featuresOf(of));
@@ -403,10 +408,10 @@ static void addKernel(Json &json, const bundle::Kernel *kernel) {
                [&](const auto *map) { addTileMap(json, map); });
 }
 
-static void addExecute(Json &json, const bundle::Program *program,
-                       uint32_t number) {
+static void addExecute(Json &json, const bundle::Target *target,
+                       const bundle::Program *program, uint32_t number) {
   const bundle::Operation *operation = program->operations()->Get(number);
-  const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+  const bundle::Kernel *kernel = artifact::kernelOf(target, operation);
   json.beginObject().member("id", operationName(program, number));
   json.member("layer", operation->layer()->str());
   json.member("kernel", kernel->name()->str())
@@ -422,15 +427,16 @@ static void addExecute(Json &json, const bundle::Program *program,
 }
 
 static void addProgram(Json &json, const Image &image,
+                       const bundle::Target *target,
                        const bundle::Program *program, bool summary) {
   const bundle::Bundle *bundle = image.bundle;
-  json.beginObject().member("target", program->target()->str());
-  json.member("revision", textOf(program->revision()));
-  const bundle::Processor *processor = artifact::cpuOf(program);
+  json.beginObject().member("target", target->name()->str());
+  json.member("revision", textOf(target->revision()));
+  const bundle::Processor *processor = artifact::cpuOf(target);
   json.member("architecture", processor->architecture()->str());
   json.array("features", featuresOf(processor));
-  json.member("runs_here", runsHere(program));
-  addProcessors(json, program);
+  json.member("runs_here", runsHere(processor));
+  addProcessors(json, target);
   addMemories(json, program);
   addMemory(json, memoryUse(bundle, image.overlays, program,
                             image.header.metadataSize));
@@ -438,17 +444,17 @@ static void addProgram(Json &json, const Image &image,
   json.member("code_size", bundle->segments()->Get(processor->code())->size());
   json.member("arena_size",
               artifact::memorySize(program, bundle::MemoryKind_Arena));
-  json.member("scratch_size", artifact::scratchSize(program));
-  json.member("num_kernels", program->kernels()->size());
+  json.member("scratch_size", artifact::scratchSize(target));
+  json.member("num_kernels", target->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
-  addPlan(json, program, summary);
-  addOverlay(json, image.overlays, program, summary);
+  addPlan(json, target, program, summary);
+  addOverlay(json, bundle, image.overlays, program, summary);
   if (!summary) {
-    json.objects("kernels", *program->kernels(),
+    json.objects("kernels", *target->kernels(),
                  [&](const auto *kernel) { addKernel(json, kernel); });
     json.key("operations").beginArray();
     for (uint32_t i = 0; i < artifact::numExecutes(program); ++i)
-      addExecute(json, program, i);
+      addExecute(json, target, program, i);
     json.endArray();
   }
   json.endObject();
@@ -471,39 +477,41 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.member("producer", textOf(bundle->producer()));
   json.member("metadata_offset", image.header.metadataOffset);
   json.member("metadata_size", image.header.metadataSize);
-  addTensors(json, "inputs", bundle->inputs());
-  addTensors(json, "outputs", bundle->outputs());
+  const bundle::Program *model = artifact::firstUnderstood(bundle);
+  addTensors(json, "inputs", model->inputs());
+  addTensors(json, "outputs", model->outputs());
   json.key("properties").beginObject();
   for (const bundle::Property *property :
        artifact::elementsOf(bundle->properties()))
     json.member(property->key()->c_str(), property->value()->str());
   json.endObject();
   json.objects("segments", *bundle->segments(), [&](const auto *segment) {
-    json.member("kind", kindName(segment->kind()));
+    json.member("kind", kindName(bundle::EnumNameSegmentKind(segment->kind()),
+                                 segment->kind()));
     json.member("offset", segment->offset()).member("size", segment->size());
     json.member("digest", artifact::hexadecimal(segment->digest()->data(), 32));
   });
   addGpu(json, image.overlays);
   std::vector<Selected> selected = selectPrograms(options, bundle);
   json.key("programs").beginArray();
-  for (const auto &[program, newer] : selected)
+  for (const auto &[target, program, newer] : selected)
     if (newer.empty())
-      addProgram(json, image, program, options.summary);
+      addProgram(json, image, target, program, options.summary);
   json.endArray().key("newer_programs").beginArray();
-  for (const auto &[program, newer] : selected)
+  for (const auto &[target, program, newer] : selected)
     if (!newer.empty())
-      json.value(program->target()->str());
+      json.value(target->name()->str());
   json.endArray().endObject();
   writeText("-", json.text());
 }
 
 /// The first of those that are selected and understood.
-static const bundle::Program *selectProgram(const InspectOptions &options,
-                                            const bundle::Bundle *bundle) {
+static Selected selectProgram(const InspectOptions &options,
+                              const bundle::Bundle *bundle) {
   std::vector<Selected> selected = selectPrograms(options, bundle);
-  for (const auto &[program, newer] : selected)
-    if (newer.empty())
-      return program;
+  for (const Selected &one : selected)
+    if (one.newer.empty())
+      return one;
   fail(options.bundle + ": target: " + options.target +
        " is for newer readers: " + selected[0].newer);
 }
@@ -511,11 +519,16 @@ static const bundle::Program *selectProgram(const InspectOptions &options,
 static void writePage(const InspectOptions &options, const Image &image) {
   noteInput(options.trace);
   checkOutput(options.html);
-  const bundle::Program *program = selectProgram(options, image.bundle);
-  Plan plan(program);
-  PlanPage page = {
-      options.bundle, image.file.size(), textOf(image.bundle->model()),
-      image.overlays, program,           plan};
+  Selected one = selectProgram(options, image.bundle);
+  Plan plan(one.target, one.program);
+  bool hasOverlay =
+      artifact::gpuOf(image.bundle, image.overlays, one.program) != nullptr;
+  PlanPage page = {options.bundle,
+                   image.file.size(),
+                   textOf(image.bundle->model()),
+                   hasOverlay ? image.overlays : nullptr,
+                   one.program,
+                   plan};
   page.tracePath = options.trace;
   if (!options.trace.empty())
     page.trace = readTrace(options.trace, plan, options.bundle);

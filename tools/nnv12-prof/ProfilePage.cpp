@@ -105,7 +105,7 @@ std::string profilePage(const std::string &path, const StoredProgram &stored,
                         const Bundle &bundle, const tools::Recorded &recorded,
                         const Profile &profile) {
   const bundle::Program *program = stored.program;
-  tools::Plan plan(program);
+  tools::Plan plan(stored.target, program);
   tools::PlanPage page = {path,
                           bundle.info().file_size,
                           bundle.info().model,

@@ -1,6 +1,7 @@
 //===- StoredProgram.cpp - A bundle's file, read again --------------------===//
 #include "tools/nnv12-prof/StoredProgram.h"
 
+#include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "tools/common/Report.h"
@@ -18,7 +19,10 @@ StoredProgram::StoredProgram(const std::string &path, const Bundle &bundle) {
   if (number >= stored->programs()->size())
     tools::fail(path + ": the file has changed meanwhile");
   program = stored->programs()->Get(number);
-  overlays = artifact::overlaysIn(stored, file_.data());
+  target = artifact::targetOf(stored, program);
+  overlays = artifact::gpuOverlaysIn(stored, file_.data());
+  if (!artifact::gpuOf(stored, overlays, program))
+    overlays = nullptr;
 }
 
 } // namespace nnv12::prof

@@ -16,8 +16,10 @@ public:
   /// process where the file cannot be read again.
   StoredProgram(const std::string &path, const Bundle &bundle);
 
+  const bundle::Target *target = nullptr; ///< its own
   const bundle::Program *program = nullptr;
-  const bundle::Overlays *overlays = nullptr; ///< verified; null: none
+  /// Verified; null: the program has none that this version understands.
+  const bundle::GpuOverlays *overlays = nullptr;
 
 private:
   artifact::MappedFile file_;

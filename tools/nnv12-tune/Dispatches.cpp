@@ -16,9 +16,9 @@ DispatchBundle::DispatchBundle(const std::string &path)
   const bundle::Bundle *metadata = loaded().metadata();
   if (!artifact::verifyOverlaysIn(metadata, loaded().image(), fault))
     tools::fail(path + ": " + fault.text);
-  overlays_ = artifact::overlaysIn(metadata, loaded().image());
+  overlays_ = artifact::gpuOverlaysIn(metadata, loaded().image());
   if (bundle_.info().kind != NNV12_BUNDLE_TUNING ||
-      !artifact::gpuOf(overlays_, loaded().chosenProgram()) ||
+      !artifact::gpuOf(metadata, overlays_, loaded().chosenProgram()) ||
       bundle_.numInputs() != 1 || bundle_.numOutputs() != 2)
     tools::fail(path + ": found no kernels of GPUs to measure, expected a "
                        "bundle made by nnv12c --emit tuning --gpu");

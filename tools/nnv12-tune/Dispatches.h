@@ -33,7 +33,7 @@ public:
 private:
   std::string path_;
   Bundle bundle_;
-  const bundle::Overlays *overlays_ = nullptr;
+  const bundle::GpuOverlays *overlays_ = nullptr;
 };
 
 /// A kernel that is to be measured, in several places of the bundle.

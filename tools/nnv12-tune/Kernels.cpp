@@ -74,10 +74,10 @@ Kernels::Kernels(const std::string &path)
       activations(bundle.input(1).byte_size),
       integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),
       fresh(bundle.output(1).byte_size) {
-  const bundle::Program &program = *bundle.get()->chosenProgram();
+  const nnv12_bundle &loaded = *bundle.get();
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
-    uint32_t kernel = program.operations()->Get(i)->kernel();
-    KernelFacts facts = artifact::factsOf(*program.kernels()->Get(kernel));
+    KernelFacts facts = artifact::factsOf(*artifact::kernelOf(
+        loaded.target(), loaded.chosenProgram()->operations()->Get(i)));
     // A kernel that makes activations for the next one has no key.
     if (facts.key.empty())
       continue;

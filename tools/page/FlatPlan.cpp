@@ -52,11 +52,6 @@ operationNames(const bundle::Program *program,
   return names;
 }
 
-bool hasKernel(const bundle::Operation *operation) {
-  return operation->kind() == bundle::OperationKind_Execute ||
-         operation->kind() == bundle::OperationKind_Transform;
-}
-
 uint64_t PlannedOperation::bytesIn() const {
   uint64_t weights = 0, prepared = 0;
   for (const bundle::Operand *operand : *operation->operands())
@@ -78,21 +73,22 @@ uint64_t PlannedOperation::bytesPrepared() const {
   return sum;
 }
 
-static PlannedOperation describe(const bundle::Program *program,
+static PlannedOperation describe(const bundle::Target *target,
+                                 const bundle::Program *program,
                                  uint32_t executes, uint32_t number) {
   const bundle::Operation *operation = program->operations()->Get(number);
   bool isPreparation = number >= executes;
   return {program, operation,
-          hasKernel(operation) ? program->kernels()->Get(operation->kernel())
-                               : nullptr,
+          artifact::hasKernel(operation) ? artifact::kernelOf(target, operation)
+                                         : nullptr,
           isPreparation, isPreparation ? number - executes : number};
 }
 
-Plan::Plan(const bundle::Program *program)
-    : places(program->operations()->size()) {
+Plan::Plan(const bundle::Target *target, const bundle::Program *program)
+    : target(target), places(program->operations()->size()) {
   uint32_t executes = artifact::numExecutes(program);
   auto add = [&](uint32_t number, uint32_t lane, bool background) {
-    PlannedOperation entry = describe(program, executes, number);
+    PlannedOperation entry = describe(target, program, executes, number);
     entry.lane = lane;
     entry.background = background;
     isPredicted |= entry.isPredicted();

@@ -29,9 +29,6 @@ std::vector<std::string>
 operationNames(const bundle::Program *program,
                const flatbuffers::Vector<uint32_t> *numbers);
 
-/// Whether a kernel computes it; reads and decodes have none.
-bool hasKernel(const bundle::Operation *operation);
-
 struct PlannedOperation {
   const bundle::Program *program;
   const bundle::Operation *operation;
@@ -61,12 +58,13 @@ struct PlannedOperation {
 /// lane, each lane in the order of its queue, backgrounds last. A program
 /// without lanes is shown as one execute lane.
 struct Plan {
-  explicit Plan(const bundle::Program *program);
+  Plan(const bundle::Target *target, const bundle::Program *program);
 
   struct Lane {
     bundle::LaneKind kind;
     bundle::CoreKind core;
   };
+  const bundle::Target *target;
   std::vector<Lane> lanes;
   std::vector<PlannedOperation> operations;
   /// By the program's number: where in `operations` it is.

@@ -1,7 +1,6 @@
 //===- GpuPlanJson.cpp - A GPU's part of a plan, for the page -------------===//
 #include "tools/page/GpuPlanJson.h"
 
-#include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
 #include "tools/page/FlatPlan.h"
 
@@ -48,10 +47,10 @@ static void describe(const bundle::Gpu *code,
 }
 
 std::vector<PlannedGpuPreparation>
-plannedGpuPreparations(const bundle::Overlays *overlays,
+plannedGpuPreparations(const bundle::GpuOverlays *overlays,
                        const bundle::Program *program) {
   std::vector<PlannedGpuPreparation> result;
-  const bundle::ProgramGpu *gpu = artifact::gpuOf(overlays, program);
+  const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   if (!gpu)
     return result;
   for (uint32_t lane = 0; lane < gpu->lanes()->size(); ++lane)
@@ -76,7 +75,7 @@ namespace {
 /// Writes the overlay of one program.
 class GpuPage {
 public:
-  GpuPage(Json &json, const bundle::Overlays *overlays,
+  GpuPage(Json &json, const bundle::GpuOverlays *overlays,
           const bundle::Program *program)
       : json_(json), overlays_(overlays), code_(overlays->gpu()),
         program_(program), gpu_(artifact::overlayOf(overlays, program)) {}
@@ -92,7 +91,7 @@ private:
       const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const;
 
   Json &json_;
-  const bundle::Overlays *overlays_;
+  const bundle::GpuOverlays *overlays_;
   const bundle::Gpu *code_;
   const bundle::Program *program_;
   const bundle::ProgramGpu *gpu_;
@@ -184,7 +183,9 @@ void GpuPage::addPipeline(uint32_t index) {
 
 void GpuPage::add() {
   json_.key("gpu").beginObject();
-  json_.member("start", program_->overlay()->start() == bundle::GpuStart_AtOpen
+  json_.member("start", artifact::findOverlay(program_, bundle::OverlayKind_Gpu)
+                                    ->head()
+                                    ->start() == bundle::OverlayStart_AtOpen
                             ? "when the bundle is opened"
                             : "after the first result");
   json_.member("predicted_cold", microseconds(gpu_->predicted_cold()));
@@ -201,9 +202,9 @@ void GpuPage::add() {
   json_.endArray().endObject();
 }
 
-void addGpuPlan(Json &json, const bundle::Overlays *overlays,
+void addGpuPlan(Json &json, const bundle::GpuOverlays *overlays,
                 const bundle::Program *program) {
-  if (artifact::gpuOf(overlays, program))
+  if (artifact::overlayOf(overlays, program))
     GpuPage(json, overlays, program).add();
 }
 

@@ -32,16 +32,17 @@ struct PlannedGpuPreparation {
   bool isPredicted() const { return end != 0 && end >= start; }
 };
 
-/// Lane by lane, each lane in the order of its queue. None where `program` has
-/// no part for GPUs, or one for newer readers.
+/// Lane by lane, each lane in the order of its queue. None where there is no
+/// part for GPUs of `program`. `overlays`: verified, and null where that part
+/// is for newer readers.
 std::vector<PlannedGpuPreparation>
-plannedGpuPreparations(const bundle::Overlays *overlays,
+plannedGpuPreparations(const bundle::GpuOverlays *overlays,
                        const bundle::Program *program);
 
 /// Adds the member "gpu" to the object that is open: the GPU's preparations,
-/// lane by lane, and its stretches. Nothing where `program` has no part for
-/// GPUs, or one for newer readers. Times are microseconds.
-void addGpuPlan(Json &json, const bundle::Overlays *overlays,
+/// lane by lane, and its stretches. Nothing where there is none. Times are
+/// microseconds.
+void addGpuPlan(Json &json, const bundle::GpuOverlays *overlays,
                 const bundle::Program *program);
 
 } // namespace nnv12::tools

@@ -71,7 +71,7 @@ static void addOperation(Json &json, const PlanPage &page,
         page.program->switches()->Get(entry.switchedTo)->replacement();
     json.member(
         "switched_to",
-        page.program->kernels()->Get(replacement->kernel())->name()->str());
+        artifact::kernelOf(page.plan.target, replacement)->name()->str());
   }
   if (entry.isPredicted()) {
     json.member("start", double(operation->predicted_start()) * 1e-3);
@@ -101,7 +101,7 @@ static std::string makeData(const PlanPage &page) {
   Json json;
   json.beginObject().member("file", page.bundlePath);
   json.member("file_size", page.bundleSize).member("model", page.model);
-  json.member("target", page.program->target()->str());
+  json.member("target", page.plan.target->name()->str());
   json.member("prepared_size",
               artifact::memorySize(page.program, bundle::MemoryKind_Prepared));
   json.member("predicted_cold", double(page.program->predicted_cold()) * 1e-3);

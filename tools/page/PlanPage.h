@@ -29,7 +29,7 @@ struct PlanPage {
   std::string bundlePath;
   uint64_t bundleSize;
   std::string model;
-  const bundle::Overlays *overlays; ///< verified; null: none
+  const bundle::GpuOverlays *overlays; ///< null: none of the program
   const bundle::Program *program;
   const Plan &plan;
   std::string tracePath = {}; ///< empty: none

@@ -2,6 +2,7 @@
 #ifndef NNV12_TEST_UNIT_ARTIFACT_BITFLIPS_H
 #define NNV12_TEST_UNIT_ARTIFACT_BITFLIPS_H
 
+#include "artifact/Compatibility.h"
 #include "artifact/Verifier.h"
 #include "test/unit/sample/SampleBundle.h"
 
@@ -39,14 +40,15 @@ expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
   const bundle::Bundle *bundle = bundle::GetBundle(metadata.data);
-  if (bundle->overlays() >= bundle->segments()->size())
+  const bundle::Overlay *overlay = artifact::gpuOverlayIn(bundle);
+  if (!overlay)
     return;
-  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
+  const bundle::Segment *segment = bundle->segments()->Get(overlay->segment());
   AlignedCopy overlays(image.data() + segment->offset(), segment->size());
   withFlips(overlays, overlays.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
     artifact::Fault fault;
-    const bundle::Overlays *read =
-        artifact::verifyOverlays(bundle, overlays.data, fault);
+    const bundle::GpuOverlays *read = artifact::verifyOverlays(
+        bundle, overlay->segment(), overlays.data, fault);
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
 }

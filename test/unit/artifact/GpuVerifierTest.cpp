@@ -217,6 +217,12 @@ const OverlayCase tables[] = {
      [](ProgramGpu &g) { g.stretches[1].in[0].bytes = 0; }},
     {"gpu: stretch 1: out 0: found an input, expected the arena or an output",
      [](ProgramGpu &g) { g.stretches[1].out[0].boundary = 0; }},
+    {"gpu: stretch 0: dispatch 1: maps: found 2, expected none or one for each "
+     "of 1 written operands",
+     [](ProgramGpu &g) { g.stretches[0].dispatches[1].maps.assign(2, {}); }},
+    {"gpu: stretch 0: dispatch 1: tile map 0: cuts: found another number of "
+     "tiles than the grid has",
+     [](ProgramGpu &g) { g.stretches[0].dispatches[1].maps.assign(1, {}); }},
     {"gpu: warm 1: stretch: found 3, expected less than 3",
      [](ProgramGpu &g) { g.warm = {1, 3}; }},
     {"gpu: warm 1: found a stretch from execute 0 on, expected 2 or later, "
@@ -323,14 +329,9 @@ TEST(GpuVerifier, RefusesWhatNoWriterMakes) {
                                         bundle::Gpu::VT_CODE, 9);
             }),
             "gpu: code: found 9, expected less than 5");
-  EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
-              Metadata::patch<uint32_t>(m.bundle(), bundle::Bundle::VT_OVERLAYS,
-                                        3);
-            }),
-            "overlays: found segment 3, expected one of kind 3 (Overlays)");
   for (uint32_t index : {0, 3})
     EXPECT_EQ(errorOfPatched([&](Metadata &m, const bundle::ProgramGpu *) {
-                Metadata::patch<uint32_t>(m.program(1)->overlay(),
+                Metadata::patch<uint32_t>(m.gpuOverlay(1)->head(),
                                           bundle::OverlayHead::VT_INDEX, index);
               }),
               "program 1: overlay: index: found " + std::to_string(index) +
@@ -356,6 +357,41 @@ TEST(GpuVerifier, RefusesWhatNoWriterMakes) {
                                         bundle::Memory::VT_PROCESSOR, 0);
             }),
             "program 0: gpu: memory 1: processor: found 0, expected 1 to 1");
+  // Heads that contradict the overlay.
+  EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
+              Metadata::patch<uint32_t>(m.gpuOverlay()->head(),
+                                        bundle::OverlayHead::VT_COLD_RECORDS,
+                                        1);
+            }),
+            "program 0: gpu: cold_records: found 1, expected 7 to 7");
+  EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
+              Metadata::patch<uint32_t>(m.gpuOverlay()->head(),
+                                        bundle::OverlayHead::VT_WARM_RECORDS,
+                                        99);
+            }),
+            "program 0: gpu: warm_records: found 99, expected 7 to 7");
+  EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *g) {
+              Metadata::patch<uint32_t>(m.gpuOverlay()->head(),
+                                        bundle::OverlayHead::VT_PROCESSOR, 0);
+              (void)g;
+            }),
+            "program 0: overlay 0: processor: found 0 of kind 0, expected one "
+            "of kind 1 (Gpu)");
+  // Which part of its grid a dispatch computes.
+  for (auto [begin, end] :
+       {std::pair<uint64_t, uint64_t>{1, 4}, {0, 3}, {0, 5}, {4, 4}, {5, 4}})
+    EXPECT_EQ(errorOfPatched([&, begin = begin, end = end](
+                                 Metadata &, const bundle::ProgramGpu *g) {
+                const bundle::Dispatch *dispatch =
+                    g->stretches()->Get(0)->dispatches()->Get(0);
+                Metadata::patch<uint64_t>(
+                    dispatch, bundle::Dispatch::VT_TILE_BEGIN, begin);
+                Metadata::patch<uint64_t>(dispatch,
+                                          bundle::Dispatch::VT_TILE_END, end);
+              }),
+              "program 0: gpu: stretch 0: dispatch 0: tiles: found " +
+                  std::to_string(begin) + " to " + std::to_string(end) +
+                  ", expected all 4");
   for (uint64_t alignment : {0, 128, 384})
     EXPECT_EQ(errorOfPatched([&](Metadata &, const bundle::ProgramGpu *g) {
                 Metadata::patch<uint64_t>(g->memories()->Get(0),
@@ -399,7 +435,7 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->memories()->Get(1), bundle::Memory::VT_KIND, 0);
        }},
-      {"boundary 0: space: found 4, expected at most 3",
+      {"boundary 0: space of an operand: found 4, expected at most 3",
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->boundaries()->Get(0)->host(), bundle::Operand::VT_SPACE, 4);
        }},
@@ -412,7 +448,7 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
          patch8(g->preparations()->Get(4)->uploads()->Get(0),
                 bundle::Upload::VT_CODEC, 2);
        }},
-      {"preparation 4: space: found 9, expected at most 3",
+      {"preparation 4: space of an operand: found 9, expected at most 3",
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->preparations()->Get(4)->uploads()->Get(0)->source(),
                 bundle::Operand::VT_SPACE, 9);
@@ -441,16 +477,18 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
     GpuSample sample;
     PatchedMetadata metadata(sample.bundle);
     const bundle::ProgramGpu *gpu = metadata.overlay();
-    change(gpu, metadata.program()->overlay());
+    change(gpu, metadata.gpuOverlay()->head());
     // Other faults of it do not matter then.
     PatchedMetadata::patch<uint32_t>(gpu->stretches()->Get(0),
                                      bundle::Stretch::VT_FIRST, 99);
     Fault fault, why;
     EXPECT_TRUE(metadata.verify(fault)) << message << ": " << fault.text;
-    EXPECT_EQ(gpuOf(metadata.overlays(), metadata.program()), nullptr);
-    EXPECT_NE(gpuOf(metadata.overlays(), metadata.program(1)), nullptr);
-    EXPECT_TRUE(isUnderstood(metadata.program(), 0, why)) << why.text;
-    EXPECT_FALSE(isUnderstood(metadata.program()->overlay(), gpu, 0, why));
+    const bundle::Bundle *bundle = metadata.bundle();
+    const bundle::GpuOverlays *overlays = metadata.overlays();
+    EXPECT_EQ(gpuOf(bundle, overlays, metadata.program()), nullptr);
+    EXPECT_NE(gpuOf(bundle, overlays, metadata.program(1)), nullptr);
+    EXPECT_TRUE(isUnderstood(bundle, 0, why)) << why.text;
+    EXPECT_FALSE(isUnderstood(bundle, overlays, metadata.program(), 0, why));
     EXPECT_EQ(
         std::string(why.text).find("program 0: gpu: " + std::string(message)),
         0u)
@@ -466,7 +504,7 @@ TEST(GpuVerifier, ModulesHaveDigests) {
   Fault fault;
   const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
   ASSERT_TRUE(read) << fault.text;
-  const bundle::Gpu *gpu = overlaysIn(read, image.data)->gpu();
+  const bundle::Gpu *gpu = gpuOverlaysIn(read, image.data)->gpu();
   unsigned char *words = image.data +
                          read->segments()->Get(gpu->code())->offset() +
                          gpu->modules()->Get(1)->offset();

@@ -25,6 +25,7 @@ struct Shared {
   std::vector<uint64_t> box = {0};
   size_t numOperations = 1, numOperands = 1, numFeatures = 0, numPrograms = 1;
   size_t numKernels = 1, numMemories = 1, numParts = 0;
+  size_t numTargets = 1, numProcessors = 1;
   uint32_t numSegments = 1;
   size_t numProperties = 0;
   std::string propertyValue = "x";
@@ -65,24 +66,28 @@ struct Shared {
     auto operations =
         builder.CreateVector(std::vector(numOperations, operation));
     auto kernels = buildKernels(name);
-    auto features = builder.CreateVector(std::vector(numFeatures, name));
+    auto features = builder.CreateVector(
+        std::vector(numFeatures, bundle::CreateFeature(builder, name)));
     auto architecture = builder.CreateString("x86-64");
     auto processor = bundle::CreateProcessor(builder, bundle::ProcessorKind_Cpu,
                                              architecture, features);
-    auto processors = builder.CreateVector(std::vector(1, processor));
+    auto processors =
+        builder.CreateVector(std::vector(numProcessors, processor));
+    auto target = bundle::CreateTarget(
+        builder, name, builder.CreateString(revision), processors, kernels);
+    auto targets = builder.CreateVector(std::vector(numTargets, target));
     auto memory = bundle::CreateMemory(builder, bundle::MemoryKind_Arena,
                                        /*processor=*/0, /*size=*/64);
     auto memories = builder.CreateVector(std::vector(numMemories, memory));
-    auto program =
-        bundle::CreateProgram(builder, name, builder.CreateString(revision),
-                              processors, memories, kernels, operations);
+    auto inputVector = builder.CreateVector(inputs);
+    auto program = bundle::CreateProgram(builder, /*target=*/0, inputVector,
+                                         inputVector, memories, operations);
     auto programVector =
         builder.CreateVector(std::vector(numPrograms, program));
     auto digest = builder.CreateVector(std::vector<uint8_t>(sizeof(Digest)));
     auto segment = bundle::CreateSegment(builder, bundle::SegmentKind_Code,
                                          segmentAlignment, 64, digest);
     auto segments = builder.CreateVector(std::vector(numSegments, segment));
-    auto inputVector = builder.CreateVector(inputs);
     auto value = builder.CreateString(propertyValue);
     std::vector<fb::Offset<bundle::Property>> properties;
     for (size_t i = 0; i < numProperties; ++i)
@@ -90,9 +95,8 @@ struct Shared {
           builder, builder.CreateString(std::to_string(10000 + i)), value));
     bundle::FinishBundleBuffer(
         builder,
-        bundle::CreateBundle(builder, bundle::BundleKind_Model, 0, 0,
-                             inputVector, inputVector, segments, programVector,
-                             /*threads=*/0, /*overlays=*/~0u,
+        bundle::CreateBundle(builder, bundle::BundleKind_Model, 0, 0, segments,
+                             targets, programVector, /*threads=*/0,
                              builder.CreateVector(properties)));
     return {builder.GetBufferPointer(),
             builder.GetBufferPointer() + builder.GetSize()};
@@ -157,20 +161,35 @@ TEST(MetadataBudget, SharedTables) {
   EXPECT_EQ(parts.verify(), tooManyTables);
   Shared programs;
   programs.numPrograms = 20000;
-  EXPECT_EQ(programs.verify(), "programs: found 20000, expected at most 64");
+  EXPECT_EQ(programs.verify(), tooManyTables);
+  Shared features;
+  features.numFeatures = 50000;
+  features.numProcessors = 20000;
+  EXPECT_EQ(features.verify(), tooManyTables);
+}
+
+TEST(MetadataBudget, ProgramsAndTargetsAreFew) {
+  Shared programs;
+  programs.numPrograms = 65;
+  programs.revision.assign(100000, 'x'); // so that the rest is not too much
+  EXPECT_EQ(programs.verify(), "programs: found 65, expected at most 64");
+  Shared targets;
+  targets.numTargets = 65;
+  targets.propertyValue.assign(100000, 'x');
+  EXPECT_EQ(targets.verify(), "targets: found 65, expected at most 64");
 }
 
 TEST(MetadataBudget, SharedStrings) {
   Shared features;
   features.numFeatures = 50000;
-  features.numPrograms = 64;
-  EXPECT_EQ(features.verify().find(tooOften), 0u);
+  features.numTargets = 64;
+  EXPECT_EQ(features.verify(), tooManyTables);
   Shared routines;
   routines.numKernels = 20000;
   routines.routine.assign(10000, 'x');
   EXPECT_EQ(routines.verify().find(tooOften), 0u);
   Shared revisions;
-  revisions.numPrograms = 64;
+  revisions.numTargets = 64;
   revisions.revision.assign(100000, 'x');
   EXPECT_EQ(revisions.verify().find(tooOften), 0u);
   Shared properties;
@@ -204,7 +223,7 @@ TEST(MetadataBudget, SharedWork) {
     std::vector<fb::Offset<bundle::GpuModule>> modules;
     std::vector<fb::Offset<bundle::GpuPipeline>> pipelines;
     auto gpu = bundle::CreateGpuDirect(builder, 0, 0, &modules, &pipelines);
-    builder.Finish(bundle::CreateOverlaysDirect(builder, gpu, &programs),
+    builder.Finish(bundle::CreateGpuOverlaysDirect(builder, gpu, &programs),
                    overlaysIdentifier);
     AlignedCopy overlays({builder.GetBufferPointer(),
                           builder.GetBufferPointer() + builder.GetSize()});
@@ -237,7 +256,8 @@ TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
   worst.numFeatures = 1 << 20;
   worst.numParts = worst.numMemories = 1 << 20;
   worst.box.assign(1 << 20, 0);
-  worst.numPrograms = 64;
+  worst.numPrograms = worst.numTargets = 64;
+  worst.numProcessors = 1 << 20;
   AlignedCopy metadata(worst.build());
   clock_t start = clock();
   Fault fault;
@@ -262,10 +282,10 @@ TEST(MetadataBudget, MisalignedShape) {
       << fault.text;
   // Four bytes further up, the vector begins with half of its old first
   // element: length 1 and something behind it.
-  auto *vector =
-      const_cast<fb::Vector<int64_t> *>(bundle->inputs()->Get(0)->shape());
+  auto *vector = const_cast<fb::Vector<int64_t> *>(
+      bundle->programs()->Get(0)->inputs()->Get(0)->shape());
   auto *bytes = reinterpret_cast<uint8_t *>(vector);
-  const bundle::Tensor *tensor = bundle->inputs()->Get(0);
+  const bundle::Tensor *tensor = bundle->programs()->Get(0)->inputs()->Get(0);
   auto *table = reinterpret_cast<const fb::Table *>(tensor);
   auto *field = const_cast<uint8_t *>(
       reinterpret_cast<const uint8_t *>(tensor) +

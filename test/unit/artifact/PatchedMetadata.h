@@ -2,6 +2,7 @@
 #ifndef NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
 #define NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
 
+#include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "artifact/Writer.h"
@@ -26,10 +27,11 @@ public:
     fileSize = image.size();
     bytes = std::make_unique<AlignedCopy>(image.data() + header.metadataOffset,
                                           header.metadataSize);
-    if (bundle()->overlays() >= bundle()->segments()->size())
+    const bundle::Overlay *overlay = artifact::gpuOverlayIn(bundle());
+    if (!overlay)
       return;
-    const bundle::Segment *segment =
-        bundle()->segments()->Get(bundle()->overlays());
+    overlaysSegment = overlay->segment();
+    const bundle::Segment *segment = bundle()->segments()->Get(overlaysSegment);
     overlayBytes = std::make_unique<AlignedCopy>(
         image.data() + segment->offset(), segment->size());
   }
@@ -41,21 +43,33 @@ public:
     return bundle()->programs()->Get(index);
   }
 
+  const bundle::Target *target(uint32_t program = 0) const {
+    return artifact::targetOf(bundle(), this->program(program));
+  }
+
   /// The overlays of a bundle that has some.
-  const bundle::Overlays *overlays() const {
-    return flatbuffers::GetRoot<bundle::Overlays>(overlayBytes->data);
+  const bundle::GpuOverlays *overlays() const {
+    return flatbuffers::GetRoot<bundle::GpuOverlays>(overlayBytes->data);
   }
   const bundle::ProgramGpu *overlay(uint32_t program = 0) const {
     return artifact::overlayOf(overlays(), this->program(program));
   }
 
+  /// A program's entry for its overlay for a GPU.
+  const bundle::Overlay *gpuOverlay(uint32_t program = 0) const {
+    return artifact::findOverlay(this->program(program),
+                                 bundle::OverlayKind_Gpu);
+  }
+
+  /// Without overlays.
+  bool verifyMetadata(artifact::Fault &fault) const {
+    return artifact::verifyMetadata(bytes->data, bytes->size, fileSize, fault);
+  }
   bool verify(artifact::Fault &fault) const {
-    uint32_t segment;
-    return artifact::verifyMetadata(bytes->data, bytes->size, fileSize,
-                                    fault) &&
+    return verifyMetadata(fault) &&
            (!overlayBytes ||
-            (artifact::findOverlays(bundle(), segment, fault) &&
-             artifact::verifyOverlays(bundle(), overlayBytes->data, fault)));
+            artifact::verifyOverlays(bundle(), overlaysSegment,
+                                     overlayBytes->data, fault));
   }
 
   /// patch<uint32_t>(lane, bundle::Lane::VT_PROCESSOR, 1)
@@ -78,6 +92,7 @@ public:
 
 private:
   uint64_t fileSize;
+  uint32_t overlaysSegment = 0;
   std::unique_ptr<AlignedCopy> bytes, overlayBytes;
 };
 

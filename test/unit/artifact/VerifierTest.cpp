@@ -42,13 +42,14 @@ TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
   EXPECT_EQ(good->segments()->Get(1)->offset() % largestPage, 0u) << "aarch64";
   // One that nobody knows may have large pages.
   const char *name =
-      good->programs()->Get(0)->processors()->Get(0)->architecture()->c_str();
+      good->targets()->Get(0)->processors()->Get(0)->architecture()->c_str();
   ASSERT_STREQ(name, "x86-64");
   *const_cast<char *>(name) = 'y'; // of the copy, which is ours
   Header header = headerOf(image);
   EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset,
                               header.metadataSize, copy.size, fault));
-  EXPECT_NE(std::string(fault.text).find("program 0: code: found segment 0 at"),
+  EXPECT_NE(std::string(fault.text)
+                .find("target 0: processor 0: code: found segment 0 at"),
             std::string::npos)
       << fault.text;
 }
@@ -96,11 +97,11 @@ TEST(Verifier, HeaderFields) {
     std::function<void(Header &)> change;
   };
   const FieldCase cases[] = {
-      {"format version: found 5, expected 4 (the bundle is newer than this "
+      {"format version: found 6, expected 5 (the bundle is newer than this "
        "reader)",
-       Fault::Unsupported, [](Header &h) { h.version = 5; }},
-      {"format version: found 3, expected 4 (compile the model again)",
-       Fault::Unsupported, [](Header &h) { h.version = 3; }},
+       Fault::Unsupported, [](Header &h) { h.version = 6; }},
+      {"format version: found 4, expected 5 (compile the model again)",
+       Fault::Unsupported, [](Header &h) { h.version = 4; }},
       {"magic", Fault::BadBundle, [](Header &h) { h.magic[0] = 'P'; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize += 1; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize = ~0ull; }},
@@ -156,13 +157,15 @@ TEST(Verifier, Fields) {
   const uint64_t huge = ~uint64_t(0);
   const FieldCase cases[] = {
       {"programs: found none", [](Bundle &b) { b.programs.clear(); }},
-      {"program 0: code", [](Bundle &b) { b.programs[0].code = 9; }},
-      {"program 0: code", [](Bundle &b) { b.programs[0].code = 2; }},
+      {"target 0: processor 0: code",
+       [](Bundle &b) { b.programs[0].code = 9; }},
+      {"target 0: processor 0: code",
+       [](Bundle &b) { b.programs[0].code = 2; }},
       {"program 0: memory 0 (Arena): found",
        [&](Bundle &b) { b.programs[0].arenaSize = huge; }},
       {"kernel 0: entry",
        [](Bundle &b) { b.programs[0].kernels[0].entry = 192; }},
-      {"program 2: kernel 0: entry",
+      {"target 2: kernel 0: entry",
        [](Bundle &b) { b.programs[2].kernels[0].entry = 2; }},
       {"kernel 0: outputs",
        [](Bundle &b) { b.programs[0].kernels[0].outputs = 4; }},
@@ -216,19 +219,19 @@ TEST(Verifier, Fields) {
 TEST(Verifier, Kernels) {
   auto kernel = [](Bundle &b) -> Kernel & { return b.programs[0].kernels[0]; };
   const FieldCase cases[] = {
-      {"program 0: kernel 0: tiles: found 2147483649, expected at most 2^31",
+      {"target 0: kernel 0: tiles: found 2147483649, expected at most 2^31",
        [&](Bundle &b) { kernel(b).tiles = (uint64_t(1) << 31) + 1; }},
-      {"program 0: kernel 0: fingerprint: found 31 bytes, expected none or 32",
+      {"target 0: kernel 0: fingerprint: found 31 bytes, expected none or 32",
        [&](Bundle &b) { kernel(b).fingerprint.pop_back(); }},
       {"kernel 0: fingerprint: found 64 bytes",
        [&](Bundle &b) { kernel(b).fingerprint.resize(64); }},
-      {"program 0: kernel 0: maps: found 2, expected none or one for each of 1 "
+      {"target 0: kernel 0: maps: found 2, expected none or one for each of 1 "
        "outputs",
        [&](Bundle &b) { kernel(b).maps.push_back(kernel(b).maps[0]); }},
       {"kernel 0: maps: found 1, expected none or one for each of 2 outputs",
        [&](Bundle &b) { kernel(b).outputs = 2; }},
       {"kernel 0: tile map 0: cuts: found another number of tiles than the "
-       "kernel has",
+       "grid has",
        [&](Bundle &b) { kernel(b).tiles = 0; }},
       {"operation 0: tiles: found 0 to 3, expected a range of at most 2",
        [&](Bundle &b) {
@@ -316,20 +319,20 @@ TEST(Verifier, TileMaps) {
          m.axes[0].extent = manyTiles;
          m.parts.assign(2, {{0}, {manyTiles}, {{0, manyTiles, 1}}});
        }},
-      {"cuts: found another number of tiles than the kernel has",
+      {"cuts: found another number of tiles than the grid has",
        [](TileMap &m) { m.parts[0].cuts[0] = {0, 2, 24}; }},
-      {"cuts: found another number of tiles than the kernel has",
+      {"cuts: found another number of tiles than the grid has",
        [](TileMap &m) { m.parts[0].cuts.clear(); }},
-      {"cuts: found another number of tiles than the kernel has",
+      {"cuts: found another number of tiles than the grid has",
        [](TileMap &m) { m.parts.clear(); }},
-      {"cuts: found another number of tiles than the kernel has",
+      {"cuts: found another number of tiles than the grid has",
        [](TileMap &m) { m.parts.push_back(m.parts[0]); }},
   };
   for (const MapCase &c : cases) {
     Sample sample;
     c.change(sample.bundle.programs[0].kernels[1].maps[0]);
     EXPECT_EQ(writeBundle(sample.bundle, "/nonexistent/a.nnv"),
-              "/nonexistent/a.nnv: program 0: kernel 1: tile map 0: " +
+              "/nonexistent/a.nnv: target 0: kernel 1: tile map 0: " +
                   std::string(c.message));
   }
 }
@@ -389,8 +392,6 @@ TEST(Verifier, ProcessorsAndMemories) {
     std::function<void(const bundle::Program *)> change;
   };
   const PatchCase cases[] = {
-      {"processors: found none, expected one",
-       [](const bundle::Program *p) { Meta::shorten(p->processors(), 0); }},
       {"memory 0: processor: found 1, expected less than 1",
        [](const bundle::Program *p) {
          Meta::patch<uint32_t>(p->memories()->Get(0),
@@ -415,11 +416,6 @@ TEST(Verifier, ProcessorsAndMemories) {
        [](const bundle::Program *p) { Meta::shorten(p->memories(), 0); }},
       {"operation 1: operand 2: found Memory 1, which does not exist",
        [](const bundle::Program *p) { Meta::shorten(p->memories(), 1); }},
-      {"kernel 2: processor: found 7, expected less than 1",
-       [](const bundle::Program *p) {
-         Meta::patch<uint32_t>(p->kernels()->Get(2),
-                               bundle::Kernel::VT_PROCESSOR, 7);
-       }},
       {"lane 1: processor: found 1, expected less than 1",
        [](const bundle::Program *p) {
          Meta::patch<uint32_t>(p->lanes()->Get(1), bundle::Lane::VT_PROCESSOR,

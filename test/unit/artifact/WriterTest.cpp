@@ -2,6 +2,7 @@
 #include "artifact/Writer.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/Compatibility.h"
 #include "artifact/Header.h"
 #include "artifact/KeyFile.h"
 #include "artifact/ProgramView.h"
@@ -39,18 +40,22 @@ TEST(Writer, RoundTrip) {
   const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
   ASSERT_TRUE(read) << fault.text;
   EXPECT_EQ(read->model()->str(), "sample");
-  EXPECT_EQ(read->inputs()->size(), 1u);
-  EXPECT_EQ(read->inputs()->Get(0)->name()->str(), "x");
-  EXPECT_EQ(read->inputs()->Get(0)->shape()->Get(1), int64_t(tileSize));
+  EXPECT_EQ(read->programs()->Get(2)->inputs()->size(), 1u);
+  EXPECT_EQ(read->programs()->Get(2)->inputs()->Get(0)->name()->str(), "x");
+  EXPECT_EQ(read->programs()->Get(2)->inputs()->Get(0)->shape()->Get(1),
+            int64_t(tileSize));
   EXPECT_EQ(read->programs()->size(), 3u);
   const bundle::Program *program = read->programs()->Get(1);
-  EXPECT_EQ(program->target()->str(), "x86-64");
-  EXPECT_EQ(program->revision()->str(), "sample 1");
-  EXPECT_EQ(program->processors()->Get(0)->architecture()->str(), "x86-64");
-  EXPECT_EQ(program->processors()->Get(0)->features()->Get(0)->str(), "sse2");
+  EXPECT_EQ(read->targets()->size(), 3u);
+  const bundle::Target *target = targetOf(read, program);
+  EXPECT_EQ(target->name()->str(), "x86-64");
+  EXPECT_EQ(target->revision()->str(), "sample 1");
+  EXPECT_EQ(target->processors()->size(), 1u);
+  EXPECT_EQ(cpuOf(target)->architecture()->str(), "x86-64");
+  EXPECT_EQ(cpuOf(target)->features()->Get(0)->name()->str(), "sse2");
   EXPECT_EQ(program->memories()->Get(0)->size(), 2 * 3 * tileSize * 4);
   EXPECT_EQ(program->memories()->Get(1)->kind(), bundle::MemoryKind_Prepared);
-  EXPECT_EQ(program->kernels()->Get(2)->scratch(), 64u);
+  EXPECT_EQ(target->kernels()->Get(2)->scratch(), 64u);
   EXPECT_EQ(program->operations()->Get(1)->operands()->Get(2)->space(),
             bundle::Space_Weights);
   for (uint32_t i = 0; i < read->segments()->size(); ++i)
@@ -70,8 +75,7 @@ TEST(Writer, FactsOfKernels) {
   for (uint32_t i = 0; i < 3; ++i)
     for (uint32_t k = 0; k < 3; ++k) {
       const Kernel &source = sample.bundle.programs[i].kernels[k];
-      const bundle::Kernel *kernel =
-          read->programs()->Get(i)->kernels()->Get(k);
+      const bundle::Kernel *kernel = read->targets()->Get(i)->kernels()->Get(k);
       EXPECT_EQ(kernel->tiles(), 3u);
       EXPECT_EQ(kernel->routine()->str(), source.routine);
       EXPECT_EQ(kernel->multiply_adds(), source.multiplyAdds);
@@ -147,7 +151,7 @@ TEST(Writer, Overlay) {
   Fault fault;
   const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
   ASSERT_TRUE(read) << fault.text;
-  const bundle::Overlays *overlays = overlaysIn(read, image.data);
+  const bundle::GpuOverlays *overlays = gpuOverlaysIn(read, image.data);
   const bundle::Gpu *tables = overlays->gpu();
   const bundle::GpuModule *module = tables->modules()->Get(1);
   EXPECT_EQ(module->name()->str(), "sample_multiply");
@@ -182,19 +186,86 @@ TEST(Writer, Overlay) {
       stretch->dispatches()->Get(1)->operands()->Get(0);
   EXPECT_EQ(operand->space(), bundle::GpuSpace_Boundary);
   EXPECT_EQ(operand->index(), 1u);
+  EXPECT_EQ(stretch->dispatches()->Get(1)->tile_begin(), 0u);
+  EXPECT_EQ(stretch->dispatches()->Get(1)->tile_end(),
+            stretch->dispatches()->Get(1)->groups()->x());
   // All that is known without them.
-  EXPECT_EQ(read->overlays(), read->segments()->size() - 1);
-  const bundle::OverlayHead *head = program->overlay();
+  ASSERT_EQ(program->overlays()->size(), 1u);
+  EXPECT_EQ(program->overlays()->Get(0)->kind(), bundle::OverlayKind_Gpu);
+  EXPECT_EQ(program->overlays()->Get(0)->segment(),
+            read->segments()->size() - 1);
+  const bundle::OverlayHead *head = program->overlays()->Get(0)->head();
   EXPECT_EQ(head->index(), 1u);
-  EXPECT_EQ(head->start(), bundle::GpuStart_AfterFirst);
+  EXPECT_EQ(head->start(), bundle::OverlayStart_AfterFirst);
+  const bundle::Processor *processor =
+      targetOf(read, program)->processors()->Get(head->processor());
+  EXPECT_EQ(processor->kind(), bundle::ProcessorKind_Gpu);
+  EXPECT_EQ(processor->architecture()->str(), "spirv");
+  EXPECT_EQ(processor->features()->size(), 0u);
+  EXPECT_EQ(processor->code(), tables->code());
   uint32_t cold = 0, warm = 0;
   for (const bundle::Stretch *each : *gpu->stretches())
     cold += each->cold() ? 1 + each->dispatches()->size() : 0;
   for (uint32_t each : *gpu->warm())
     warm += 1 + gpu->stretches()->Get(each)->dispatches()->size();
   EXPECT_GT(warm, 0u);
-  EXPECT_EQ(head->cold_commands(), cold);
-  EXPECT_EQ(head->warm_commands(), warm);
+  EXPECT_EQ(head->cold_records(), cold);
+  EXPECT_EQ(head->warm_records(), warm);
+}
+
+/// Equal maps are one table, but not for so many that readers refuse it.
+TEST(Writer, MapsOfDispatches) {
+  TemporaryFolder folder;
+  GpuSample sample;
+  std::vector<uint64_t> lo(64, 0), hi(64, 1);
+  TileMap map = {std::vector<TileAxis>(64, {1, 1}),
+                 std::vector<TilePart>(4, {lo, hi, {}})};
+  std::vector<Dispatch> &dispatches =
+      sample.bundle.programs[1].gpu->stretches[0].dispatches;
+  ASSERT_EQ(dispatches[0].groups.x, 4u);
+  dispatches[0].maps = {map};
+  dispatches.insert(dispatches.begin(), 100, dispatches[0]);
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  const auto *all =
+      overlayOf(gpuOverlaysIn(read, image.data), read->programs()->Get(1))
+          ->stretches()
+          ->Get(0)
+          ->dispatches();
+  auto mapOf = [&](uint32_t dispatch) {
+    return all->Get(dispatch)->maps()->Get(0);
+  };
+  EXPECT_EQ(mapOf(0)->parts()->Get(3)->hi()->Get(63), 1u);
+  EXPECT_EQ(mapOf(0), mapOf(1));
+  EXPECT_NE(mapOf(0), mapOf(100));
+  EXPECT_EQ(all->Get(101)->maps()->size(), 0u);
+}
+
+/// Programs for equal targets share it, with a GPU that only some have.
+TEST(Writer, Targets) {
+  TemporaryFolder folder;
+  GpuSample sample;
+  std::vector<Program> &programs = sample.bundle.programs;
+  programs.push_back(programs[1]);
+  programs[3].gpu.reset();
+  programs.push_back(programs[1]);
+  programs[4].kernels[0].scratch += 64;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  EXPECT_EQ(read->targets()->size(), 4u);
+  for (uint32_t i = 0; i < 5; ++i) {
+    const uint32_t targets[] = {0, 1, 2, 1, 3};
+    EXPECT_EQ(read->programs()->Get(i)->target(), targets[i]);
+    EXPECT_EQ(targetOf(read, read->programs()->Get(i))->processors()->size(),
+              2u);
+    EXPECT_EQ(read->programs()->Get(i)->overlays()->size(), i != 3);
+  }
 }
 
 /// A bundle that was read and is written again is the same; with another object

@@ -315,7 +315,7 @@ TEST_F(HandOverTest, AtEachExecute) {
 TEST_F(HandOverTest, AtEachExecuteOfTheFirstRun) {
   RangesSample sample;
   for (artifact::Program &program : sample.bundle.programs)
-    program.gpu->start = artifact::GpuStart::AtOpen;
+    program.gpu->start = artifact::OverlayStart::AtOpen;
   open(sample);
   (void)expected(2);
   handOverEachRange(NNV12_GPU_AUTO, 1, {0u, 1u, NNV12_NO_PREPARATION_THREADS});
@@ -326,7 +326,7 @@ TEST_F(HandOverTest, AtEachExecuteOfTheFirstRun) {
 TEST_F(HandOverTest, AfterTheFirstResult) {
   RangesSample sample;
   for (artifact::Program &program : sample.bundle.programs)
-    program.gpu->start = artifact::GpuStart::AtOpen;
+    program.gpu->start = artifact::OverlayStart::AtOpen;
   open(sample);
   for (const Kind &kind : kinds) {
     mock.reset();
@@ -353,7 +353,7 @@ TEST_F(HandOverTest, AfterTheFirstResult) {
 TEST_F(HandOverTest, InTheFirstRun) {
   RangesSample sample;
   for (artifact::Program &program : sample.bundle.programs)
-    program.gpu->start = artifact::GpuStart::AtOpen;
+    program.gpu->start = artifact::OverlayStart::AtOpen;
   open(sample);
   uint32_t taken = 0;
   for (int i = 0; i < 50; ++i) {

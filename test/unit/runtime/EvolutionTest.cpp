@@ -3,6 +3,7 @@
 // Files that are kept: test/data/README.md says what is in them.
 //
 //===----------------------------------------------------------------------===//
+#include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
 #include "artifact/Digest.h"
 #include "artifact/Fault.h"
@@ -114,7 +115,7 @@ protected:
   }
   static bool hasOverlays(const char *name) {
     AlignedCopy image(readFile(fileNamed(name)));
-    return artifact::overlaysIn(metadataOf(image), image.data);
+    return artifact::gpuOverlaysIn(metadataOf(image), image.data);
   }
 
   PlannedSample sample{2, 3, 2};
@@ -122,26 +123,28 @@ protected:
 
 } // namespace
 
-TEST_F(EvolutionTest, BundlesStayReadable) { expectRuns("format-4.nnv"); }
+TEST_F(EvolutionTest, BundlesStayReadable) { expectRuns("format-5.nnv"); }
 
-/// And those with overlays for a GPU, which the CPU can do without; also of
-/// before these had a segment of their own, which are not looked at any more.
+/// And those with overlays for a GPU, which the CPU can do without.
 TEST_F(EvolutionTest, OverlaysStayReadable) {
-  for (const char *name : {"format-4-gpu.nnv", "format-4-overlays.nnv"})
-    expectRuns(Bundle(fileNamed(name), wholeBundle()), GpuSample());
-  EXPECT_TRUE(hasOverlays("format-4-overlays.nnv"));
-  EXPECT_FALSE(hasOverlays("format-4-gpu.nnv"));
+  expectRuns(Bundle(fileNamed("format-5-overlays.nnv"), wholeBundle()),
+             GpuSample());
+  EXPECT_TRUE(hasOverlays("format-5-overlays.nnv"));
+  EXPECT_FALSE(hasOverlays("format-5.nnv"));
 }
 
-/// To readers of before there was an overlay it looks like this.
+/// To readers of a program that has no overlay it looks like this.
 TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
-  AlignedCopy image(readFile(fileNamed("format-4-overlays.nnv")));
+  AlignedCopy image(readFile(fileNamed("format-5-overlays.nnv")));
   const bundle::Bundle *bundle = metadataOf(image);
-  hide(bundle, bundle::Bundle::VT_OVERLAYS);
-  for (const bundle::Program *program : *bundle->programs()) {
-    hide(program, bundle::Program::VT_OVERLAY);
-    EXPECT_EQ(program->overlay(), nullptr);
-  }
+  for (const bundle::Program *program : *bundle->programs())
+    hide(program, bundle::Program::VT_OVERLAYS);
+  // Then nothing uses the GPU.
+  for (const bundle::Target *target : *bundle->targets())
+    flatbuffers::WriteScalar<uint32_t>(
+        const_cast<uint8_t *>(
+            reinterpret_cast<const uint8_t *>(target->processors())),
+        1);
   fitDigests(image.data);
   expectRuns(Bundle(image.data, image.size, wholeBundle()), GpuSample());
 }
@@ -149,9 +152,10 @@ TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
 /// Opening a bundle looks at nothing of overlays, damaged or not: other readers
 /// refuse one whose overlay is wrong, though nothing of it would run.
 TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
-  AlignedCopy image(readFile(fileNamed("format-4-overlays.nnv")));
+  AlignedCopy image(readFile(fileNamed("format-5-overlays.nnv")));
   const bundle::Bundle *metadata = metadataOf(image);
-  const bundle::Overlays *overlays = artifact::overlaysIn(metadata, image.data);
+  const bundle::GpuOverlays *overlays =
+      artifact::gpuOverlaysIn(metadata, image.data);
   auto *warm = const_cast<flatbuffers::Vector<uint32_t> *>(
       overlays->programs()->Get(0)->warm());
   warm->Mutate(0, 99);
@@ -176,7 +180,7 @@ TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
 
 /// A bundle's properties of its model change no result.
 TEST_F(EvolutionTest, PropertiesStayReadable) {
-  Bundle bundle(fileNamed("format-4-properties.nnv"), wholeBundle());
+  Bundle bundle(fileNamed("format-5-properties.nnv"), wholeBundle());
   expectRuns(bundle, sample);
   EXPECT_STREQ(bundle.property("mean"), "0.485,0.456,0.406");
   EXPECT_STREQ(bundle.property("labels"), "tench\ngoldfish");
@@ -197,12 +201,12 @@ TEST_F(EvolutionTest, PropertiesStayReadable) {
   EXPECT_STREQ(key, "mean") << "nothing is set behind the last";
   EXPECT_EQ(nnv12_bundle_get_property(bundle.get(), 0, nullptr, &value),
             NNV12_INVALID_ARGUMENT);
-  EXPECT_EQ(Bundle(fileNamed("format-4.nnv")).property("mean"), nullptr);
+  EXPECT_EQ(Bundle(fileNamed("format-5.nnv")).property("mean"), nullptr);
 }
 
 /// To readers of before there were properties it looks like this.
 TEST_F(EvolutionTest, WithoutItsPropertiesABundleIsTheSame) {
-  AlignedCopy image(readFile(fileNamed("format-4-properties.nnv")));
+  AlignedCopy image(readFile(fileNamed("format-5-properties.nnv")));
   hide(metadataOf(image), bundle::Bundle::VT_PROPERTIES);
   fitDigests(image.data);
   Bundle bundle(image.data, image.size, wholeBundle());
@@ -211,14 +215,32 @@ TEST_F(EvolutionTest, WithoutItsPropertiesABundleIsTheSame) {
 }
 
 TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {
-  EXPECT_EQ(refusal("format-3.nnv"),
-            "format version: found 3, expected 4 (compile the model again)");
+  EXPECT_EQ(refusal("format-4.nnv"),
+            "format version: found 4, expected 5 (compile the model again)");
 }
 
-/// New fields and tables, and a segment of a new kind, which do not change the
-/// program's results.
+/// New fields, an overlay of a new kind with a processor of its own, and a
+/// segment of a new kind, which do not change the program's results.
 TEST_F(EvolutionTest, WhatIsAddedIsLeftAlone) {
   expectRuns("later-overlay.nnv");
+  EXPECT_FALSE(hasOverlays("later-overlay.nnv"));
+}
+
+/// The same beside an overlay for a GPU, which this reader still knows.
+TEST_F(EvolutionTest, OverlaysAreLeftAloneOneByOne) {
+  expectRuns(Bundle(fileNamed("later-overlays.nnv"), wholeBundle()),
+             GpuSample());
+  EXPECT_TRUE(hasOverlays("later-overlays.nnv"));
+  AlignedCopy image(readFile(fileNamed("later-overlays.nnv")));
+  artifact::Fault fault;
+  const bundle::Bundle *bundle =
+      artifact::verifyBundle(image.data, image.size, fault);
+  ASSERT_NE(bundle, nullptr) << fault.text;
+  const bundle::Program *program = bundle->programs()->Get(1);
+  EXPECT_EQ(program->overlays()->size(), 2u);
+  EXPECT_NE(artifact::gpuOf(bundle, artifact::gpuOverlaysIn(bundle, image.data),
+                            program),
+            nullptr);
 }
 
 TEST_F(EvolutionTest, ProgramsForNewerReadersArePassedOver) {
@@ -232,9 +254,14 @@ TEST_F(EvolutionTest, ProgramsForNewerReadersArePassedOver) {
             "aarch64");
 }
 
+/// One whose weights need a key is one of them.
+TEST_F(EvolutionTest, SealedProgramsArePassedOver) {
+  expectRuns("later-seal.nnv");
+}
+
 TEST_F(EvolutionTest, NothingIsLeftForThisReader) {
   EXPECT_EQ(refusal("later-programs-only.nnv"),
             "programs: found none of 3 that this reader knows all of: program "
-            "0: processor 1: kind: found 1, expected at most 0 (the program is "
-            "for newer readers)");
+            "0: memory 2: processor: found 1, expected at most 0 (the program "
+            "is for newer readers)");
 }

@@ -270,7 +270,7 @@ void GpuSample::addOverlay(Program &program) {
   };
   gpu.lanes = {lane({Device, Arithmetic, RecordBegin, RecordAll}),
                lane({UploadFirst, Copy, UploadSecond, RecordRest})};
-  gpu.start = GpuStart::AfterFirst;
+  gpu.start = OverlayStart::AfterFirst;
   gpu.profile = "sample";
   gpu.predictedCold = 1500;
   gpu.predictedWarm = 800;

@@ -178,9 +178,9 @@ void fitDigests(unsigned char *image) {
   memcpy(&header, image, sizeof header);
   unsigned char *metadata = image + header.metadataOffset;
   const bundle::Bundle *bundle = bundle::GetBundle(metadata);
-  if (bundle->overlays() < bundle->segments()->size()) {
-    const bundle::Segment *segment =
-        bundle->segments()->Get(bundle->overlays());
+  for (const bundle::Segment *segment : *bundle->segments()) {
+    if (segment->kind() != bundle::SegmentKind_Overlays)
+      continue;
     artifact::Digest digest =
         artifact::digestOf(image + segment->offset(), segment->size());
     memcpy(const_cast<uint8_t *>(segment->digest()->data()), digest.bytes,

@@ -1,6 +1,7 @@
 //===- StoredBundle.cpp - A bundle's file as plain structs ----------------===//
 #include "test/unit/sample/StoredBundle.h"
 
+#include "artifact/Compatibility.h"
 #include "artifact/MappedFile.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
@@ -24,8 +25,10 @@ namespace {
 /// Reads the parts of a program, whose operations have one numbering.
 class ProgramReader {
 public:
-  ProgramReader(const bundle::Program *program, const bundle::ProgramGpu *gpu)
-      : program(program), gpu(gpu), executes(numExecutes(program)) {}
+  ProgramReader(const bundle::Target *target, const bundle::Program *program,
+                const bundle::ProgramGpu *gpu)
+      : target(target), program(program), gpu(gpu),
+        executes(numExecutes(program)) {}
 
   Program read() const;
 
@@ -39,6 +42,7 @@ private:
   std::vector<OperationId>
   idsOf(const flatbuffers::Vector<uint32_t> *numbers) const;
 
+  const bundle::Target *target;
   const bundle::Program *program;
   const bundle::ProgramGpu *gpu; ///< or null
   uint32_t executes;
@@ -108,6 +112,29 @@ ProgramReader::read(const bundle::GpuPreparation *preparation) const {
   return result;
 }
 
+static TileMap read(const bundle::TileMap *map) {
+  TileMap result;
+  for (const bundle::TileAxis *axis : *map->axes())
+    result.axes.push_back({axis->extent(), axis->stride()});
+  for (const bundle::TilePart *part : *map->parts()) {
+    TilePart &to = result.parts.emplace_back();
+    to.lo = listOf<uint64_t>(part->lo());
+    to.hi = listOf<uint64_t>(part->hi());
+    for (const bundle::TileCut *cut : *part->cuts())
+      to.cuts.push_back({uint32_t(cut->axis()), cut->count(), cut->size()});
+  }
+  return result;
+}
+
+using MapList = flatbuffers::Vector<flatbuffers::Offset<bundle::TileMap>>;
+
+static std::vector<TileMap> readMaps(const MapList *list) {
+  std::vector<TileMap> result;
+  for (uint32_t i = 0; list && i < list->size(); ++i)
+    result.push_back(test::read(list->Get(i)));
+  return result;
+}
+
 template <typename From> static std::vector<Rows> readRows(const From *list) {
   std::vector<Rows> result;
   for (const bundle::Rows *rows : *list)
@@ -133,6 +160,7 @@ Stretch ProgramReader::read(const bundle::Stretch *stretch) const {
     dispatch.push = listOf<uint32_t>(from->push());
     dispatch.barrier = from->barrier();
     dispatch.predicted = from->predicted();
+    dispatch.maps = readMaps(from->maps());
     result.dispatches.push_back(std::move(dispatch));
   }
   result.in = readRows(stretch->in());
@@ -158,24 +186,11 @@ ProgramGpu ProgramReader::read(const bundle::ProgramGpu *gpu) const {
   for (const bundle::Stretch *stretch : *gpu->stretches())
     result.stretches.push_back(read(stretch));
   result.warm = listOf<uint32_t>(gpu->warm());
-  result.start = GpuStart(program->overlay()->start());
+  result.start = OverlayStart(
+      findOverlay(program, bundle::OverlayKind_Gpu)->head()->start());
   result.profile = textOf(gpu->profile());
   result.predictedCold = gpu->predicted_cold();
   result.predictedWarm = gpu->predicted_warm();
-  return result;
-}
-
-static TileMap read(const bundle::TileMap *map) {
-  TileMap result;
-  for (const bundle::TileAxis *axis : *map->axes())
-    result.axes.push_back({axis->extent(), axis->stride()});
-  for (const bundle::TilePart *part : *map->parts()) {
-    TilePart &to = result.parts.emplace_back();
-    to.lo = listOf<uint64_t>(part->lo());
-    to.hi = listOf<uint64_t>(part->hi());
-    for (const bundle::TileCut *cut : *part->cuts())
-      to.cuts.push_back({uint32_t(cut->axis()), cut->count(), cut->size()});
-  }
   return result;
 }
 
@@ -191,22 +206,21 @@ static Kernel read(const bundle::Kernel *kernel) {
                    kernel->bytes(),
                    textOf(kernel->key()),
                    listOf<uint8_t>(kernel->fingerprint())};
-  for (uint32_t i = 0; kernel->maps() && i < kernel->maps()->size(); ++i)
-    result.maps.push_back(read(kernel->maps()->Get(i)));
+  result.maps = readMaps(kernel->maps());
   return result;
 }
 
 Program ProgramReader::read() const {
   Program result;
-  const bundle::Processor *cpu = cpuOf(program);
-  result.target = textOf(program->target());
-  result.revision = textOf(program->revision());
+  const bundle::Processor *cpu = cpuOf(target);
+  result.target = textOf(target->name());
+  result.revision = textOf(target->revision());
   result.architecture = textOf(cpu->architecture());
   result.tune = textOf(cpu->tune());
   result.code = cpu->code();
-  for (const flatbuffers::String *feature : *cpu->features())
-    result.features.push_back(textOf(feature));
-  for (const bundle::Kernel *kernel : *program->kernels())
+  for (const bundle::Feature *feature : *cpu->features())
+    result.features.push_back(textOf(feature->name()));
+  for (const bundle::Kernel *kernel : *target->kernels())
     result.kernels.push_back(test::read(kernel));
   for (uint32_t i = 0; i < program->operations()->size(); ++i)
     (i < executes ? result.operations : result.preparations)
@@ -281,8 +295,9 @@ std::string StoredBundle::read(const std::string &path) {
   bundle.kind = BundleKind(stored->kind());
   bundle.model = textOf(stored->model());
   bundle.producer = textOf(stored->producer());
-  bundle.inputs = readTensors(stored->inputs());
-  bundle.outputs = readTensors(stored->outputs());
+  // All programs have the same.
+  bundle.inputs = readTensors(stored->programs()->Get(0)->inputs());
+  bundle.outputs = readTensors(stored->programs()->Get(0)->outputs());
   bundle.threads = stored->threads();
   for (uint32_t i = 0; stored->properties() && i < stored->properties()->size();
        ++i) {
@@ -297,10 +312,11 @@ std::string StoredBundle::read(const std::string &path) {
           {SegmentKind(segment->kind()),
            {{image->data + segment->offset(), segment->size()}},
            /*pieceAlignment=*/1});
-  const bundle::Overlays *overlays = overlaysIn(stored, image->data);
+  const bundle::GpuOverlays *overlays = gpuOverlaysIn(stored, image->data);
   for (const bundle::Program *program : *stored->programs())
-    bundle.programs.push_back(
-        ProgramReader(program, overlayOf(overlays, program)).read());
+    bundle.programs.push_back(ProgramReader(targetOf(stored, program), program,
+                                            overlayOf(overlays, program))
+                                  .read());
   if (overlays)
     bundle.gpu =
         test::read(overlays->gpu(), bundle.segments[overlays->gpu()->code()]);
