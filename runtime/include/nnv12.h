@@ -648,7 +648,8 @@ typedef struct nnv12_session_info {
   uint32_t gpu_pipelines;        /**< that this session has made */
   uint32_t gpu_pipelines_cached; /**< of these, those that were in the file, as
                                       far as the driver says */
-  uint64_t gpu_bytes_uploaded;   /**< of weights */
+  uint64_t gpu_bytes_uploaded;   /**< of weights, by this session: those that
+                                      another one has uploaded are shared */
   uint64_t gpu_bytes_imported;   /**< of the arena, where it works in that */
   nnv12_gpu_cache gpu_cache;
   /** How long its preparing has taken, from its beginning until the device was
