@@ -25,7 +25,7 @@ nnv12_session::~nnv12_session() {
   // Its threads prepare for others, too, as long as they live.
   team_.end();
   if (hasWeights_)
-    bundle_->weights().leave(events_);
+    bundle_->weights().leave(listener_);
   if (bundle_)
     bundle_->release();
 }
@@ -231,8 +231,9 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   scratchStride_ = after(artifact::scratchSize(program), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared);
+  uint64_t supplied = 0;
   if (!bundle_->weights().join(bundle_->loaded(), preparedAt, after(1, arena),
-                               pages_, events_))
+                               pages_, supplied, listener_))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
@@ -241,9 +242,6 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   hasWeights_ = true;
   memory_ = {pages_.data(), bundle_->weights().data()};
   scratch_ = pages_.data() + scratchAt;
-  uint64_t supplied =
-      inHugePages(preparedAt) && bundle_->giveEarlyMemory(pages_) ? hugePageSize
-                                                                  : 0;
   if (!firstTouch_.create(1 + bundle_->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
