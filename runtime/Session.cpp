@@ -15,6 +15,21 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
+#ifdef NNV12_TEST_HOOKS
+namespace nnv12::runtime {
+/// Makes the overlay's executor in place of createGpu(), and has every session
+/// use one; see test/unit/runtime/OverlayExecutorTest.cpp.
+decltype(&createGpu) makeOverlay = nullptr;
+/// Called while the overlay's executor computes.
+void (*betweenSubmitAndWait)(Workers &) = nullptr;
+} // namespace nnv12::runtime
+#define BETWEEN_SUBMIT_AND_WAIT()                                              \
+  (betweenSubmitAndWait ? betweenSubmitAndWait(workers_) : (void)0)
+#else
+static constexpr decltype(&createGpu) makeOverlay = nullptr;
+#define BETWEEN_SUBMIT_AND_WAIT() (void)0
+#endif
+
 nnv12_session::~nnv12_session() {
   if (OverlayExecutor *executor = overlay()) {
     // A device that gave no answer may still write to the arena, for ever.
@@ -58,7 +73,7 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
 
 bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
                               const nnv12_session_options &options) {
-  return hasGpus && bundle.chosenProgram()->overlay() &&
+  return hasGpus && (bundle.chosenProgram()->overlay() || makeOverlay) &&
          options.gpu != NNV12_GPU_OFF;
 }
 
@@ -197,10 +212,10 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
                                      : "the bundle has no part for GPUs";
       return true;
     }
-    overlay_ =
-        createGpu(*bundle_, options, memory_,
-                  artifact::memorySize(program, bundle::MemoryKind_Arena),
-                  lanes_, events_, recorder_, fault);
+    overlay_ = (makeOverlay ? makeOverlay : createGpu)(
+        *bundle_, options, memory_,
+        artifact::memorySize(program, bundle::MemoryKind_Arena), lanes_,
+        events_, recorder_, fault);
     if (!overlay_)
       return false;
     overlay_->sessionBegins(availableCpus() > size.computing + size.preparing);
@@ -437,8 +452,10 @@ bool nnv12_session::takeOver(uint32_t &index, Fault &fault) {
     return true;
   Fault why;
   Executor::Result result = step->executor->submit(*step, why);
-  if (result == Executor::Result::Done)
+  if (result == Executor::Result::Done) {
+    BETWEEN_SUBMIT_AND_WAIT();
     result = step->executor->wait(*step, why);
+  }
   if (result == Executor::Result::Done)
     index += step->count;
   return result != Executor::Result::Hung || reportHang(fault);
