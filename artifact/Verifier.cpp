@@ -589,8 +589,10 @@ const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
                    const void *bytes, Fault &fault) {
   const bundle::Segment *segment = bundle->segments()->Get(index);
+  const auto *expected = segment->digest();
+  assert(expected && "the metadata was verified");
   Digest digest = digestOf(bytes, segment->size());
-  if (memcmp(digest.bytes, segment->digest()->data(), sizeof digest) != 0)
+  if (memcmp(digest.bytes, expected->data(), sizeof digest) != 0)
     return fault.set(Fault::Untrusted,
                      "segment %u (%s): digest does not match (damaged)", index,
                      bundle::EnumNameSegmentKind(segment->kind()));

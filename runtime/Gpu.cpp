@@ -131,7 +131,9 @@ Gpu::~Gpu() {
   // hangs on.
   if (!device_)
     return;
-  if (*hangReason_ || uploads_.isHung() || warmUp_.isHung()) {
+  bool isHung = *hangReason_ || uploads_.isHung() || warmUp_.isHung();
+  leaveWeights(isHung);
+  if (isHung) {
     device_->abandon();
     return;
   }
@@ -139,7 +141,6 @@ Gpu::~Gpu() {
   warmUp_.destroy();
   uploads_.destroy();
   pipelines_.destroy();
-  leaveWeights();
   places_.destroy();
   device_->release();
 }
@@ -284,7 +285,8 @@ bool Gpu::begin(Fault &fault) {
   if (!lanes_.create(items_, gpu_->lanes(), options, nullptr, 0, *events_,
                      *recorder_, fault))
     return false;
-  items_.listeners().add(*events_);
+  itself_.events = shared_.events = events_;
+  items_.listeners().add(itself_);
   items_.dropUnwanted(*host_);
   for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
     burstLeft_ += preparation->stage() == bundle::GpuStage_Pipeline;
@@ -378,9 +380,9 @@ bool Gpu::makeMemory(Fault &fault) {
     (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
         of->size();
   sizes.handedOver = Stretches::handedOver(gpu_);
-  Lock lock(bundle_->gpuLock);
-  GpuWeights *weights = bundle_->gpuWeights;
-  while (weights && weights->device != device_)
+  Lock lock(device_->sharing);
+  GpuWeights *weights = device_->weights;
+  while (weights && weights->bundle != bundle_)
     weights = weights->next;
   if (!places_.create(*device_, sizes, memory_.arena, arenaSize_,
                       weights ? &weights->prepared : nullptr, fault)) {
@@ -394,29 +396,34 @@ bool Gpu::makeMemory(Fault &fault) {
       destroy(weights);
       return fault.set(Fault::OutOfMemory, "no memory to prepare it");
     }
-    weights->device = device_;
+    weights->bundle = bundle_;
     weights->prepared = places_.prepared();
-    weights->next = bundle_->gpuWeights;
-    bundle_->gpuWeights = weights;
+    weights->next = device_->weights;
+    device_->weights = weights;
   }
   ++weights->sessions;
-  weights->listeners.add(*events_);
+  weights->listeners.add(shared_);
   items_.share(*weights);
   weights_ = weights;
   return true;
 }
 
-/// The last session's memory has them to the end.
-void Gpu::leaveWeights() {
+/// The last session's memory has them to the end. Those that a device may still
+/// write to stay, and sessions that begin later do not share them.
+void Gpu::leaveWeights(bool isHung) {
   if (!weights_)
     return;
-  Lock lock(bundle_->gpuLock);
-  weights_->listeners.remove(*events_);
+  weights_->listeners.remove(shared_);
+  Lock lock(device_->sharing);
+  if (isHung) {
+    weights_->bundle = nullptr;
+    return;
+  }
   if (--weights_->sessions) {
     places_.leavePrepared();
     return;
   }
-  for (GpuWeights **at = &bundle_->gpuWeights; *at; at = &(*at)->next)
+  for (GpuWeights **at = &device_->weights; *at; at = &(*at)->next)
     if (*at == weights_) {
       *at = weights_->next;
       break;

@@ -24,12 +24,12 @@ namespace nnv12::runtime {
 
 /// The weights of a bundle on a device, which its sessions share.
 struct GpuWeights {
-  GpuDevice *device;
   GpuBlock prepared;
   artifact::Array<Progress> progress; ///< by preparation: of uploads
   Listeners listeners;
   uint32_t sessions;
-  GpuWeights *next; ///< of the bundle's
+  const nnv12_bundle *bundle; ///< null: nobody else begins to use them
+  GpuWeights *next;           ///< of the device's
 };
 
 class Gpu final : public OverlayExecutor {
@@ -84,7 +84,6 @@ private:
     /// Drops those that wait for weights that the session does not prepare.
     void dropUnwanted(const Lanes &host);
     void share(GpuWeights &weights);
-    Listeners &listeners() { return listeners_; }
     void write(Record &record, uint32_t thread, uint32_t lane,
                Recorder &recorder) const override;
 
@@ -112,7 +111,7 @@ private:
   Progress::End prepare(uint32_t index);
   [[nodiscard]] bool openDevice(artifact::Fault &fault);
   [[nodiscard]] bool makeMemory(artifact::Fault &fault);
-  void leaveWeights();
+  void leaveWeights(bool isHung);
   [[nodiscard]] bool makePipelines(const bundle::GpuPreparation *preparation,
                                    artifact::Fault &fault);
   bool collect();
@@ -178,7 +177,8 @@ private:
   Items items_{*this};
   Lanes lanes_; ///< of items_
   GpuWeights *weights_ = nullptr;
-  GpuWarmUp warmUp_; ///< where the device is software
+  Listener itself_ = {}, shared_ = {}; ///< of items_, of the weights
+  GpuWarmUp warmUp_;                   ///< where the device is software
   static constexpr uint32_t mostMembers = 8;
   Member members_[mostMembers] = {};
   GpuWish wish_;

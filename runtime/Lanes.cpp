@@ -222,7 +222,8 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
 /// The first entry of the kinds that can be worked on, or `none`.
 uint32_t Lanes::findReady(Queue &queue, Kinds kinds) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
-  while (head < queue.count && !items_->hasPieces(queue.entries[head]))
+  while (head < queue.count &&
+         items_->endOf(queue.entries[head]) != Progress::End::Open)
     ++head;
   // The thread that stores last may put it back a little: the next one moves it
   // on.

@@ -139,7 +139,8 @@ private:
   struct Queue {
     uint32_t *entries;
     uint32_t count;
-    /// Entries before this one have no pieces left. May lag behind.
+    /// Entries before this one have ended. May lag behind. Others may be given
+    /// up by another session's thread, and have all their pieces again.
     std::atomic<uint32_t> head;
   };
 

@@ -75,17 +75,12 @@ void nnv12_bundle::adviseWeights() {
 /// long as the head needs from storage: it is done while nothing else can be. A
 /// small bundle is likely to have a small arena, and gets none.
 void nnv12_bundle::makeEarlyMemory() {
+  Pages &early = weights_.early();
   if (file_.size() < headSize || !file_.isWaiting() ||
-      !earlyMemory_.allocate(hugePageSize, hugePageSize))
+      !early.allocate(hugePageSize, hugePageSize))
     return;
-  earlyMemory_.adviseHuge(hugePageSize);
-  *static_cast<volatile uint8_t *>(earlyMemory_.data()) = 0;
-  hasEarlyMemory_.store(true, std::memory_order_release);
-}
-
-bool nnv12_bundle::giveEarlyMemory(Pages &arena) {
-  return hasEarlyMemory_.exchange(false, std::memory_order_acquire) &&
-         arena.replaceHead(earlyMemory_, hugePageSize);
+  early.adviseHuge(hugePageSize);
+  *static_cast<volatile uint8_t *>(early.data()) = 0;
 }
 
 bool nnv12_bundle::openMemory(const void *data, size_t size,

@@ -12,10 +12,6 @@
 
 #include <atomic>
 
-namespace nnv12::runtime {
-struct GpuWeights;
-}
-
 /// Immutable once it is open, hence used by threads and sessions without locks.
 /// Sessions share their weights, under a lock. Counted: the caller's handle is
 /// one owner, each session another.
@@ -63,15 +59,9 @@ public:
   [[nodiscard]] const nnv12::bundle::GpuOverlays *
   loadOverlays(nnv12::runtime::Pages &copy,
                nnv12::artifact::Fault &fault) const;
-  /// Puts memory that the system has supplied already at the beginning of a
-  /// session's arena of at least a huge page, once. False where there is none.
-  bool giveEarlyMemory(nnv12::runtime::Pages &arena);
 
   /// The weights that its sessions share.
   nnv12::runtime::PreparedWeights &weights() { return weights_; }
-  /// The same on GPUs. Under the lock.
-  pthread_mutex_t gpuLock = PTHREAD_MUTEX_INITIALIZER;
-  nnv12::runtime::GpuWeights *gpuWeights = nullptr;
 
   const nnv12::runtime::Array<nnv12_tensor_info> &inputs() const {
     return inputInfos_;
@@ -104,8 +94,6 @@ private:
   const nnv12::bundle::Bundle *bundle_ = nullptr;
   const nnv12::bundle::Program *program_ = nullptr;
   uint32_t number_ = 0; ///< of the program
-  nnv12::runtime::Pages earlyMemory_;
-  std::atomic<bool> hasEarlyMemory_{false};
   nnv12::runtime::CodeMapping codeMapping_;
   nnv12::runtime::PreparedWeights weights_;
   bool mappedInPlace_ = false;

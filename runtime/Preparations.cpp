@@ -23,25 +23,25 @@ static constexpr uint64_t readAtOnce = 128 << 10;
 /// and costs nothing.
 static constexpr uint64_t readPatience = 1000000, patienceOfOthers = 500000;
 
-void Listeners::add(Events &events) {
+void Listeners::add(Listener &listener) {
   Lock lock(mutex_);
-  events.nextListener = first_;
-  first_ = &events;
+  listener.next = first_;
+  first_ = &listener;
 }
 
-void Listeners::remove(Events &events) {
+void Listeners::remove(Listener &listener) {
   Lock lock(mutex_);
-  for (Events **at = &first_; *at; at = &(*at)->nextListener)
-    if (*at == &events) {
-      *at = events.nextListener;
+  for (Listener **at = &first_; *at; at = &(*at)->next)
+    if (*at == &listener) {
+      *at = listener.next;
       return;
     }
 }
 
 void Listeners::happen() {
   Lock lock(mutex_);
-  for (Events *events = first_; events; events = events->nextListener)
-    events->happen(Events::Preparation);
+  for (Listener *it = first_; it; it = it->next)
+    it->events->happen(Events::Preparation);
 }
 
 void Listeners::reset() {
@@ -119,13 +119,23 @@ void Preparations::finish(uint32_t index, uint64_t pieces, End end) {
       return;
   }
   // A failed preparation never becomes done, so that nobody uses its result.
-  // Threads that wait for it wake up and find that it has failed.
+  // Threads that wait for it wake up and find that it has failed. In a child
+  // process that is forked here it is open, or counted.
+  if (end == End::Failed)
+    failed_.fetch_add(1, std::memory_order_release);
   progress.end.store(end, std::memory_order_release);
   if (end == End::Open)
     progress.next.store(0, std::memory_order_release);
-  if (end == End::Failed)
-    failed_.fetch_add(1, std::memory_order_release);
   item.listeners->happen();
+}
+
+void Preparations::restart() {
+  listeners_.reset();
+  for (Progress &progress : progress_)
+    if (progress.end.load() == End::Open) {
+      progress.next.store(0);
+      progress.finished.store(0);
+    }
 }
 
 void Preparations::drop(uint32_t index) {

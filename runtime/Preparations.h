@@ -33,12 +33,17 @@ struct Preparer {
   Decoder decoder;
 };
 
-/// The sessions that hear of the end of a preparation.
+/// A session that hears of the end of preparations. In one list at a time.
+struct Listener {
+  Events *events;
+  Listener *next;
+};
+
 class Listeners : artifact::NonCopyable {
 public:
-  void add(Events &events);
-  /// Nobody uses `events` after this.
-  void remove(Events &events);
+  void add(Listener &listener);
+  /// Nobody uses its events after this.
+  void remove(Listener &listener);
   /// A preparation has ended.
   void happen();
   /// In a child process, whose copy a thread of the parent may have held.
@@ -46,7 +51,7 @@ public:
 
 private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Events *first_ = nullptr;
+  Listener *first_ = nullptr;
 };
 
 /// How far a preparation is.
@@ -108,6 +113,7 @@ public:
   void repeat(uint32_t index, Preparer &preparer);
   /// Ends a preparation that nobody has begun, and will never be done.
   void drop(uint32_t index);
+  Listeners &listeners() { return listeners_; }
 
   /// How many have failed. Such a preparation, and those that wait for it, are
   /// never done. To be looked at before every wait.
@@ -151,9 +157,11 @@ protected:
   /// It has been done.
   virtual void ended(uint32_t) {}
 
+  /// Begins the unfinished ones again, in a child process: the parent's threads
+  /// and sessions are not there.
+  void restart();
+
   artifact::Array<Item> items_;
-  artifact::Array<Progress> progress_;
-  Listeners listeners_;
 
 private:
   /// Bits of the pieces [begin, end).
@@ -165,6 +173,8 @@ private:
   bool computePiece(uint32_t index, uint32_t piece, Preparer &preparer);
   void finish(uint32_t index, uint64_t pieces, End end);
 
+  artifact::Array<Progress> progress_;
+  Listeners listeners_;
   uint32_t first_ = 0;
   const Preparations *before_ = nullptr;
   std::atomic<uint32_t> failed_{0};

@@ -155,9 +155,9 @@ void PreparedWeights::lock() {
   int32_t process = getpid(), owner = process_.load(std::memory_order_acquire);
   while (owner != process) {
     // One of the child's threads makes it, the others wait for that.
-    if (owner != makingAnew &&
-        process_.compare_exchange_strong(owner, makingAnew)) {
-      if (owner != none)
+    if (owner != -process &&
+        process_.compare_exchange_strong(owner, -process)) {
+      if (owner)
         makeAnew();
       process_.store(process, std::memory_order_release);
     }
@@ -166,28 +166,27 @@ void PreparedWeights::lock() {
   pthread_mutex_lock(&mutex_);
 }
 
-/// The parent's threads are not here: begins their pieces again.
+/// The parent's threads are not here: begins their pieces again. Where there is
+/// no session, one may have been about to join as the first, or to leave as the
+/// last: nobody knows how far it was with the memory.
 void PreparedWeights::makeAnew() {
   pthread_mutex_init(&mutex_, nullptr);
-  if (preparations_)
+  early_.abandon();
+  if (sessions_) {
     preparations_->restart();
-}
-
-void WeightPreparations::restart() {
-  listeners_.reset();
-  for (Progress &progress : progress_)
-    if (progress.end.load() == End::Open) {
-      progress.next.store(0);
-      progress.finished.store(0);
-    }
+    return;
+  }
+  preparations_ = nullptr;
+  pages_.abandon();
 }
 
 bool PreparedWeights::join(const LoadedProgram &of, uint64_t own,
-                           uint64_t alignment, Pages &pages, Events &events) {
+                           uint64_t alignment, Pages &pages, uint64_t &supplied,
+                           Listener &listener) {
   lock();
-  bool good = allocate(of, own, alignment, pages);
+  bool good = allocate(of, own, alignment, pages, supplied);
   if (good) {
-    preparations_->listeners().add(events);
+    preparations_->listeners().add(listener);
     ++sessions_;
   }
   pthread_mutex_unlock(&mutex_);
@@ -195,7 +194,8 @@ bool PreparedWeights::join(const LoadedProgram &of, uint64_t own,
 }
 
 bool PreparedWeights::allocate(const LoadedProgram &of, uint64_t own,
-                               uint64_t alignment, Pages &pages) {
+                               uint64_t alignment, Pages &pages,
+                               uint64_t &supplied) {
   uint64_t size = own, huge;
   if (sessions_ == 0)
     size += artifact::memorySize(of.program, bundle::MemoryKind_Prepared);
@@ -205,28 +205,32 @@ bool PreparedWeights::allocate(const LoadedProgram &of, uint64_t own,
     return false;
   if (huge)
     pages.adviseHuge(huge);
+  // The huge page may reach into the prepared weights, so nobody else must have
+  // joined yet.
+  if (inHugePages(own) && early_.data() &&
+      pages.replaceHead(early_, hugePageSize))
+    supplied = hugePageSize;
   if (sessions_)
     return true;
   pages.giveTail(own, pages_);
-  auto *preparations = runtime::create<WeightPreparations>();
-  if (!preparations || !preparations->create(of, pages_.data())) {
-    destroy(preparations);
-    return false;
-  }
-  preparations_ = preparations;
-  return true;
+  preparations_ = runtime::create<WeightPreparations>();
+  if (preparations_ && preparations_->create(of, pages_.data()))
+    return true;
+  free();
+  return false;
 }
 
-void PreparedWeights::leave(Events &events) {
+void PreparedWeights::free() {
+  destroy(preparations_);
+  preparations_ = nullptr;
+  pages_.release();
+}
+
+void PreparedWeights::leave(Listener &listener) {
   lock();
-  preparations_->listeners().remove(events);
-  if (--sessions_ == 0) {
-    // A process may be forked at any time: first it is not there any more.
-    WeightPreparations *preparations = preparations_;
-    preparations_ = nullptr;
-    destroy(preparations);
-    pages_.release();
-  }
+  preparations_->listeners().remove(listener);
+  if (--sessions_ == 0)
+    free();
   pthread_mutex_unlock(&mutex_);
 }
 

@@ -20,9 +20,7 @@ class WeightPreparations final : public Preparations {
 public:
   /// `prepared`: where the program's prepared memory lies.
   [[nodiscard]] bool create(const LoadedProgram &of, uint8_t *prepared);
-  Listeners &listeners() { return listeners_; }
-  /// Begins the unfinished ones again, in a child process.
-  void restart();
+  using Preparations::restart;
   bool reportFailure(uint32_t index, artifact::Fault &fault) const;
 
   bool usesZstd() const { return zstd_; }
@@ -52,32 +50,39 @@ private:
 
 class PreparedWeights : artifact::NonCopyable {
 public:
+  /// A huge page that the system has supplied already, or nothing: the first
+  /// one of the first session that wants huge pages. To be filled in before
+  /// there are sessions.
+  Pages &early() { return early_; }
+
   /// For a session that begins: allocates `own` bytes of its own, a multiple of
-  /// pages. The first session's prepared weights lie behind these, so that both
-  /// share huge pages. `events` hears of the end of preparations. False without
-  /// memory.
+  /// pages, of which the first `supplied` are early ones. The first session's
+  /// prepared weights lie behind these, so that both share huge pages.
+  /// `listener` hears of the end of preparations. False without memory.
   [[nodiscard]] bool join(const LoadedProgram &of, uint64_t own,
-                          uint64_t alignment, Pages &pages, Events &events);
+                          uint64_t alignment, Pages &pages, uint64_t &supplied,
+                          Listener &listener);
   /// For a session that has joined, once its threads have ended.
-  void leave(Events &events);
+  void leave(Listener &listener);
 
   // For sessions that have joined.
   uint8_t *data() { return pages_.data(); }
   WeightPreparations &preparations() { return *preparations_; }
 
 private:
-  static constexpr int32_t none = 0, makingAnew = -1;
-
   void lock();
   void makeAnew();
+  void free();
   [[nodiscard]] bool allocate(const LoadedProgram &of, uint64_t own,
-                              uint64_t alignment, Pages &pages);
+                              uint64_t alignment, Pages &pages,
+                              uint64_t &supplied);
 
-  std::atomic<int32_t> process_{none}; ///< whose threads use the mutex
+  /// The process whose threads use the mutex; negative: that makes it anew.
+  std::atomic<int32_t> process_{0};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   uint32_t sessions_ = 0;
   WeightPreparations *preparations_ = nullptr; ///< while there are any
-  Pages pages_;
+  Pages pages_, early_;
 };
 
 } // namespace nnv12::runtime

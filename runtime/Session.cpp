@@ -15,6 +15,21 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
+#ifdef NNV12_TEST_HOOKS
+namespace nnv12::runtime {
+/// Makes the overlay's executor in place of createGpu(), and has every session
+/// use one; see test/unit/runtime/OverlayExecutorTest.cpp.
+decltype(&createGpu) makeOverlay = nullptr;
+/// Called while the overlay's executor computes.
+void (*betweenSubmitAndWait)(Workers &) = nullptr;
+} // namespace nnv12::runtime
+#define BETWEEN_SUBMIT_AND_WAIT()                                              \
+  (betweenSubmitAndWait ? betweenSubmitAndWait(workers_) : (void)0)
+#else
+static constexpr decltype(&createGpu) makeOverlay = nullptr;
+#define BETWEEN_SUBMIT_AND_WAIT() (void)0
+#endif
+
 nnv12_session::~nnv12_session() {
   if (OverlayExecutor *executor = overlay()) {
     // A device that gave no answer may still write to the arena, for ever.
@@ -25,7 +40,7 @@ nnv12_session::~nnv12_session() {
   // Its threads prepare for others, too, as long as they live.
   team_.end();
   if (hasWeights_)
-    bundle_->weights().leave(events_);
+    bundle_->weights().leave(listener_);
   if (bundle_)
     bundle_->release();
 }
@@ -58,7 +73,8 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
 
 bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
                               const nnv12_session_options &options) {
-  return hasGpus && bundle.gpuOverlay() && options.gpu->mode != NNV12_GPU_OFF;
+  return hasGpus && (bundle.gpuOverlay() || makeOverlay) &&
+         options.gpu->mode != NNV12_GPU_OFF;
 }
 
 bool nnv12_session::createRecorder(const nnv12_session_options &options,
@@ -195,10 +211,10 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
                                         : "the bundle has no part for GPUs";
       return true;
     }
-    overlay_ =
-        createGpu(*bundle_, *options.gpu, memory_,
-                  artifact::memorySize(program, bundle::MemoryKind_Arena),
-                  lanes_, events_, recorder_, fault);
+    overlay_ = (makeOverlay ? makeOverlay : createGpu)(
+        *bundle_, *options.gpu, memory_,
+        artifact::memorySize(program, bundle::MemoryKind_Arena), lanes_,
+        events_, recorder_, fault);
     if (!overlay_)
       return false;
     overlay_->sessionBegins(availableCpus() > size.computing + size.preparing);
@@ -229,8 +245,9 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   scratchStride_ = after(artifact::scratchSize(bundle_->target()), nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared);
+  uint64_t supplied = 0;
   if (!bundle_->weights().join(bundle_->loaded(), preparedAt, after(1, arena),
-                               pages_, events_))
+                               pages_, supplied, listener_))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
@@ -239,9 +256,6 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   hasWeights_ = true;
   memory_ = {pages_.data(), bundle_->weights().data()};
   scratch_ = pages_.data() + scratchAt;
-  uint64_t supplied =
-      inHugePages(preparedAt) && bundle_->giveEarlyMemory(pages_) ? hugePageSize
-                                                                  : 0;
   if (!firstTouch_.create(1 + bundle_->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
@@ -437,8 +451,10 @@ bool nnv12_session::takeOver(uint32_t &index, Fault &fault) {
     return true;
   Fault why;
   Executor::Result result = step->executor->submit(*step, why);
-  if (result == Executor::Result::Done)
+  if (result == Executor::Result::Done) {
+    BETWEEN_SUBMIT_AND_WAIT();
     result = step->executor->wait(*step, why);
+  }
   if (result == Executor::Result::Done)
     index += step->count;
   return result != Executor::Result::Hung || reportHang(fault);

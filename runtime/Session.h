@@ -118,6 +118,7 @@ private:
   uint64_t deadline_ = nnv12::runtime::never; ///< of the call that goes on
   nnv12::runtime::FirstTouch firstTouch_;
   nnv12::runtime::Events events_;
+  nnv12::runtime::Listener listener_ = {&events_, nullptr}; ///< of weights
   nnv12::runtime::Lanes lanes_;
   nnv12::runtime::Workers workers_;
   nnv12::runtime::OverlayExecutor *overlay_ = nullptr;

@@ -56,6 +56,8 @@ struct MadePipeline {
   MadePipeline *next;
 };
 
+struct GpuWeights;
+
 class GpuDevice {
 public:
   /// The process's device for this wish, opened where it is not open yet, which
@@ -127,6 +129,10 @@ public:
   /// caller's then.
   const MadePipeline *add(const PipelineKey &key, VkPipeline pipeline,
                           VkPipelineLayout layout);
+
+  /// The weights that sessions share there (runtime/Gpu.h). Under the lock.
+  pthread_mutex_t sharing = PTHREAD_MUTEX_INITIALIZER;
+  GpuWeights *weights = nullptr;
 
 private:
   /// A bit for each extension that we use where a device has it.

@@ -89,13 +89,7 @@ void StretchTimes::write(uint32_t index, const bundle::Stretch *stretch,
       spent_ += recorder_->ticks() - after +
                 (ticks[0] && ticks[1] > ticks[0] ? ticks[1] - ticks[0] : 0);
   }
-  Record submit = {};
-  submit.start = before;
-  submit.ticks = after - before;
-  submit.index = stretch->first();
-  submit.count = static_cast<uint16_t>(std::min(stretch->count(), 65535u));
-  submit.kind = RecordKind::GpuSubmit;
-  recorder_->write(submit);
+  recorder_->writeHandOver(stretch->first(), stretch->count(), before, after);
 }
 
 } // namespace nnv12::runtime

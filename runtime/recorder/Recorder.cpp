@@ -175,6 +175,17 @@ void Recorder::write(Record &record) {
   rings_[record.thread].write(record);
 }
 
+void Recorder::writeHandOver(uint32_t first, uint32_t count, uint64_t begin,
+                             uint64_t end) {
+  Record record = {};
+  record.start = begin;
+  record.ticks = end - begin;
+  record.index = first;
+  record.count = static_cast<uint16_t>(count < 65535 ? count : 65535);
+  record.kind = RecordKind::GpuSubmit;
+  write(record);
+}
+
 void Recorder::end(Record &record) {
   if (!record.start)
     return;

@@ -89,6 +89,11 @@ public:
     write(record);
   }
 
+  /// Writes down that an overlay's executor computed `count` executes from
+  /// `first` on, between these ticks. The thread that runs the session.
+  void writeHandOver(uint32_t first, uint32_t count, uint64_t begin,
+                     uint64_t end);
+
   /// Writes a record that began at startTime() and ends now; nothing where that
   /// was 0.
   void end(Record &record);

@@ -140,9 +140,6 @@ public:
 
   static constexpr uint64_t forever = ~uint64_t(0);
 
-  /// In a list of runtime/Preparations.h.
-  Events *nextListener = nullptr;
-
 private:
   alignas(64) std::atomic<uint32_t> count_{0};
   /// The threads that sleep until an operation; until a preparation.

@@ -245,6 +245,22 @@ TEST_P(GpuRunTest, AnyNumberOfThreads) {
   expectClean();
 }
 
+/// While the GPU computes a stretch the CPU's threads compute something else.
+TEST_P(GpuRunTest, CpusComputeBeside) {
+  for (uint32_t threads : {1, 2, 4}) {
+    nnv12_session_options options = withMode(NNV12_GPU_WAIT);
+    options.threads = threads;
+    SessionPointer session = create(options);
+    WorkBeside beside;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(run(session, i), expected(i)) << error.message;
+      EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+    }
+    EXPECT_EQ(beside.times(), 6u);
+  }
+  expectClean();
+}
+
 TEST_P(GpuRunTest, EightSessionsShareADevice) {
   {
     std::vector<SessionPointer> sessions;

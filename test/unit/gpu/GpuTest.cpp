@@ -2,13 +2,54 @@
 #include "test/unit/gpu/GpuTest.h"
 
 #include "artifact/Writer.h"
+#include "runtime/Workers.h"
 
 #include <chrono>
 #include <cstring>
 #include <dlfcn.h>
 #include <thread>
 
+namespace nnv12::runtime {
+/// Called while the overlay's executor computes.
+extern void (*betweenSubmitAndWait)(Workers &);
+} // namespace nnv12::runtime
+
 namespace nnv12::test {
+
+static unsigned timesBeside = 0;
+
+/// Tile i is element i: its double.
+static void doubleElements(void *const *operands, int64_t begin, int64_t end,
+                           void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(operands[0])[i] =
+        2 * static_cast<const float *>(operands[1])[i];
+}
+
+static void workBeside(runtime::Workers &workers) {
+  std::vector<float> x(1000), y(1000, -1);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i + timesBeside);
+  void *operands[] = {y.data(), x.data()};
+  runtime::Step step = {&workers,       0,        1,    0, x.size(),
+                        doubleElements, operands, false};
+  artifact::Fault fault;
+  using Result = runtime::Executor::Result;
+  EXPECT_EQ(workers.submit(step, fault), Result::Done);
+  EXPECT_EQ(workers.wait(step, fault), Result::Done);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(y[i], 2 * x[i]);
+  ++timesBeside;
+}
+
+WorkBeside::WorkBeside() {
+  timesBeside = 0;
+  runtime::betweenSubmitAndWait = workBeside;
+}
+
+WorkBeside::~WorkBeside() { runtime::betweenSubmitAndWait = nullptr; }
+
+unsigned WorkBeside::times() { return timesBeside; }
 
 MockVulkan &loadMockVulkan(const char *path) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -68,6 +68,16 @@ private:
   std::vector<Bytes> known;
 };
 
+/// While it lives, the threads of sessions compute tiles for the CPU each time
+/// that a stretch has been handed over, before the session waits for it.
+class WorkBeside {
+public:
+  WorkBeside();
+  ~WorkBeside();
+  /// How often they did so; all tiles were right.
+  static unsigned times();
+};
+
 } // namespace nnv12::test
 
 #endif // NNV12_TEST_UNIT_GPU_GPUTEST_H

@@ -100,6 +100,15 @@ TEST_F(RealDeviceTest, ComputesTheSample) {
           settle(other);
       }
       EXPECT_EQ(info(other).gpu_stretches_taken, 2u);
+      // The weights are there, and stay there.
+      EXPECT_EQ(info(one).gpu_bytes_uploaded, 3 * 256u);
+      EXPECT_EQ(info(other).gpu_bytes_uploaded, 0u);
+      one.reset();
+      WorkBeside beside;
+      for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(run(other, i), expected(i));
+      EXPECT_EQ(info(other).gpu_stretches_taken, 2u);
+      EXPECT_EQ(beside.times(), 10u);
     }
     nnv12_gpu_release();
     if (!isValidated)
