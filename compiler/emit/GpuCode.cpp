@@ -78,17 +78,10 @@ LogicalResult GpuCode::addKernel(Operation *layer, unsigned kernel) {
 }
 
 artifact::Dispatch GpuCode::dispatchOf(const codegen::GpuStep &step) const {
-  artifact::Dispatch result{/*operation=*/0, pipelineOfKernel[step.kernel]};
+  artifact::Dispatch result{/*operation=*/0, pipelineOf(step.kernel)};
   result.groups = {step.groups[0], step.groups[1], step.groups[2]};
   result.push = step.push;
   return result;
-}
-
-std::optional<uint32_t> GpuCode::pipelineOf(StringRef key) const {
-  for (auto [i, kernel] : llvm::enumerate(kernels.kernels()))
-    if (kernel.key == key)
-      return pipelineOfKernel[i];
-  return std::nullopt;
 }
 
 uint64_t GpuCode::bytes() const {

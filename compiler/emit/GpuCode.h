@@ -25,8 +25,13 @@ public:
   }
   /// A step as a dispatch of its pipeline, without operands.
   artifact::Dispatch dispatchOf(const codegen::GpuStep &step) const;
-  /// The pipeline of this key's kernel; none where no layer has it.
-  std::optional<uint32_t> pipelineOf(llvm::StringRef key) const;
+  /// The kernel of this key; none where no layer has it.
+  std::optional<unsigned> kernelOf(llvm::StringRef key) const {
+    return kernels.find(key);
+  }
+  uint32_t pipelineOf(unsigned kernel) const {
+    return pipelineOfKernel[kernel];
+  }
 
   bool empty() const { return pipelines.empty(); }
   size_t numPipelines() const { return pipelines.size(); }

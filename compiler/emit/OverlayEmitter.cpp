@@ -371,13 +371,14 @@ private:
   LogicalResult makePipelines(plan::PipelineOp op,
                               artifact::GpuPreparation &result) {
     for (auto key : op.getKernels().getAsRange<StringAttr>()) {
-      std::optional<uint32_t> pipeline = code.pipelineOf(key);
-      if (!pipeline)
+      std::optional<unsigned> kernel = code.kernelOf(key);
+      if (!kernel)
         return op.emitOpError("found kernel '")
                << key.getValue() << "', which no layer has";
-      if (!makerOf.count(*pipeline) &&
-          !llvm::is_contained(result.pipelines, *pipeline))
-        result.pipelines.push_back(*pipeline);
+      uint32_t pipeline = code.pipelineOf(*kernel);
+      if (!makerOf.count(pipeline) &&
+          !llvm::is_contained(result.pipelines, pipeline))
+        result.pipelines.push_back(pipeline);
     }
     return success();
   }

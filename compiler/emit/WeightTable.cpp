@@ -72,7 +72,7 @@ WeightTable::Place WeightTable::add(Value constant, StoredForm form,
 }
 
 WeightTable::Place WeightTable::add(StringRef table) {
-  auto [it, isNew] = tables.try_emplace(table.str());
+  auto [it, isNew] = tables_.try_emplace(table.str());
   Place &place = it->second;
   if (!isNew)
     return place;

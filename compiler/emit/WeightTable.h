@@ -50,6 +50,8 @@ public:
   /// The added constants, and where they are. Raw ones are packed in a dense
   /// type.
   const std::map<WeightsKey, Place> &entries() const { return places; }
+  /// Tables by their bytes, with their places.
+  const std::map<std::string, Place> &tables() const { return tables_; }
 
   uint32_t segment() const { return segment_; }
   uint64_t size() const { return size_; }
@@ -84,7 +86,7 @@ private:
   std::map<WeightsKey, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;
   std::vector<std::shared_ptr<const void>> owned;
-  std::map<std::string, Place> tables;
+  std::map<std::string, Place> tables_;
   uint64_t size_ = 0;
   uint64_t pieceAlignment_ = alignment;
 };

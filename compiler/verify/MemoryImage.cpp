@@ -86,6 +86,11 @@ void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
   runs[begin] = {begin, end, content};
 }
 
+void MemoryImage::write(uint64_t at, const Runs &runs) {
+  for (const Run &run : runs)
+    write(at + run.begin, at + run.end, run.content);
+}
+
 Runs MemoryImage::read(uint64_t begin, uint64_t end) const {
   Runs result;
   auto it = runs.upper_bound(begin);

@@ -62,6 +62,9 @@ class MemoryImage {
 public:
   /// Writes `content` and the bytes that follow it to the bytes [begin, end).
   void write(uint64_t begin, uint64_t end, Content content);
+  /// Writes the runs of a memory that begins at 0 from byte `at` on. Bytes that
+  /// no run has stay as they are.
+  void write(uint64_t at, const Runs &runs);
   /// The contents of the bytes [begin, end), as a memory that begins at 0.
   Runs read(uint64_t begin, uint64_t end) const;
 

@@ -3,11 +3,11 @@
 #include "compiler/verify/PlanProof.h"
 
 #include "compiler/processors/Processor.h"
-#include "compiler/verify/Values.h"
+#include "compiler/verify/ProgramImage.h"
+#include "compiler/verify/StretchProof.h"
 #include "compiler/weights/StoredBytes.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <utility>
@@ -50,23 +50,26 @@ struct Subject {
   Location location;
 };
 
-class Prover {
+class Prover : ProgramImage {
 public:
   Prover(const PlanClaim &claim, const artifact::Program &program)
-      : claim(claim), main(claim.main), program(program),
-        values(claim.main, {claim.layers.begin(), claim.layers.end()}),
-        waited(program.preparations.size()) {}
+      : ProgramImage(claim, program), main(claim.main),
+        waited(program.preparations.size()) {
+    if (claim.gpu && program.gpu)
+      gpu = StretchProof::of(*this);
+  }
 
   LogicalResult run() {
-    return success(succeeded(placeWeights()) && succeeded(placeInputs()) &&
-                   succeeded(orderPreparations()) && succeeded(prepare()) &&
-                   succeeded(execute()) && succeeded(checkOutputs()));
+    if (claim.gpu.has_value() != program.gpu.has_value())
+      return fault(main.getLoc())
+             << "expected a part for a GPU and a claim about it, found one";
+    return success(succeeded(fill()) && succeeded(orderPreparations()) &&
+                   succeeded(prepare()) && succeeded(execute()) &&
+                   succeeded(checkOutputs()));
   }
 
 private:
-  static InFlightDiagnostic fault(Location location) {
-    return emitError(location, "fault of the compiler: memory plan: ");
-  }
+  using ProgramImage::fault;
   static InFlightDiagnostic fault(const Subject &subject) {
     return fault(subject.location)
            << subject.kind << " " << subject.number << ": ";
@@ -80,41 +83,12 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  MemoryImage &image(const Operand &operand) {
-    return images[{operand.space, operand.index}];
-  }
-
-  uint64_t sizeOf(const Operand &operand) {
-    uint32_t index = operand.index;
-    FunctionType type = main.getFunctionType();
-    auto size = [](Type type) {
-      return uint64_t(nn::storageSize(cast<RankedTensorType>(type)));
-    };
-    switch (operand.space) {
-    case Space::Arena:
-      return index == 0 ? program.arenaSize : 0;
-    case Space::Prepared:
-      return index == 0 ? program.preparedSize : 0;
-    case Space::Weights:
-      return index == claim.weights.segment() ? claim.weights.size() : 0;
-    case Space::Input:
-      return index < type.getNumInputs() ? size(type.getInput(index)) : 0;
-    case Space::Output:
-      return index < type.getNumResults() ? size(type.getResult(index)) : 0;
-    }
-    return 0;
-  }
-
   LogicalResult checkPlace(const Subject &subject, unsigned number) {
     const Operand &operand = subject.operation.operands[number];
     uint64_t size = sizeOf(operand);
     if (operand.offset <= size && operand.size <= size - operand.offset)
       return success();
     return fault(subject, number) << "expected it within " << size << " bytes";
-  }
-
-  std::string describe(bool isAny, Content content, uint64_t size) {
-    return isAny ? values.describe(content, size) : "nothing written";
   }
 
   /// Whether the operand's bytes are `expected`, and nothing is missing.
@@ -126,60 +100,10 @@ private:
              << "found " << operand.size << " bytes, expected " << size;
     if (failed(checkPlace(subject, number)))
       return failure();
-    Runs found = image(operand).read(operand.offset, operand.offset + size);
-    Difference d = firstDifference(found, expected, size);
-    if (d.begin != d.end)
-      return fault(subject, number)
-             << "byte " << operand.offset + d.begin << ": found "
-             << describe(d.isFirst, d.first, d.end - d.begin) << ", expected "
-             << describe(d.isSecond, d.second, d.end - d.begin);
-    if (operand.space == Space::Prepared)
-      return checkWaited(subject, number);
-    return success();
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Contents before the first operation
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult placeWeights() {
-    MemoryImage &file = images[{Space::Weights, claim.weights.segment()}];
-    auto place = [&](uint64_t offset, uint64_t size,
-                     Content content) -> LogicalResult {
-      if (!file.read(offset, offset + size).empty() ||
-          offset + size > claim.weights.size())
-        return fault(main.getLoc())
-               << "weights [" << offset << ", " << offset + size
-               << "): expected " << values.describe(content, size) << " alone";
-      file.write(offset, offset + size, content);
-      return success();
-    };
-    for (const auto &[stored, entry] : claim.weights.entries()) {
-      WeightsKey key = stored;
-      key.form.codec = plan::Codec::stored;
-      if (stored.form.codec == plan::Codec::stored &&
-          failed(place(entry.offset, entry.size, values.weights(key))))
-        return failure();
-      for (auto [i, frame] : llvm::enumerate(entry.frames)) {
-        Content content = values.frame(key, i);
-        frames[content.id] = &entry;
-        if (failed(place(frame.offset, frame.size, content)))
-          return failure();
-      }
-    }
-    return success();
-  }
-
-  LogicalResult placeInputs() {
-    for (BlockArgument input : main.getArguments()) {
-      if (!nn::layoutTag(input.getType()).empty())
-        return fault(main.getLoc())
-               << "input " << input.getArgNumber() << ": found layout "
-               << nn::layoutTag(input.getType()) << ", expected a dense one";
-      images[{Space::Input, input.getArgNumber()}].write(
-          0, bytes(input), values.computed(input));
-    }
-    return success();
+    return success(
+        succeeded(expect(read(operand), expected, size, operand.offset,
+                         [&] { return fault(subject, number); })) &&
+        succeeded(checkWaited(subject, number)));
   }
 
   //===--------------------------------------------------------------------===//
@@ -238,25 +162,15 @@ private:
   /// time.
   LogicalResult checkWaited(const Subject &subject, unsigned number) {
     const Operand &operand = subject.operation.operands[number];
-    for (const Run &run :
-         writers.read(operand.offset, operand.offset + operand.size)) {
-      uint32_t writer = run.content.id;
-      bool isBefore = subject.operation.kind == OperationKind::Execute
-                          ? waited.test(writer)
-                          : before[subject.number].test(writer);
-      if (!isBefore)
-        return fault(subject, number)
-               << "expected it to wait for preparation " << writer
-               << ", which writes byte " << operand.offset + run.begin;
-    }
+    const llvm::BitVector &done =
+        subject.operation.kind == OperationKind::Execute
+            ? waited
+            : before[subject.number];
+    if (std::optional<Run> run = unwaited(operand, done))
+      return fault(subject, number)
+             << "expected it to wait for preparation " << run->content.id
+             << ", which writes byte " << run->begin;
     return success();
-  }
-
-  void waitFor(const artifact::Operation &operation, llvm::BitVector &done) {
-    for (artifact::OperationId first : operation.after) {
-      done |= before[first.index];
-      done.set(first.index);
-    }
   }
 
   LogicalResult checkOperands(const Subject &subject, size_t count) {
@@ -284,7 +198,7 @@ private:
              << others[0].content.id;
     writers.write(operand.offset, end,
                   {uint32_t(subject.number), operand.offset});
-    image(operand).write(operand.offset, end, content);
+    of(operand).write(operand.offset, end, content);
     return success();
   }
 
@@ -316,15 +230,15 @@ private:
   /// first byte.
   FailureOr<Content> source(const Subject &subject) {
     const Operand &operand = subject.operation.operands[1];
-    Runs found =
-        image(operand).read(operand.offset, operand.offset + operand.size);
-    if (found.size() != 1 || found[0].end - found[0].begin != operand.size)
-      return fault(subject, 1) << "expected weights of one kind, found "
-                               << found.size() << " kinds",
-             failure();
-    if (operand.space == Space::Prepared && failed(checkWaited(subject, 1)))
+    std::optional<Content> content = contentOf(operand);
+    if (!content) {
+      fault(subject, 1) << "expected weights of one kind, found "
+                        << read(operand).size() << " kinds";
       return failure();
-    return found[0].content;
+    }
+    if (failed(checkWaited(subject, 1)))
+      return failure();
+    return *content;
   }
 
   LogicalResult decode(const Subject &subject) {
@@ -334,24 +248,10 @@ private:
     if (failed(content))
       return failure();
     const artifact::Operation &operation = subject.operation;
-    auto found = values.frameOf(*content);
-    if (!found)
-      return fault(subject, 1)
-             << "expected a frame, found "
-             << values.describe(*content, operation.operands[1].size);
-    ArrayRef<WeightTable::Frame> all = frames[content->id]->frames;
-    const WeightTable::Frame &frame = all[found->second];
-    if (operation.codec != artifact::Codec::Zstd ||
-        operation.planes != frame.planes ||
-        operation.operands[1].size != frame.size ||
-        operation.operands[0].size != frame.bytes)
-      return fault(subject) << "expected a zstd frame of " << frame.size
-                            << " bytes in " << unsigned(frame.planes)
-                            << " planes that becomes " << frame.bytes;
-    Content result = values.weights(found->first);
-    for (const WeightTable::Frame &earlier : all.take_front(found->second))
-      result.offset += earlier.bytes;
-    return writePrepared(subject, result);
+    FailureOr<Content> result = decoded(
+        *content, operation.operands[1], operation.operands[0].size,
+        operation.codec, operation.planes, [&] { return fault(subject, 1); });
+    return failed(result) ? failure() : writePrepared(subject, *result);
   }
 
   void collectConstants() {
@@ -363,14 +263,6 @@ private:
       for (OpOperand &operand : layer->getOpOperands())
         if (const WeightsKey *key = wholeWeights(operand.get()))
           uses[key->elements].push_back(&operand);
-  }
-
-  /// The constant that a value is, perhaps through a reshape.
-  const WeightsKey *wholeWeights(Value value) {
-    const Runs &runs = values.of(value);
-    return runs.size() == 1 && runs[0].end == bytes(value)
-               ? values.weightsOf(runs[0].content)
-               : nullptr;
   }
 
   LogicalResult transform(const Subject &subject) {
@@ -465,12 +357,16 @@ private:
       if (failed(checkAfter(
               {"operation", i, operation, claim.layers[i]->getLoc()})))
         return failure();
-      waitFor(operation, afterRun);
+      waitFor(operation.after, afterRun);
     }
+    if (gpu && failed(gpu->begin()))
+      return failure();
     for (auto [i, operation] : llvm::enumerate(program.operations)) {
       Operation *layer = claim.layers[i];
       Subject subject = {"operation", i, operation, layer->getLoc()};
-      waitFor(operation, waited);
+      waitFor(operation.after, waited);
+      if (gpu && failed(gpu->reach(i)))
+        return failure();
       if (failed(check(subject, layer)))
         return failure();
       if (auto it = switchOf.find(i);
@@ -479,11 +375,11 @@ private:
         return failure();
       for (unsigned r = 0; r < layer->getNumResults(); ++r) {
         const Operand &operand = subject.operation.operands[r];
-        image(operand).write(operand.offset, operand.offset + operand.size,
-                             values.computed(layer->getResult(r)));
+        of(operand).write(operand.offset, operand.offset + operand.size,
+                          values.computed(layer->getResult(r)));
       }
     }
-    return success();
+    return gpu ? gpu->reach(program.operations.size()) : success();
   }
 
   /// Checks an execute of `layer`, but not its waits.
@@ -500,21 +396,12 @@ private:
     unsigned results = layer->getNumResults();
     if (failed(checkOperands(subject, results + layer->getNumOperands())))
       return failure();
-    std::optional<WeightForm> form = routine->weightForm(layer);
     for (OpOperand &operand : layer->getOpOperands()) {
-      unsigned number = operand.getOperandNumber();
-      Runs expected = values.of(operand.get());
-      uint64_t size = bytes(operand.get());
-      if (form && form->operand == number) {
-        const WeightsKey *key = wholeWeights(operand.get());
-        if (!key)
-          return fault(subject, results + number) << "expected weights";
-        size = form->bytes;
-        expected = {{0, size,
-                     values.weights({key->elements, key->type,
-                                     plan::transformed(form->name)})}};
-      }
-      if (failed(checkRead(subject, results + number, expected, size)))
+      unsigned number = results + operand.getOperandNumber();
+      std::optional<Contents> expected = contentsFor(operand, *routine);
+      if (!expected)
+        return fault(subject, number) << "expected weights";
+      if (failed(checkRead(subject, number, expected->runs, expected->size)))
         return failure();
     }
     for (unsigned r = 0; r < results; ++r)
@@ -557,15 +444,12 @@ private:
                                     << nn::layoutTag(operand.get().getType())
                                     << ", expected a dense one";
       uint64_t size = bytes(operand.get());
-      Difference d =
-          firstDifference(images[{Space::Output, number}].read(0, size),
-                          values.of(operand.get()), size);
-      if (d.begin != d.end)
-        return fault(main.getLoc())
-               << "output " << number << ": byte " << d.begin << ": found "
-               << describe(d.isFirst, d.first, d.end - d.begin)
-               << " at the end, expected "
-               << describe(d.isSecond, d.second, d.end - d.begin);
+      if (failed(expect(read({Space::Output, number, 0, size}),
+                        values.of(operand.get()), size, 0, [&] {
+                          return fault(main.getLoc())
+                                 << "output " << number << " at the end: ";
+                        })))
+        return failure();
     }
     return success();
   }
@@ -594,26 +478,17 @@ private:
                << original.number << " has it, in "
                << text(original.operation.operands[r]);
     llvm::BitVector saved = std::exchange(waited, afterRun);
-    waitFor(subject.operation, waited);
+    waitFor(subject.operation.after, waited);
     LogicalResult result = check(subject, layer);
     waited = std::move(saved);
     return result;
   }
 
-  const PlanClaim &claim;
   func::FuncOp main;
-  const artifact::Program &program;
-  Values values;
-  std::map<std::pair<Space, uint32_t>, MemoryImage> images;
-  /// The writers of prepared memory: contents are preparations.
-  MemoryImage writers;
-  /// Where the weights of a frame are, by content.
-  llvm::DenseMap<uint32_t, const WeightTable::Place *> frames;
+  std::unique_ptr<StretchProof> gpu;
   /// By elements: operands of layers that are these constants.
   llvm::DenseMap<Attribute, SmallVector<OpOperand *>> uses;
   std::vector<size_t> order; ///< of preparations
-  /// By preparation: those that have finished when it starts.
-  std::vector<llvm::BitVector> before;
   /// Preparations that have finished when the present execute starts.
   llvm::BitVector waited;
   llvm::DenseMap<size_t, size_t> switchOf; ///< by operation

@@ -15,21 +15,9 @@
 #ifndef NNV12_COMPILER_VERIFY_PLANPROOF_H
 #define NNV12_COMPILER_VERIFY_PLANPROOF_H
 
-#include "artifact/Bundle.h"
-#include "compiler/emit/KernelTable.h"
-#include "compiler/emit/WeightTable.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "compiler/verify/PlanClaim.h"
 
 namespace nnv12 {
-
-/// The claim about a program's parts.
-struct PlanClaim {
-  mlir::func::FuncOp main;
-  /// By operation of the program: the layer that it computes.
-  llvm::ArrayRef<mlir::Operation *> layers;
-  const KernelTable &kernels;
-  const WeightTable &weights;
-};
 
 /// Shows of `program` that, for any order of its preparations that `after`
 /// leaves open, in the first run and in later ones, and for any choice of
@@ -41,7 +29,9 @@ struct PlanClaim {
 ///     bytes waits for their writer;
 ///   - a result lies on top of an operand only where the kernel allows it, and
 ///     nothing else is read there;
-///   - at the end each output holds the value that the model returns.
+///   - at the end each output holds the value that the model returns;
+///   - whichever stretches a GPU takes over, it computes the same
+///     (StretchProof.h).
 /// Fails with one diagnostic at the layer that says which bytes, what was found
 /// there and what was expected: a fault of the compiler.
 mlir::LogicalResult provePlan(const PlanClaim &claim,

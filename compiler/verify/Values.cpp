@@ -50,20 +50,55 @@ Content Values::add(Thing thing) {
   return {it->second, 0};
 }
 
-Content Values::computed(Value value) { return add({value, {}, std::nullopt}); }
+Content Values::computed(Value value) { return add({value, {}}); }
 
-Content Values::weights(const WeightsKey &key) {
-  return add({Value(), key, std::nullopt});
-}
+Content Values::weights(const WeightsKey &key) { return add({Value(), key}); }
 
 Content Values::frame(const WeightsKey &key, size_t number) {
   return add({Value(), key, number});
 }
 
+Content Values::table(StringRef bytes) {
+  Thing thing;
+  thing.table = bytes;
+  return add(std::move(thing));
+}
+
+Content Values::handedOver(const StepMemory &memory) {
+  Thing thing;
+  thing.step = memory;
+  return add(std::move(thing));
+}
+
+Content Values::half(Content content) {
+  assert(content.offset % 4 == 0 && "elements of f32 stay whole");
+  Thing thing = *things[content.id];
+  if (thing.value)
+    thing.isHalf = true;
+  else
+    thing.weights.form.narrow = plan::Narrowing::rounded;
+  return {add(std::move(thing)).id, content.offset / 2};
+}
+
+Runs Values::halves(const Runs &runs) {
+  Runs result;
+  for (const Run &run : runs)
+    append(result, {run.begin / 2, run.end / 2, half(run.content)});
+  return result;
+}
+
+Content Values::nearest(Content content) {
+  Thing thing = *things[content.id];
+  if (thing.weights.form.narrow != plan::Narrowing::f16 || thing.frame)
+    return content;
+  thing.weights.form.narrow = plan::Narrowing::rounded;
+  return {add(std::move(thing)).id, content.offset};
+}
+
 const WeightsKey *Values::weightsOf(Content content) const {
   const Thing &thing = *things[content.id];
-  return content.offset || thing.value || thing.frame ? nullptr
-                                                      : &thing.weights;
+  bool isWeights = thing.weights.elements && !thing.frame;
+  return content.offset || !isWeights ? nullptr : &thing.weights;
 }
 
 std::optional<std::pair<WeightsKey, size_t>>
@@ -81,10 +116,18 @@ std::string Values::describe(Content content, uint64_t size) const {
   llvm::raw_string_ostream os(what);
   os << llvm::formatv("bytes {0} to {1} of ", content.offset,
                       content.offset + size);
-  if (auto result = dyn_cast_if_present<OpResult>(thing.value))
-    os << "result " << result.getResultNumber() << " of '"
-       << firstName(result.getOwner()->getLoc()) << "' ("
-       << result.getOwner()->getName() << ")";
+  auto name = [&](const char *memory, unsigned number, Operation *layer) {
+    os << memory << " " << number << " of '" << firstName(layer->getLoc())
+       << "' (" << layer->getName() << ")";
+  };
+  if (thing.step) {
+    name(thing.step->isTemporary ? "temporary" : "result", thing.step->index,
+         thing.step->layer);
+    os << " behind step " << thing.step->step;
+  } else if (!thing.table.empty())
+    os << "a table of kernels";
+  else if (auto result = dyn_cast_if_present<OpResult>(thing.value))
+    name("result", result.getResultNumber(), result.getOwner());
   else if (auto argument = dyn_cast_if_present<BlockArgument>(thing.value))
     os << "input " << argument.getArgNumber();
   else {
@@ -97,5 +140,7 @@ std::string Values::describe(Content content, uint64_t size) const {
     else if (form.narrow)
       os << " in form '" << plan::text(*form.narrow) << "'";
   }
+  if (thing.isHalf)
+    os << " in f16";
   return what;
 }

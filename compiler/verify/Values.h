@@ -32,6 +32,29 @@ public:
   /// `number` of it.
   Content weights(const WeightsKey &key);
   Content frame(const WeightsKey &key, size_t number);
+  /// A table that a kernel of a GPU looks up; its bytes must outlive this.
+  Content table(llvm::StringRef bytes);
+
+  /// Memory that the steps of a layer on a GPU hand over to each other.
+  struct StepMemory {
+    mlir::Operation *layer;
+    bool isTemporary; ///< else a result that later steps go on with
+    unsigned index;   ///< of the temporary or the result
+    unsigned step;    ///< that has written it
+
+    bool operator<(const StepMemory &other) const {
+      return std::tie(layer, isTemporary, index, step) <
+             std::tie(other.layer, other.isTemporary, other.index, other.step);
+    }
+  };
+  Content handedOver(const StepMemory &memory);
+
+  /// The same f32 in f16: results of layers, and packed weights.
+  Content half(Content content);
+  Runs halves(const Runs &runs);
+  /// Halves that are exact are the nearest ones: a GPU reads both alike. Other
+  /// contents are themselves.
+  Content nearest(Content content);
 
   /// The weights that content is, from its first byte; null for other contents.
   const WeightsKey *weightsOf(Content content) const;
@@ -45,12 +68,16 @@ private:
   struct Thing {
     mlir::Value value; ///< or null
     WeightsKey weights;
-    std::optional<size_t> frame;
+    std::optional<size_t> frame = std::nullopt;
+    bool isHalf = false; ///< the value in f16
+    llvm::StringRef table = {};
+    std::optional<StepMemory> step = std::nullopt;
 
     bool operator<(const Thing &other) const {
-      return std::tuple(value.getAsOpaquePointer(), weights, frame) <
+      return std::tuple(value.getAsOpaquePointer(), weights, frame, isHalf,
+                        table, step) <
              std::tuple(other.value.getAsOpaquePointer(), other.weights,
-                        other.frame);
+                        other.frame, other.isHalf, other.table, other.step);
     }
   };
   Content add(Thing thing);

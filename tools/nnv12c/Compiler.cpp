@@ -179,8 +179,7 @@ private:
                                          const std::string &file);
   FailureOr<std::unique_ptr<Lowered>> plan(ModuleOp model,
                                            const Planning &planning);
-  LogicalResult emit(WeightTable &weights, Lowered &lowered);
-  LogicalResult emitGpu(BundleBuilder &builder, Lowered &lowered);
+  LogicalResult emit(BundleBuilder &builder, Lowered &lowered);
   LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
   /// A line for people: the error of f16 on the GPU of the planned program.
   FailureOr<std::string> errorOfHalf();
@@ -392,7 +391,7 @@ FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
   Planning alone = planning;
   alone.how.gpu.clear();
   auto lowered = plan(model, alone);
-  if (failed(lowered) || failed(emit(builder.weights, **lowered)) ||
+  if (failed(lowered) || failed(emit(builder, **lowered)) ||
       failed(addProgram(**lowered, builder)))
     return failure();
   // A full disk is no fault of the model.
@@ -426,32 +425,36 @@ Compilation::plan(ModuleOp model, const Planning &planning) {
                                    options.checkBounds);
 }
 
-LogicalResult Compilation::emit(WeightTable &weights, Lowered &lowered) {
+/// Emits a planned program, with its part for a GPU if the plan has one, and
+/// proves it.
+LogicalResult Compilation::emit(BundleBuilder &builder, Lowered &lowered) {
   const ExecutionOrder &order = lowered.plan.order;
   {
     Stage stage(options, "kernels");
     auto emitted =
-        emitProgram(order, lowered.planned, lowered.kernels, weights);
+        emitProgram(order, lowered.planned, lowered.kernels, builder.weights);
     if (failed(emitted))
       return failure();
     lowered.emitted = std::move(*emitted);
     lowered.emitted.program.revision = codeRevision();
+  }
+  std::optional<GpuClaim> gpu;
+  if (plan::GpuOp overlay = lowered.planned.gpu()) {
+    Stage stage(options, "gpu");
+    if (!builder.gpu)
+      builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
+    if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
+                           lowered.emitted)))
+      return failure();
+    gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
   }
   Stage stage(options, "proof");
   std::vector<Operation *> layers;
   for (uint32_t number : lowered.emitted.layers)
     layers.push_back(order.layers()[number]);
   func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
-  return provePlan({main, layers, lowered.kernels, weights},
+  return provePlan({main, layers, lowered.kernels, builder.weights, gpu},
                    lowered.emitted.program);
-}
-
-LogicalResult Compilation::emitGpu(BundleBuilder &builder, Lowered &lowered) {
-  Stage stage(options, "gpu");
-  if (!builder.gpu)
-    builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
-  return emitOverlay(lowered.plan.order, lowered.planned.gpu(), *builder.gpu,
-                     builder.weights, lowered.emitted);
 }
 
 FailureOr<std::string> Compilation::errorOfHalf() {
@@ -552,9 +555,7 @@ LogicalResult Compilation::writeModel() {
     // A text that is asked for is that of the first target.
     if (options.emit == Emit::Plan)
       return printModel();
-    if (failed(emit(builder.weights, lowered)))
-      return failure();
-    if (overlay && failed(emitGpu(builder, lowered)))
+    if (failed(emit(builder, lowered)))
       return failure();
     if (options.emit != Emit::Bundle)
       return printKernels(lowered, builder.gpu);

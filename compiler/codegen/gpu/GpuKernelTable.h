@@ -5,6 +5,8 @@
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
+
 namespace nnv12::codegen {
 
 /// The modules for one target, compiled as they are asked for, each once.
@@ -33,6 +35,11 @@ public:
   add(mlir::Operation *layer, const GpuRoutine &routine, HalfTensors half = {});
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
+  /// The number of the kernel with this key; none where no layer has it.
+  std::optional<unsigned> find(llvm::StringRef key) const {
+    auto it = known.find(key);
+    return it == known.end() ? std::nullopt : std::optional(it->second);
+  }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 
 private:

@@ -50,6 +50,26 @@ TEST(MemoryImage, HoldsWhatWasWrittenLast) {
   }
 }
 
+TEST(MemoryImage, TakesOverTheRunsOfAnother) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    MemoryImage from, to;
+    for (MemoryImage *image : {&from, &to})
+      for (uint32_t write = 0; write < 4; ++write) {
+        uint64_t begin = random() % (size / 2), end = begin + random() % 16;
+        image->write(begin, end, {uint32_t(random() % 3), random() % 4});
+      }
+    uint64_t begin = random() % (size / 2), at = random() % (size / 2);
+    Bytes expected = spell(to.read(0, size)),
+          source = spell(from.read(0, size));
+    for (uint64_t i = 0; i < size / 2; ++i)
+      if (source[begin + i])
+        expected[at + i] = source[begin + i];
+    to.write(at, from.read(begin, begin + size / 2));
+    ASSERT_EQ(spell(to.read(0, size)), expected);
+  }
+}
+
 TEST(MemoryImage, FindsTheFirstDifference) {
   std::mt19937 random(2);
   for (int round = 0; round < 2000; ++round) {

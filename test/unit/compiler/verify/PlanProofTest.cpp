@@ -309,13 +309,13 @@ TEST_F(PlanProof, AReadOfWhatNobodyWrote) {
 
 TEST_F(PlanProof, TheWrongOutput) {
   operand(Last, 0) = {Space::Output, 0, 0, operand(Last, 0).size};
-  expectFault("output 0: byte 0: found bytes 0 to 25600 of result 0 of 'last' "
-              "(nn.softmax) at the "
-              "end, expected bytes 0 to 25600 of result 0 of 'out' (nn.adapt)");
+  expectFault("output 0 at the end: byte 0: found bytes 0 to 25600 of result 0 "
+              "of 'last' (nn.softmax), expected bytes 0 to 25600 of result 0 "
+              "of 'out' (nn.adapt)");
   operand(Last, 0) = {Space::Arena, 0, program.arenaSize,
                       operand(Last, 0).size};
   program.arenaSize += operand(Last, 0).size;
-  expectFault("output 1: byte 0: found nothing written at the end, expected "
+  expectFault("output 1 at the end: byte 0: found nothing written, expected "
               "bytes 0 to");
 }
 

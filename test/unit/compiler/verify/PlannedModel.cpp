@@ -1,0 +1,166 @@
+//===- PlannedModel.cpp - A model with a plan for a GPU -------------------===//
+
+#include "test/unit/compiler/verify/PlannedModel.h"
+
+#include "artifact/Limits.h"
+#include "artifact/Writer.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/emit/OverlayEmitter.h"
+#include "compiler/import/Import.h"
+#include "compiler/plan/ProgramWriter.h"
+#include "compiler/verify/PlanProof.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines.h"
+#include "tools/nnv12c/Compiler.h"
+#include "tools/nnv12c/HostTuning.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::test;
+
+PlannedModel::PlannedModel(MLIRContext &context, const std::string &model,
+                           PlanOptions options, bool alternatives)
+    : context(context), target(*codegen::Target::byName("host")) {
+  loadDialects(context);
+  error = faultOf([&] {
+    return success(succeeded(load(model)) &&
+                   succeeded(plan(options, alternatives)));
+  });
+}
+
+std::string PlannedModel::faultOf(llvm::function_ref<LogicalResult()> call) {
+  std::string found;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (found.empty())
+      found = diagnostic.str();
+    return success();
+  });
+  return succeeded(call()) ? "" : found.empty() ? "no diagnostic" : found;
+}
+
+LogicalResult PlannedModel::load(const std::string &model) {
+  module = StringRef(model).ends_with(".onnx")
+               ? importOnnx(model, ImportOptions(), context)
+               : parseSourceString<ModuleOp>(model, &context);
+  if (!module)
+    return failure();
+  PassManager passes(module.get()->getName());
+  buildSimplifyPipeline(passes);
+  buildLayoutPipeline(passes);
+  main = module->lookupSymbol<func::FuncOp>("main");
+  if (failed(passes.run(*module)))
+    return failure();
+  main = module->lookupSymbol<func::FuncOp>("main");
+  return success();
+}
+
+LogicalResult PlannedModel::plan(const PlanOptions &options,
+                                 bool alternatives) {
+  auto profile =
+      std::make_shared<const device::DeviceProfile>(hostBuiltin(target));
+  auto made = planModel(main, {target, profile, true}, options);
+  if (failed(made))
+    return failure();
+  model = std::move(*made);
+  auto written = writeProgram(*model, *module);
+  if (failed(written))
+    return failure();
+  planned = *written;
+  if (!planned.gpu())
+    return main.emitError("the GPU takes over nothing");
+  if (alternatives)
+    addAlternatives();
+  kernelBuilder = std::make_unique<codegen::KernelBuilder>(context, target);
+  kernelModule = OwningOpRef<ModuleOp>(kernelBuilder->module);
+  kernels = std::make_unique<KernelTable>(*kernelBuilder);
+  builder.weights.alignPieces(artifact::gpuAlignment);
+  builder.gpu.emplace(*codegen::GpuTarget::byName(options.gpu));
+  if (failed(builder.describeTensors(main)))
+    return failure();
+  auto emitted = emitProgram(model->order, planned, *kernels, builder.weights);
+  if (failed(emitted) ||
+      failed(emitOverlay(model->order, planned.gpu(), *builder.gpu,
+                         builder.weights, *emitted)))
+    return failure();
+  program = std::move(emitted->program);
+  for (uint32_t number : emitted->layers)
+    layers.push_back(model->order.layers()[number]);
+  return success();
+}
+
+/// Parts of the stretches of a plan: its first half, its middle, and all but
+/// its beginning.
+void PlannedModel::addAlternatives() {
+  plan::GpuOp gpu = planned.gpu();
+  std::vector<std::pair<plan::StretchOp, plan::RecordOp>> all;
+  llvm::DenseMap<uint64_t, plan::RecordOp> records;
+  for (auto record : gpu.getBody().getOps<plan::RecordOp>())
+    records[record.getStretch()] = record;
+  OpBuilder b(&context);
+  for (auto [i, stretch] : llvm::enumerate(gpu.stretches())) {
+    plan::RecordOp record = records[i];
+    all.push_back({stretch, record});
+    uint64_t first = stretch.getFirst(), count = stretch.getCount();
+    if (count < 4)
+      continue;
+    for (auto [begin, size] :
+         {std::pair(first, count / 2), std::pair(first + count / 4, count / 2),
+          std::pair(first + count / 4, count - count / 4)}) {
+      b.setInsertionPointAfter(record);
+      auto otherRecord = cast<plan::RecordOp>(b.clone(*record));
+      b.setInsertionPoint(stretch);
+      auto other = cast<plan::StretchOp>(b.clone(*stretch));
+      other.setFirst(begin);
+      other.setCount(size);
+      other.setWarm(false);
+      for (auto dispatch : llvm::make_early_inc_range(
+               other.getBody().getOps<plan::DispatchOp>()))
+        if (dispatch.getLayer() < begin || dispatch.getLayer() >= begin + size)
+          dispatch.erase();
+      other->replaceUsesOfWith(record.getDone(), otherRecord.getDone());
+      for (auto lane : gpu.getBody().getOps<plan::GpuLaneOp>())
+        if (llvm::is_contained(lane.getQueue(), record.getDone()))
+          lane.getQueueMutable().append(otherRecord.getDone());
+      all.push_back({other, otherRecord});
+    }
+  }
+  llvm::stable_sort(all, [](auto a, auto b) {
+    return std::pair(a.first.getFirst(), ~a.first.getCount()) <
+           std::pair(b.first.getFirst(), ~b.first.getCount());
+  });
+  Operation *lane = *gpu.getBody().getOps<plan::GpuLaneOp>().begin();
+  for (auto [i, pair] : llvm::enumerate(all)) {
+    pair.first->moveBefore(lane);
+    pair.second.setStretch(i);
+  }
+}
+
+std::string PlannedModel::prove(const artifact::Program &changed) {
+  return faultOf([&] {
+    return provePlan(
+        {main, layers, *kernels, builder.weights,
+         GpuClaim{planned.gpu(), model->order.layers(), *builder.gpu}},
+        changed);
+  });
+}
+
+std::string PlannedModel::write(const artifact::Program &changed,
+                                const std::string &path) {
+  if (!isWritable) {
+    auto code =
+        codegen::compileModule(*kernelModule, target, codegen::Effort::Least);
+    if (failed(code))
+      return "found no code";
+    builder.addProgram(target, program, *kernels, std::move(*code));
+    std::string fault =
+        faultOf([&] { return builder.write(context, path, ""); });
+    if (!fault.empty())
+      return fault;
+    isWritable = true;
+  }
+  artifact::Bundle bundle = builder.bundle;
+  artifact::Program &copy = bundle.programs[0];
+  copy.gpu = changed.gpu;
+  return artifact::writeBundle(bundle, path, "");
+}

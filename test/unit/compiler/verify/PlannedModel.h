@@ -1,0 +1,55 @@
+//===- PlannedModel.h - A model with a plan for a GPU -----------*- C++ -*-===//
+#ifndef NNV12_TEST_UNIT_COMPILER_VERIFY_PLANNEDMODEL_H
+#define NNV12_TEST_UNIT_COMPILER_VERIFY_PLANNEDMODEL_H
+
+#include "compiler/emit/BundleBuilder.h"
+#include "compiler/emit/ProgramEmitter.h"
+#include "compiler/plan/ModelPlan.h"
+#include "compiler/plan/PlanOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <memory>
+#include <string>
+
+namespace nnv12::test {
+
+/// A model for this machine's CPU and a GPU, as nnv12c plans and emits it.
+class PlannedModel {
+public:
+  /// `model` is a path of an ONNX model or text of MLIR. With `alternatives`
+  /// the plan also has parts of each stretch as stretches of their own. Where
+  /// anything fails `error` says why.
+  PlannedModel(mlir::MLIRContext &context, const std::string &model,
+               PlanOptions options, bool alternatives);
+
+  /// The fault that the proof finds in a changed program, or nothing.
+  std::string prove(const artifact::Program &program);
+  /// Writes a bundle of it; the fault of the verifiers, or nothing.
+  std::string write(const artifact::Program &program, const std::string &path);
+
+  std::string error;
+  artifact::Program program; ///< as it was emitted
+  mlir::func::FuncOp main;
+  std::vector<mlir::Operation *> layers; ///< by execute
+  BundleBuilder builder{"test", /*programs=*/1};
+
+private:
+  mlir::LogicalResult load(const std::string &model);
+  mlir::LogicalResult plan(const PlanOptions &options, bool alternatives);
+  void addAlternatives();
+  /// The first diagnostic of `call`.
+  std::string faultOf(llvm::function_ref<mlir::LogicalResult()> call);
+
+  mlir::MLIRContext &context;
+  codegen::Target target;
+  mlir::OwningOpRef<mlir::ModuleOp> module, kernelModule;
+  std::optional<ModelPlan> model;
+  plan::ProgramOp planned;
+  std::unique_ptr<codegen::KernelBuilder> kernelBuilder;
+  std::unique_ptr<KernelTable> kernels;
+  bool isWritable = false;
+};
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_COMPILER_VERIFY_PLANNEDMODEL_H
