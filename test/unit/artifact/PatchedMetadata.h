@@ -47,6 +47,9 @@ public:
     return artifact::targetOf(bundle(), this->program(program));
   }
 
+  const AlignedCopy &metadata() const { return *bytes; }
+  const AlignedCopy &overlayImage() const { return *overlayBytes; }
+
   /// The overlays of a bundle that has some.
   const bundle::GpuOverlays *overlays() const {
     return flatbuffers::GetRoot<bundle::GpuOverlays>(overlayBytes->data);
