@@ -216,6 +216,7 @@ struct Dispatch {
   uint64_t predicted = 0; ///< nanoseconds
   /// In tuning bundles, where the time of this one is asked for.
   std::optional<KernelFacts> work = std::nullopt;
+  std::vector<TileMap> maps = {}; ///< by written operand, or none
 };
 
 enum class StretchKind : uint8_t { Whole };
