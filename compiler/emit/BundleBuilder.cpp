@@ -75,21 +75,6 @@ LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
                                     "output", bundle.outputs)));
 }
 
-static artifact::TileMap describe(const TileMap &map) {
-  artifact::TileMap result;
-  for (const TileMap::Axis &axis : map.axes)
-    result.axes.push_back({uint64_t(axis.extent), uint64_t(axis.stride)});
-  for (const TileMap::Part &part : map.parts) {
-    artifact::TilePart box;
-    box.lo.assign(part.box.lo.begin(), part.box.lo.end());
-    box.hi.assign(part.box.hi.begin(), part.box.hi.end());
-    for (const TileMap::Cut &cut : part.cuts)
-      box.cuts.push_back({cut.axis, uint64_t(cut.count), uint64_t(cut.size)});
-    result.parts.push_back(std::move(box));
-  }
-  return result;
-}
-
 static artifact::Kernel describe(const KernelTable::Kernel &kernel,
                                  const codegen::CodeBlob &code) {
   artifact::Kernel result;
@@ -109,7 +94,7 @@ static artifact::Kernel describe(const KernelTable::Kernel &kernel,
   // Nobody runs one that has nothing to compute.
   if (kernel.info.tiles)
     for (const TileMap &map : kernel.info.maps)
-      result.maps.push_back(describe(map));
+      result.maps.push_back(map.inBundle());
   return result;
 }
 

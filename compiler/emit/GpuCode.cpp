@@ -81,6 +81,8 @@ artifact::Dispatch GpuCode::dispatchOf(const codegen::GpuStep &step) const {
   artifact::Dispatch result{/*operation=*/0, pipelineOf(step.kernel)};
   result.groups = {step.groups[0], step.groups[1], step.groups[2]};
   result.push = step.push;
+  for (const TileMap &map : step.maps)
+    result.maps.push_back(map.inBundle());
   return result;
 }
 

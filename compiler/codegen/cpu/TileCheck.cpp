@@ -114,41 +114,6 @@ bool isAll(const char *data, int64_t bytes, unsigned char value) {
                         std::memcmp(data, data + 1, bytes - 1) == 0);
 }
 
-/// Calls body(first byte, bytes) for each contiguous piece of a box until it
-/// returns false.
-bool forPieces(const TileMap &map, const TileMap::Box &box,
-               int64_t elementBytes,
-               llvm::function_ref<bool(int64_t, int64_t)> body) {
-  assert(box.lo.size() == map.axes.size() && "a box of this map");
-  if (box.elements() == 0)
-    return true;
-  size_t last = map.axes.size();
-  int64_t piece = 1;
-  // Inner axes that follow each other in memory and are whole are one piece.
-  while (last > 0 && map.axes[last - 1].stride == piece) {
-    --last;
-    piece *= box.hi[last] - box.lo[last];
-    if (box.hi[last] - box.lo[last] != map.axes[last].extent)
-      break;
-  }
-  int64_t start = 0;
-  for (size_t a = 0; a < map.axes.size(); ++a)
-    start += box.lo[a] * map.axes[a].stride;
-  llvm::SmallVector<int64_t> at(last, 0);
-  for (;;) {
-    int64_t offset = start;
-    for (size_t a = 0; a < last; ++a)
-      offset += at[a] * map.axes[a].stride;
-    if (!body(offset * elementBytes, piece * elementBytes))
-      return false;
-    size_t a = last;
-    while (a > 0 && ++at[a - 1] == box.hi[a - 1] - box.lo[a - 1])
-      at[--a] = 0;
-    if (a == 0)
-      return true;
-  }
-}
-
 /// The checks of one kernel.
 class Checker {
 public:
@@ -251,14 +216,15 @@ std::string Checker::checkBoxes(llvm::ArrayRef<int64_t> order,
       std::string text;
       for (unsigned r = 0; r < check.results && text.empty(); ++r) {
         const TileMap &map = check.info.maps[r];
-        forPieces(map, map.boxOf(tile), elementBytes(r),
-                  [&](int64_t at, int64_t bytes) {
-                    if (good(r, at, bytes))
-                      return true;
-                    text = formatv("result {0}, tile {1}: {2} bytes {3} to {4}",
-                                   r, tile, fault, at, at + bytes);
-                    return false;
-                  });
+        map.forPieces(map.boxOf(tile), [&](int64_t at, int64_t elements) {
+          at *= elementBytes(r);
+          int64_t bytes = elements * elementBytes(r);
+          if (good(r, at, bytes))
+            return true;
+          text = formatv("result {0}, tile {1}: {2} bytes {3} to {4}", r, tile,
+                         fault, at, at + bytes);
+          return false;
+        });
       }
       return text;
     };

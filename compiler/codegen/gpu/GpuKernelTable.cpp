@@ -3,6 +3,10 @@
 #include "compiler/codegen/gpu/GpuKernelTable.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <cassert>
 
 using namespace mlir;
 using namespace nnv12::codegen;
@@ -40,7 +44,18 @@ FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
     numbers.push_back(found->second);
   }
   result.kernels.clear();
-  for (GpuStep &step : result.steps)
+  for (GpuStep &step : result.steps) {
     step.kernel = numbers[step.kernel];
+    assert((step.maps.empty() ||
+            step.maps.size() ==
+                llvm::popcount(kernels_[step.kernel].module.written)) &&
+           "a map for each written operand");
+    assert(llvm::all_of(step.maps,
+                        [&](const TileMap &map) {
+                          return map.tiles() ==
+                                 llvm::product_of(step.groups, int64_t(1));
+                        }) &&
+           "groups are tiles");
+  }
   return result;
 }

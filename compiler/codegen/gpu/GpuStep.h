@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 
 #include "artifact/KernelFacts.h"
+#include "compiler/routines/TileMap.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
@@ -15,8 +16,14 @@ namespace nnv12::codegen {
 /// One dispatch of a module.
 struct GpuDispatch {
   std::array<uint32_t, 3> groups = {0, 1, 1};
-  std::vector<uint32_t> push;
+  std::vector<uint32_t> push = {};
+  /// For each written operand, the box that each group computes: groups count
+  /// as tiles, along x, then y, then z. Empty where groups compute no boxes.
+  llvm::SmallVector<TileMap, 1> maps = {};
 
+  /// A grid over the outermost axes of the operand that is written: along x, y
+  /// and z groups take so many positions of axes 2, 1 and 0.
+  static GpuDispatch over(TileMap memory, std::array<int64_t, 3> positions);
   void append(llvm::ArrayRef<int64_t> words) {
     push.insert(push.end(), words.begin(), words.end());
   }
@@ -49,11 +56,11 @@ struct GpuStepOperand {
 struct GpuStep : GpuDispatch {
   unsigned kernel = 0; ///< index into GpuSteps::kernels
   /// By binding. The module's tables have the bindings behind them.
-  std::vector<GpuStepOperand> operands;
-  artifact::Work grid;
+  std::vector<GpuStepOperand> operands = {};
+  artifact::Work grid = {};
   /// Which code of those that the kernel may be, where they take times of their
   /// own: "window". Empty: it makes no difference.
-  std::string variant;
+  std::string variant = {};
 };
 
 /// The steps that compute a layer, in order: a step begins when those before it

@@ -289,7 +289,8 @@ GpuSteps ArgReduceRoutine::steps(Operation *layer) const {
   auto op = cast<nn::ArgReduceOp>(layer);
   RowView view = viewOf(op);
   bool isTree = isShared(view);
-  GpuDispatch dispatch = RowWalk::dispatch(view, isTree);
+  GpuDispatch dispatch =
+      RowWalk::dispatch(view, isTree, RowWalk::Result::Element);
   uint64_t flipped = flippedBits(op);
   dispatch.append(stepsInMemory(op));
   dispatch.push.insert(dispatch.push.end(),

@@ -33,13 +33,27 @@ Value ChannelMask::apply(Value x) const {
   return arith::SelectOp::create(k.b, isChannel, x, k.fconst(0, x.getType()));
 }
 
+TileMap codegen::blockedMemory(int64_t batch, int64_t blocks, int64_t pixels) {
+  return TileMap::grid({{batch, blocks * pixels * block},
+                        {blocks, pixels * block},
+                        {pixels, block},
+                        {block, 1}});
+}
+
 GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
-                                    unsigned words) {
+                                    Part part, unsigned words) {
   int64_t outPixels = w.outHeight * w.outWidth;
   int64_t outBlocks = blocksOf(w.outChannels);
-  GpuDispatch dispatch;
-  dispatch.groups = {uint32_t(divideCeil(outPixels, groupPixels)),
-                     uint32_t(outBlocks), uint32_t(w.batch)};
+  // A dense result has up to a block of channels.
+  GpuDispatch dispatch =
+      part == Part::Quad
+          ? GpuDispatch::over(blockedMemory(w.batch, outBlocks, outPixels),
+                              {groupPixels, 1, 1})
+          : GpuDispatch::over(
+                TileMap::grid({{w.batch, w.outChannels * outPixels},
+                               {w.outChannels, outPixels},
+                               {outPixels, 1}}),
+                {groupPixels, block, 1});
   dispatch.append({outPixels, w.height * w.width, blocksOf(w.channels / groups),
                    int64_t(divideCeil(outBlocks, groups)), blocksOf(w.channels),
                    outBlocks, w.outChannels});

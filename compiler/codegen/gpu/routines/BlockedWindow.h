@@ -35,6 +35,9 @@ private:
 /// Vectors of four channels in a block.
 constexpr int64_t quads = block / 4;
 
+/// The memory of a tensor: images, blocks of channels, pixels, channels.
+TileMap blockedMemory(int64_t batch, int64_t blocks, int64_t pixels);
+
 class BlockedWindow : protected GpuEmitter {
 public:
   static constexpr int64_t pixels = 4;       ///< of an invocation
@@ -79,6 +82,7 @@ public:
   }
   /// The grid of a layer, and its first push words.
   static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
+                              Part part = Part::Quad,
                               unsigned words = WindowWords);
   /// Why its tensors, with so many weights, or its grid are too large; or
   /// empty.

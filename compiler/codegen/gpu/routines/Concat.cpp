@@ -89,11 +89,14 @@ GpuSteps ConcatRoutine::steps(Operation *layer) const {
   int64_t resultRun = *runOf(op.getOutput(), axis), offset = 0;
   for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
     int64_t run = *runOf(operand, axis);
-    int64_t bytes = nn::storageSize(operand);
-    int64_t vectors = bytes / (4 * lanes);
-    GpuStep step;
-    step.groups = FlatGrid::of(vectors);
-    step.append({vectors, run / lanes, resultRun / lanes, offset / lanes});
+    int64_t bytes = nn::storageSize(operand), elements = bytes / 4;
+    TileMap runs = TileMap::grid({{elements / run, resultRun}, {resultRun, 1}});
+    runs.parts[0].box.lo[1] = offset;
+    runs.parts[0].box.hi[1] = offset + run;
+    GpuStep step = {
+        FlatGrid::over(runs, {0, 1}, FlatGrid::invocations * lanes)};
+    step.append(
+        {elements / lanes, run / lanes, resultRun / lanes, offset / lanes});
     using Kind = GpuStepOperand::Kind;
     step.operands = {{Kind::Result, 0}, {Kind::Operand, unsigned(i)}};
     step.grid.bytes = double(2 * bytes);

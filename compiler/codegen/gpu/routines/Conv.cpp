@@ -161,8 +161,8 @@ private:
 GpuSteps ConvRoutine::steps(Operation *layer) const {
   auto op = cast<nn::ConvOp>(layer);
   WindowShape w = sizes(op);
-  GpuDispatch dispatch =
-      BlockedWindow::dispatch(w, op.getGroups(), pushWords(kind));
+  GpuDispatch dispatch = BlockedWindow::dispatch(
+      w, op.getGroups(), BlockedWindow::Part::Quad, pushWords(kind));
   // A sum goes over these blocks.
   int64_t channels = w.channels / op.getGroups(),
           blocks = BlockedWindow::blocksOf(channels);

@@ -133,7 +133,7 @@ GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
   double blocks = double(BlockedWindow::blocksOf(w.channels));
   GpuSteps steps = this->oneSum(
       layer, this->name().str() + "_" + std::to_string(w.outChannels),
-      Window::dispatch(w, 1), Window::taps(w) * blocks);
+      Window::dispatch(w, 1, Window::Part::Pixel), Window::taps(w) * blocks);
   for (GpuStep &step : steps.steps)
     step.grid.stepsInTurn =
         Window::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);

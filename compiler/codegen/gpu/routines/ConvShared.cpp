@@ -142,9 +142,9 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
   result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
   result.temporaries.push_back(p.parts * vectors * 16);
   result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
-  GpuStep last;
+  GpuStep last = {
+      FlatGrid::over(vectors * lanes, FlatGrid::invocations * lanes)};
   last.kernel = 1;
-  last.groups = FlatGrid::of(vectors);
   last.append({vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels});
   PushEpilogue::append(last.push, epilogue);
   last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};

@@ -98,10 +98,28 @@ public:
   static std::array<int32_t, 3> localSize() {
     return {int32_t(matrices().t * block), 1, 1};
   }
-  static std::array<uint32_t, 3> groups(const Windows &g, int64_t blocks) {
+  /// A group for each window of so many blocks.
+  static GpuDispatch dispatch(const Windows &g, int64_t blocks) {
     // V or M would be larger than a buffer.
     assert(g.count() * blocks <= GpuTarget::maxGroups && "one dimension does");
-    return {uint32_t(g.cols), uint32_t(g.rows), uint32_t(g.w.batch * blocks)};
+    int64_t row = g.w.outWidth * block, plane = g.w.outHeight * row;
+    return GpuDispatch::over(TileMap::grid({{g.w.batch * blocks, plane},
+                                            {g.w.outHeight, row},
+                                            {g.w.outWidth, block},
+                                            {block, 1}}),
+                             {side, side, 1});
+  }
+  /// V, of which a group writes all taps of a window.
+  static TileMap inputMap(const Windows &g) {
+    int64_t windows = g.rows * g.cols;
+    TileMap map =
+        TileMap::grid({{matrices().taps(), g.inBlocks * g.count() * block},
+                       {g.inBlocks, g.count() * block},
+                       {g.w.batch, windows * block},
+                       {windows, block},
+                       {block, 1}});
+    map.shareOut({2, 1, 3}, 1);
+    return map;
   }
 
 private:
@@ -285,9 +303,8 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   auto transform = [&](unsigned kernel, int64_t channels, int64_t height,
                        int64_t width, int64_t top, int64_t left) {
     int64_t blocks = BlockedWindow::blocksOf(channels);
-    GpuStep step;
+    GpuStep step = {Transform::dispatch(g, blocks)};
     step.kernel = kernel;
-    step.groups = Transform::groups(g, blocks);
     step.append({g.count(), g.rows, g.cols, blocks, channels, height, width,
                  top, left});
     step.grid.barriers = 1;
@@ -297,6 +314,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   };
   const WindowShape &w = g.w;
   GpuStep input = transform(0, w.channels, w.height, w.width, w.top, w.left);
+  input.maps = {Transform::inputMap(g)};
   input.operands = {{Kind::Temporary, 0}, {Kind::Operand, 0}};
   input.grid.multiplyAdds = double(g.count() * block * g.inBlocks) *
                             transformOperations(matrices().input);

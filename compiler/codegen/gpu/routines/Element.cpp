@@ -70,7 +70,8 @@ public:
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
   GpuSteps steps(Operation *layer) const override {
     int64_t elements = storedElements(layer->getResult(0));
-    GpuDispatch dispatch = {FlatGrid::of(elements), {uint32_t(elements)}};
+    GpuDispatch dispatch = FlatGrid::over(elements);
+    dispatch.append({elements});
     return oneStep(layer, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }

@@ -2,19 +2,34 @@
 
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cassert>
 
 using namespace mlir;
+using namespace nnv12;
 using namespace nnv12::codegen;
+using llvm::divideCeil;
 
 using Dim = GpuBuilder::Dim;
 
-std::array<uint32_t, 3> FlatGrid::ofGroups(int64_t groups) {
+GpuDispatch FlatGrid::over(TileMap memory, ArrayRef<unsigned> axes,
+                           int64_t positions) {
   constexpr int64_t longest = GpuTarget::maxGroups;
-  int64_t rows = (groups + longest - 1) / longest;
+  int64_t all = 1;
+  for (unsigned axis : axes)
+    all *= memory.parts[0].box.extent(axis);
+  int64_t groups = divideCeil(all, positions),
+          rows = divideCeil(groups, longest);
   assert(rows <= longest && "buffers are no larger");
-  return {uint32_t(std::min(groups, longest)), uint32_t(rows), 1};
+  GpuDispatch result;
+  result.groups = {uint32_t(std::min(groups, longest)), uint32_t(rows), 1};
+  // The last groups of a folded grid may have nothing to compute.
+  if (memory.shareOut(axes, positions) &&
+      memory.tiles() == std::min(groups, longest) * rows)
+    result.maps.push_back(std::move(memory));
+  return result;
 }
 
 Value FlatGrid::group(GpuBuilder &k) {

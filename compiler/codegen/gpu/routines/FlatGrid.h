@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_FLATGRID_H
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/GpuStep.h"
 
 namespace nnv12::codegen {
 
@@ -18,11 +19,13 @@ struct FlatGrid {
   static constexpr int64_t invocations = 64; ///< of a group
   static constexpr std::array<int32_t, 3> localSize = {invocations, 1, 1};
 
-  /// So many groups. The elements of buffers are few enough.
-  static std::array<uint32_t, 3> ofGroups(int64_t groups);
-  /// So many invocations, and some more to fill the last group.
-  static std::array<uint32_t, 3> of(int64_t count) {
-    return ofGroups((count + invocations - 1) / invocations);
+  /// Groups that take so many positions each of `axes` of the operand that is
+  /// written. Positions are numbered together; `axes` are outermost first.
+  static GpuDispatch over(TileMap memory, llvm::ArrayRef<unsigned> axes,
+                          int64_t positions = invocations);
+  /// Groups that write so many elements each, which follow each other.
+  static GpuDispatch over(int64_t elements, int64_t positions = invocations) {
+    return over(TileMap::grid({{elements, 1}}), {0}, positions);
   }
 
   // In the body of a kernel.

@@ -36,8 +36,10 @@ public:
   }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
   GpuSteps steps(Operation *layer) const override {
-    int64_t vectors = nn::storageSize(layer->getResult(0)) / 4 / lanes;
-    GpuDispatch dispatch = {FlatGrid::of(vectors), {uint32_t(vectors)}};
+    int64_t elements = nn::storageSize(layer->getResult(0)) / 4;
+    GpuDispatch dispatch =
+        FlatGrid::over(elements, FlatGrid::invocations * lanes);
+    dispatch.append({elements / lanes});
     return oneStep(layer, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }

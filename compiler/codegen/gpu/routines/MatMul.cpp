@@ -471,9 +471,14 @@ private:
     int64_t most = GpuTarget::maxBufferBytes / bytes * panels * panel;
     return hasPanels && most < p.columns ? most : p.columns;
   }
-  std::array<int64_t, 3> groups(const Product &p) const {
-    return {int64_t(divideCeil(p.columns, isTile ? Tile::side : panel)),
-            int64_t(divideCeil(p.rows, isTile ? Tile::side : 1)), p.batch};
+  /// A grid that computes `columns` of the result, from `first` on.
+  GpuDispatch dispatch(const Product &p, int64_t first, int64_t columns) const {
+    TileMap result = TileMap::grid(
+        {{p.batch, p.rows * p.columns}, {p.rows, p.columns}, {p.columns, 1}});
+    result.parts[0].box.lo[2] = first;
+    result.parts[0].box.hi[2] = first + columns;
+    return GpuDispatch::over(std::move(result), {isTile ? Tile::side : panel,
+                                                 isTile ? Tile::side : 1, 1});
   }
 
   const bool isTile, hasPanels;
@@ -503,7 +508,7 @@ std::string MatMulRoutine::misfit(Operation *layer) const {
       return GpuTarget::tooLarge;
   if (columnsAtOnce(*p) == 0 || elementsOf(op.getRhs()) > INT32_MAX)
     return GpuTarget::tooLarge;
-  for (int64_t count : groups(*p))
+  for (int64_t count : dispatch(*p, 0, p->columns).groups)
     if (count > GpuTarget::maxGroups)
       return GpuTarget::tooManyGroups;
   return "";
@@ -517,14 +522,12 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
   int64_t atOnce = columnsAtOnce(p);
   GpuSteps all;
   for (int64_t first = 0; first < p.columns; first += atOnce) {
-    Product part = p;
-    part.columns = std::min(atOnce, p.columns - first);
-    GpuDispatch dispatch;
-    llvm::copy(groups(part), dispatch.groups.begin());
-    p.appendWords(dispatch);
-    dispatch.push[MatMulEmitter::Columns] = uint32_t(part.columns);
-    dispatch.push[MatMulEmitter::FirstColumn] = uint32_t(first);
-    GpuSteps one = oneSum(layer, kernel, std::move(dispatch), double(inner));
+    int64_t columns = std::min(atOnce, p.columns - first);
+    GpuDispatch part = dispatch(p, first, columns);
+    p.appendWords(part);
+    part.push[MatMulEmitter::Columns] = uint32_t(columns);
+    part.push[MatMulEmitter::FirstColumn] = uint32_t(first);
+    GpuSteps one = oneSum(layer, kernel, std::move(part), double(inner));
     all.kernels = one.kernels;
     for (GpuStep &step : one.steps) {
       if (atOnce < p.columns)
@@ -534,10 +537,10 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
               operand.index == 1) {
             operand.offset = first * p.inner * 4;
             operand.size =
-                int64_t(divideCeil(part.columns, panel)) * panel * p.inner * 4;
+                int64_t(divideCeil(columns, panel)) * panel * p.inner * 4;
           }
       step.grid.barriers = isTile ? unsigned(2 * inner) : 1;
-      double share = double(part.columns) / double(p.columns);
+      double share = double(columns) / double(p.columns);
       step.grid.bytes *= share;
       step.grid.multiplyAdds *= share;
       all.steps.push_back(step);

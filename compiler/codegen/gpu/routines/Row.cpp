@@ -255,7 +255,10 @@ std::string RowRoutine::misfit(Operation *layer) const {
 GpuSteps RowRoutine::steps(Operation *layer) const {
   RowView view = *viewOf(layer);
   bool isTree = view.inner == 1;
-  GpuDispatch dispatch = RowWalk::dispatch(view, isTree);
+  GpuDispatch dispatch =
+      RowWalk::dispatch(view, isTree,
+                        isa<nn::ReduceOp>(layer) ? RowWalk::Result::Element
+                                                 : RowWalk::Result::Row);
   float epsilon = 0;
   if (auto op = dyn_cast<nn::NormalizeOp>(layer))
     epsilon = float(op.getEpsilon().convertToDouble());

@@ -14,10 +14,18 @@ RowView::RowView(ArrayRef<int64_t> shape, size_t first, size_t end)
       size(product_of(shape.slice(first, end - first))),
       inner(product_of(shape.drop_front(end))) {}
 
-GpuDispatch RowWalk::dispatch(const RowView &view, bool isShared) {
-  int64_t rows = view.rows();
-  return {isShared ? FlatGrid::ofGroups(rows) : FlatGrid::of(rows),
-          {uint32_t(rows), uint32_t(view.size), uint32_t(view.inner)}};
+GpuDispatch RowWalk::dispatch(const RowView &view, bool isShared,
+                              Result result) {
+  int64_t rows = isShared ? 1 : FlatGrid::invocations; ///< of a group
+  GpuDispatch dispatch =
+      result == Result::Element
+          ? FlatGrid::over(view.rows(), rows)
+          : FlatGrid::over(TileMap::grid({{view.outer, view.size * view.inner},
+                                          {view.size, view.inner},
+                                          {view.inner, 1}}),
+                           {0, 2}, rows);
+  dispatch.append({view.rows(), view.size, view.inner});
+  return dispatch;
 }
 
 RowWalk::RowWalk(GpuBuilder &k, bool isShared)

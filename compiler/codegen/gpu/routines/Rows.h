@@ -27,8 +27,11 @@ public:
     Inner,
     Words
   };
+  /// A layer makes an element of each row, or a row.
+  enum class Result { Element, Row };
   /// Groups for all rows, and those words.
-  static GpuDispatch dispatch(const RowView &view, bool isShared);
+  static GpuDispatch dispatch(const RowView &view, bool isShared,
+                              Result result);
 
   RowWalk(GpuBuilder &k, bool isShared);
 

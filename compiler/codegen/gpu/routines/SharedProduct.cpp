@@ -293,10 +293,9 @@ GpuStep SharedProduct::step(const Kernel &kernel) const {
   const int64_t side = kernel.square.side;
   assert((kernel.hasWindow || window.taps() == 1) && "a kernel for windows");
   assert((parts - 1) * partBlocks() < inBlocks && "each part has blocks");
-  GpuStep step;
-  step.groups = {uint32_t(divideCeil(outPixels, side)),
-                 uint32_t(divideCeil(outBlocks, side / block)),
-                 uint32_t(batch * parts)};
+  GpuStep step = {
+      GpuDispatch::over(blockedMemory(batch * parts, outBlocks, outPixels),
+                        {side, side / block, 1})};
   step.append({outPixels, inPixels, inBlocks, outBlocks, outChannels, outWidth,
                inWidth, strideRows, strideCols, batch, partBlocks(),
                weightBlock, weightBatch});

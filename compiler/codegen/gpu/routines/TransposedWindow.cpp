@@ -62,9 +62,13 @@ int64_t phaseCount(const WindowShape &w) {
 
 } // namespace
 
-GpuDispatch TransposedWindow::dispatch(const WindowShape &w, int64_t groups) {
+GpuDispatch TransposedWindow::dispatch(const WindowShape &w, int64_t groups,
+                                       Part part) {
   Extents rows = Extents::rows(w), cols = Extents::cols(w);
-  GpuDispatch dispatch = BlockedWindow::dispatch(w, groups);
+  GpuDispatch dispatch = BlockedWindow::dispatch(w, groups, part);
+  // The pixels of a phase are no neighbours.
+  if (phaseCount(w) > 1)
+    dispatch.maps.clear();
   // The first phase has most pixels.
   int64_t most = int64_t(divideCeil(rows.outputs, rows.stride) *
                          divideCeil(cols.outputs, cols.stride));

@@ -40,7 +40,8 @@ public:
   static constexpr unsigned allWords = TransposeWords;
 
   /// The grid of a layer, and its push words.
-  static GpuDispatch dispatch(const WindowShape &w, int64_t groups);
+  static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
+                              Part part = Part::Quad);
   /// Why its tensors, with so many weights, its numbers or its grid are too
   /// large; or empty.
   static std::string refusal(const WindowShape &w, int64_t weights);

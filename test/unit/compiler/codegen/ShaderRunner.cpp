@@ -1,6 +1,7 @@
 //===- ShaderRunner.cpp - Runs SPIR-V on this machine ---------------------===//
 
 #include "ShaderRunner.h"
+#include "GroupCheck.h"
 
 #include "artifact/SpirvVerifier.h"
 
@@ -58,6 +59,7 @@ using codegen::SpirvModule;
   X(CmdBindDescriptorSets)                                                     \
   X(CmdBindPipeline)                                                           \
   X(CmdDispatch)                                                               \
+  X(CmdDispatchBase)                                                           \
   X(CmdPushConstants)                                                          \
   X(CreateBuffer)                                                              \
   X(CreateCommandPool)                                                         \
@@ -116,9 +118,10 @@ private:
   Pipeline make(const SpirvModule &module, std::string &error);
   const Pipeline &pipelineOf(const SpirvModule &module, std::string &error);
   void destroy(const Pipeline &pipeline);
+  /// Runs groups [first, end) of the dispatch; all where there is no end.
   std::string submit(const SpirvModule &module, const Pipeline &pipeline,
-                     VkDescriptorSet set, const std::vector<uint32_t> &push,
-                     const std::array<uint32_t, 3> &groups);
+                     VkDescriptorSet set, const GpuDispatch &dispatch,
+                     int64_t first = 0, int64_t end = -1);
   /// Pipelines of the latest modules: many layers have the same, and software
   /// devices compile for tenths of a second.
   std::list<std::pair<SpirvModule, Pipeline>> pipelines;
@@ -378,6 +381,7 @@ ShaderRunner::Device::make(const SpirvModule &module, std::string &error) {
   pipelineInfo.stage.module = result.shader;
   pipelineInfo.stage.pName = SpirvModule::entry;
   pipelineInfo.layout = result.layout;
+  pipelineInfo.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
   if (VkResult code = CreateComputePipelines(
           handle, VK_NULL_HANDLE, 1, &pipelineInfo, nullptr, &result.handle))
     error = "vkCreateComputePipelines: " + std::to_string(code);
@@ -407,9 +411,11 @@ void ShaderRunner::Device::destroy(const Pipeline &pipeline) {
   DestroyDescriptorSetLayout(handle, pipeline.setLayout, nullptr);
 }
 
-std::string ShaderRunner::Device::submit(
-    const SpirvModule &module, const Pipeline &pipeline, VkDescriptorSet set,
-    const std::vector<uint32_t> &push, const std::array<uint32_t, 3> &groups) {
+std::string ShaderRunner::Device::submit(const SpirvModule &module,
+                                         const Pipeline &pipeline,
+                                         VkDescriptorSet set,
+                                         const GpuDispatch &dispatch,
+                                         int64_t first, int64_t end) {
   ResetCommandPool(handle, pool, 0);
   auto begin = blank<VkCommandBufferBeginInfo>(
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
@@ -418,8 +424,13 @@ std::string ShaderRunner::Device::submit(
   CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                         pipeline.layout, 0, 1, &set, 0, nullptr);
   CmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                   module.pushWords * 4, push.data());
-  CmdDispatch(commands, groups[0], groups[1], groups[2]);
+                   module.pushWords * 4, dispatch.push.data());
+  auto [x, y, z] = dispatch.groups;
+  if (end < 0)
+    CmdDispatch(commands, x, y, z);
+  for (int64_t g = first; g < end; ++g)
+    CmdDispatchBase(commands, uint32_t(g % x), uint32_t(g / x % y),
+                    uint32_t(g / x / y), 1, 1, 1);
   EndCommandBuffer(commands);
   auto info = blank<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
@@ -512,17 +523,20 @@ std::string ShaderRunner::Device::run(const SpirvModule &module,
   UpdateDescriptorSets(handle, uint32_t(writes.size()), writes.data(), 0,
                        nullptr);
 
+  GpuDispatch nothing = dispatch;
+  std::fill(nothing.push.begin(), nothing.push.end(), 0);
   if (error.empty())
-    error = submit(module, pipeline, set,
-                   std::vector<uint32_t>(module.pushWords, 0), dispatch.groups);
+    error = submit(module, pipeline, set, nothing);
   if (error.empty() && std::memcmp(bytes, image.data(), total) != 0)
     error = "with all push words zero it writes something";
   if (error.empty())
-    error = submit(module, pipeline, set, dispatch.push, dispatch.groups);
+    error = submit(module, pipeline, set, dispatch);
+  std::vector<llvm::MutableArrayRef<char>> written;
   for (size_t i = 0; i < places.size(); ++i) {
     if (!(module.written >> i & 1))
       continue;
     Bytes &memory = memories[places[i]];
+    written.emplace_back(bytes + offsets[places[i]], memory.size());
     memory.assign(bytes + offsets[places[i]],
                   bytes + offsets[places[i]] + memory.size());
     std::copy(memory.begin(), memory.end(), &image[offsets[places[i]]]);
@@ -531,6 +545,10 @@ std::string ShaderRunner::Device::run(const SpirvModule &module,
   for (size_t i = 0; error.empty() && i < total; ++i)
     if (bytes[i] != image[i])
       error = "it writes beyond its results, or to an operand";
+  if (error.empty() && !dispatch.maps.empty())
+    error = checkGroups(dispatch, written, [&](int64_t first, int64_t end) {
+      return submit(module, pipeline, set, dispatch, first, end);
+    });
   if (messages != before && error.empty())
     error = "the validation layer has something to say";
 

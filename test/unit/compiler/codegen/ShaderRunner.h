@@ -33,8 +33,9 @@ public:
   /// `bindings` which of them each binding is. A memory of which a binding is
   /// written may change, the others must not; each lies between canaries that
   /// its binding reaches into, so that a write beyond its end shows. Before
-  /// that, it is run with all push words zero, which must write nothing.
-  /// Returns the fault, or nothing.
+  /// that, it is run with all push words zero, which must write nothing. After
+  /// that, its groups are run one by one, and each has to write the box that
+  /// the dispatch's map declares. Returns the fault, or nothing.
   std::string run(const codegen::SpirvModule &module,
                   const codegen::GpuDispatch &dispatch,
                   const std::vector<size_t> &bindings,

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace nnv12;
@@ -37,6 +38,59 @@ TEST(TileMap, BoxesFollowTheCuts) {
             (std::set<int64_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(elementsOf(map, map.boxOf(2)), (std::set<int64_t>{12, 13, 14}));
   EXPECT_EQ(elementsOf(map, map.boxOf(5)), (std::set<int64_t>{27, 28, 29}));
+}
+
+// Tiles of several axes together: each is a box, or there are none.
+TEST(TileMap, SharesOutAxesTogether) {
+  unsigned boxed = 0, refused = 0;
+  for (std::vector<int64_t> extents : {std::vector<int64_t>{1, 1, 1},
+                                       {1, 1, 12},
+                                       {4, 1, 6},
+                                       {4, 3, 6},
+                                       {2, 4, 8},
+                                       {5, 2, 1},
+                                       {3, 5, 7}})
+    for (SmallVector<unsigned> axes :
+         {SmallVector<unsigned>{0}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {1, 0}})
+      for (int64_t size : {1, 2, 3, 4, 6, 8, 12, 24, 32, 100}) {
+        TileMap map = TileMap::grid({{extents[0], extents[1] * extents[2]},
+                                     {extents[1], extents[2]},
+                                     {extents[2], 1}},
+                                    {});
+        // The elements of each tile, and the box around them.
+        std::map<int64_t, std::set<int64_t>> tiles;
+        std::map<int64_t, TileMap::Box> around;
+        for (int64_t i = 0; i < map.whole().elements(); ++i) {
+          int64_t at[] = {i / (extents[1] * extents[2]),
+                          i / extents[2] % extents[1], i % extents[2]};
+          int64_t number = 0;
+          for (unsigned axis : axes)
+            number = number * extents[axis] + at[axis];
+          int64_t tile = number / size;
+          tiles[tile].insert(i);
+          TileMap::Box &box = around[tile];
+          if (box.lo.empty())
+            box.lo.assign(at, at + 3), box.hi.assign(at, at + 3);
+          for (unsigned a : {0, 1, 2}) {
+            box.lo[a] = std::min(box.lo[a], at[a]);
+            box.hi[a] = std::max(box.hi[a], at[a] + 1);
+          }
+        }
+        bool areBoxes = true;
+        for (auto &[tile, own] : tiles)
+          areBoxes &= around[tile].elements() == int64_t(own.size());
+        ASSERT_EQ(map.shareOut(axes, size), areBoxes);
+        ++(areBoxes ? boxed : refused);
+        if (!areBoxes) {
+          EXPECT_EQ(map.tiles(), 1);
+          continue;
+        }
+        ASSERT_EQ(map.tiles(), int64_t(tiles.size()));
+        for (auto &[tile, own] : tiles)
+          EXPECT_EQ(elementsOf(map, map.boxOf(tile)), own);
+      }
+  EXPECT_GT(boxed, 100u);
+  EXPECT_GT(refused, 50u);
 }
 
 /// Every grid of units: tiles are boxes that share the units out, and

@@ -188,6 +188,26 @@ TEST_F(OverlayEmitterTest, WhatAStretchHandsOver) {
   EXPECT_TRUE(stretch.dispatches[3].barrier);
 }
 
+TEST_F(OverlayEmitterTest, DispatchesSayWhatTheirGroupsWrite) {
+  ASSERT_EQ(write({{0, 8}}), "");
+  for (const artifact::Dispatch &dispatch :
+       program.gpu->stretches[0].dispatches) {
+    ASSERT_EQ(dispatch.maps.size(), 1u);
+    uint64_t elements = 1, groups = 0;
+    for (const artifact::TileAxis &axis : dispatch.maps[0].axes)
+      elements *= axis.extent;
+    for (const artifact::TilePart &part : dispatch.maps[0].parts) {
+      uint64_t tiles = 1;
+      for (const artifact::TileCut &cut : part.cuts)
+        tiles *= cut.count;
+      groups += tiles;
+    }
+    EXPECT_EQ(elements * 4, dispatch.operands[0].size);
+    EXPECT_EQ(groups,
+              dispatch.groups.x * dispatch.groups.y * dispatch.groups.z);
+  }
+}
+
 TEST_F(OverlayEmitterTest, ConstantsAreUploadedOnce) {
   ASSERT_EQ(write({{0, 8}}), "");
   uint64_t uploads = 0;

@@ -187,6 +187,9 @@ TEST_F(Routines, FewOutputs) {
     checkHas(x.text(), {"gpu.conv.few"});
     x.transpose = true, x.outputPadding = 1;
     checkHas(x.text(), {"gpu.conv_transpose.few"});
+    x.strideH = 1, x.outputPadding = 0;
+    checkHas(x.text(), {"gpu.conv_transpose.few"});
+    x.strideH = 2, x.outputPadding = 1;
     x.strideW = 3, x.dilationH = 4, x.c = 5, x.bias = true, x.kw = 2;
     x.activation = "clip [-0.5, 6.0]";
     checkHas(x.text(), {"gpu.conv_transpose.few"});
@@ -289,10 +292,12 @@ TEST_F(Routines, BiasOfProducts) {
   }
 }
 
-// Rows of a work group, of an invocation, longer than a group, and many.
+// Rows of a work group, of an invocation, longer than a group, and many; groups
+// that take a part of neighbours, or several times all of them.
 static const std::vector<std::pair<Shape, int>> rows = {
-    {{3, 5, 37}, 2}, {{3, 5, 37}, 1}, {{2, 300}, 1}, {{2, 300}, 0},
-    {{1, 1, 1}, 2},  {{70, 1, 9}, 1}, {{200, 64}, 1}};
+    {{3, 5, 37}, 2}, {{3, 5, 37}, 1},  {{2, 300}, 1},
+    {{2, 300}, 0},   {{1, 1, 1}, 2},   {{70, 1, 9}, 1},
+    {{200, 64}, 1},  {{3, 5, 128}, 1}, {{5, 3, 32}, 1}};
 
 /// The elements of a row, through element `i`.
 static std::vector<double> rowOf(const Tensor &x, Indices i, int axis) {
@@ -423,6 +428,8 @@ TEST_F(Routines, Concatenations) {
   for (const Case &c : {
            Case{"", 1, {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}}},
            {"", 2, {{2, 3, 4}, {2, 3, 8}}},
+           // Groups that take a part of a run, or several runs.
+           {"", 1, {{7, 64}, {7, 512}, {7, 128}}},
            {"aBcd16b", 1, {{2, 16, 3, 2}, {2, 32, 3, 2}, {2, 5, 3, 2}}},
            {"aBcd16b", 3, {{2, 17, 3, 2}, {2, 17, 3, 1}}},
            {"aBcd16b", 0, {{2, 17, 3, 2}, {1, 17, 3, 2}}},

@@ -97,6 +97,26 @@ TEST_F(Shader, AWriteWithoutBeingAskedIsNoticed) {
   EXPECT_EQ(error, "with all push words zero it writes something");
 }
 
+TEST_F(Shader, AWrongMapIsNoticed) {
+  std::string error;
+  ConvCase x;
+  x.n = 2, x.o = 40;
+  auto shader = LayerShader::compile(x.text(), error, "gpu.conv.gemm.16x4");
+  ASSERT_TRUE(shader) << error;
+  nnv12::codegen::GpuStep step = shader->steps().steps.front();
+  auto run = [&] {
+    std::vector<Bytes> operands = {Bytes(2 * 48 * 64 * 4)};
+    for (size_t size : {2 * 16 * 64, 48 * 16, 48, 48 * 16})
+      operands.push_back(toBytes(randomFloats(size, 1)));
+    (void)ShaderRunner::instance().run(shader->module(), step, operands, error);
+    return error;
+  };
+  EXPECT_EQ(run(), "");
+  // Blocks for images.
+  std::swap(step.maps[0].parts[0].cuts[0], step.maps[0].parts[0].cuts[1]);
+  EXPECT_NE(run().find("differs from a run of all groups"), std::string::npos);
+}
+
 TEST_F(Shader, LoopsOfNothingGiveWhatTheyBeganWith) {
   // Loops of vectors, too, and where neighbours do run.
   SpirvModule module = lone([](GpuBuilder &k, mlir::Value memory) {
