@@ -248,7 +248,7 @@ TEST_P(GpuRunTest, AnyNumberOfThreads) {
 /// While the GPU computes a stretch the CPU's threads compute something else.
 TEST_P(GpuRunTest, CpusComputeBeside) {
   for (uint32_t threads : {1, 2, 4}) {
-    nnv12_session_options options = withMode(NNV12_GPU_WAIT);
+    SessionOptions options = withMode(NNV12_GPU_WAIT);
     options.threads = threads;
     SessionPointer session = create(options);
     WorkBeside beside;

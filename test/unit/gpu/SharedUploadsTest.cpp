@@ -64,8 +64,8 @@ protected:
   }
 
   SessionPointer waiting() {
-    nnv12_session_options result = options(NNV12_GPU_WAIT);
-    result.allow_software_gpu = 1;
+    SessionOptions result = options(NNV12_GPU_WAIT);
+    result.gpu.allow_software = 1;
     return create(result);
   }
   /// As run(), but with a deadline that no good run needs.
@@ -283,11 +283,11 @@ TEST_F(SharedUploadsTest, OthersHearOfPreparations) {
   mainThread = pthread_self();
   for (pieceToHold = 1; pieceToHold <= 6; ++pieceToHold) {
     isPieceHeld = isPieceReleased = false;
-    nnv12_session_options alone = options(NNV12_GPU_OFF),
-                          withGpu = options(NNV12_GPU_WAIT);
+    SessionOptions alone = options(NNV12_GPU_OFF),
+                   withGpu = options(NNV12_GPU_WAIT);
     alone.threads = withGpu.threads = 1;
-    alone.preparation_threads = NNV12_NO_PREPARATION_THREADS;
-    withGpu.preparation_threads = 1;
+    alone.preparationThreads = NNV12_NO_PREPARATION_THREADS;
+    withGpu.preparationThreads = 1;
     SessionPointer first = create(alone);
     runtime::beforePiece = holdPiece;
     SessionPointer second = create(withGpu);

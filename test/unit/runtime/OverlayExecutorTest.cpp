@@ -170,9 +170,9 @@ private:
 };
 
 runtime::OverlayExecutor *
-makeToy(nnv12_bundle &bundle, const nnv12_session_options &,
-        runtime::Memory memory, uint64_t, const runtime::Lanes &host,
-        runtime::Events &, runtime::Recorder &recorder, artifact::Fault &) {
+makeToy(nnv12_bundle &bundle, const nnv12_gpu_options &, runtime::Memory memory,
+        uint64_t, const runtime::Lanes &host, runtime::Events &,
+        runtime::Recorder &recorder, artifact::Fault &) {
   return new Toy(bundle, memory, host, recorder);
 }
 

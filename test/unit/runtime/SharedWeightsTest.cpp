@@ -413,7 +413,8 @@ TEST_F(SharedWeightsTest, NoMemoryInTheMiddle) {
     uint32_t refused = 0;
     nnv12_status status = NNV12_OUT_OF_MEMORY;
     for (int left = 0; status != NNV12_OK && left < 1000; ++left) {
-      nnv12_session_options c = options(2, NNV12_MODE_CONTINUOUS).get();
+      SessionOptions wanted = options(2, NNV12_MODE_CONTINUOUS);
+      nnv12_session_options c = wanted.get();
       nnv12_session *session = nullptr;
       nnv12_error error;
       allocationsLeft = left;
