@@ -100,12 +100,14 @@ Bytes GpuMutants::run(Subject &subject, artifact::Program program,
   nnv12_bundle *bundle = nullptr;
   nnv12_session *session = nullptr;
   nnv12_error error = {};
+  nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+  gpu.mode = NNV12_GPU_WAIT;
+  gpu.cache_dir = "";
+  gpu.allow_software = 1;
   nnv12_session_options options = NNV12_SESSION_OPTIONS_INIT;
-  options.gpu = NNV12_GPU_WAIT;
+  options.gpu = &gpu;
   options.mode = NNV12_MODE_COLD; // the same kernels of the CPU in each run
   options.threads = 1;
-  options.gpu_cache_dir = "";
-  options.allow_software_gpu = 1;
   Bytes inputs, outputs;
   if (fault.empty() &&
       !nnv12_bundle_open(path.c_str(), nullptr, &bundle, &error) &&
