@@ -288,8 +288,8 @@ TEST_F(SharedUploadsTest, OthersHearOfPreparations) {
     alone.threads = withGpu.threads = 1;
     alone.preparationThreads = NNV12_NO_PREPARATION_THREADS;
     withGpu.preparationThreads = 1;
-    SessionPointer first = create(alone);
     runtime::beforePiece = holdPiece;
+    SessionPointer first = create(alone);
     SessionPointer second = create(withGpu);
     for (int i = 0; i < 500 && !isPieceHeld; ++i)
       usleep(100);
@@ -299,6 +299,8 @@ TEST_F(SharedUploadsTest, OthersHearOfPreparations) {
     usleep(20000);
     isPieceReleased = true;
     running.join();
+    first.reset();
+    second.reset();
     runtime::beforePiece = nullptr;
   }
   EXPECT_GE(held, 2u);

@@ -139,6 +139,20 @@ protected:
         expected[isLater][i] = sample->expectedRun(i, x[i], isLater);
     }
   }
+  /// Whether the pieces of decodes may be computed twice. Where not, weights
+  /// are others, whose results are those of sessions alone.
+  void setRepeats(bool mayRepeat) {
+    for (artifact::Program &program : sample->bundle.programs)
+      for (artifact::Operation &operation : program.preparations)
+        if (operation.codec == artifact::Codec::Zstd)
+          operation.planes = mayRepeat ? 4 : 1;
+    write();
+    Bundle bundle(path);
+    Session cold(bundle, alone()), later(bundle, alone(NNV12_MODE_CONTINUOUS));
+    ASSERT_TRUE(later.prepare(milliseconds(60000)));
+    expected[false] = run(cold);
+    expected[true] = run(later);
+  }
 
   static SessionOptions options(uint32_t threads, nnv12_mode mode,
                                 uint32_t preparing = 0) {
@@ -170,12 +184,12 @@ protected:
     return y == expected[session.info().switches_done != 0];
   }
   /// The exit code of a child process that does `work`; it has no other threads
-  /// than the calling one, and a minute. 255: it has crashed.
+  /// than the calling one, and 20 s. 255: a signal has ended it.
   template <typename Work> static int codeOfChild(const Work &work) {
     pid_t child = fork();
     if (child == 0) {
       runtime::beforePiece = nullptr;
-      alarm(60);
+      alarm(20);
       int code = 254;
       try {
         code = work();
@@ -227,10 +241,14 @@ TEST_F(SharedWeightsTest, AreComputedOnce) {
     }
     EXPECT_EQ(numCalls, 0u);
     // One of another mode has other results, and computes only the rest.
-    Session third(bundle, options(threads, NNV12_MODE_CONTINUOUS));
+    uint32_t preparing = threads == 1 ? noPreparation : 0;
+    Session third(bundle, options(threads, NNV12_MODE_CONTINUOUS, preparing));
     ASSERT_TRUE(third.prepare(milliseconds(60000)));
     ASSERT_EQ(run(third), expected[true]);
-    EXPECT_LE(numCalls, 2 * numRounds * laterPieces);
+    // A thread that is too late for the last piece makes one of two calls.
+    if (third.info().preparation_threads + third.threads() == 1) {
+      EXPECT_EQ(numCalls, 2 * numRounds * laterPieces);
+    }
     Session fourth(bundle, options(threads, NNV12_MODE_CONTINUOUS));
     ASSERT_TRUE(fourth.prepare(milliseconds(0)));
     ASSERT_EQ(run(fourth), expected[true]);
@@ -291,17 +309,8 @@ TEST_F(SharedWeightsTest, ManySessions) {
 /// twice, so that the other can only wait for the end of that one.
 TEST_F(SharedWeightsTest, ClosedWhileAnotherWaits) {
   for (bool mayRepeat : {true, false}) {
-    for (artifact::Program &program : sample->bundle.programs)
-      for (artifact::Operation &operation : program.preparations)
-        if (operation.codec == artifact::Codec::Zstd)
-          operation.planes = mayRepeat ? 4 : 1;
-    write();
+    setRepeats(mayRepeat);
     Bundle bundle(path);
-    std::vector<float> right;
-    {
-      Session session(bundle, alone());
-      right = run(session);
-    }
     unsigned held = 0;
     for (uint32_t piece = 1; piece <= 20; ++piece) {
       beginHolding(piece);
@@ -319,7 +328,7 @@ TEST_F(SharedWeightsTest, ClosedWhileAnotherWaits) {
       isReleased = true;
       running.join();
       closing.join();
-      ASSERT_EQ(found, right) << piece;
+      ASSERT_EQ(found, expected[false]) << piece;
       runtime::beforePiece = nullptr;
     }
     EXPECT_GE(held, 5u) << "a lane has a third of the pieces";
@@ -482,35 +491,37 @@ TEST_F(SharedWeightsTest, ForkedInTheMiddle) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "TSan does without forks of processes with threads";
 #endif
-  Bundle bundle(path);
-  for (uint32_t piece = 1; piece <= 20; ++piece) {
-    beginHolding(piece);
-    Session session(bundle, options(1, NNV12_MODE_COLD, 1));
-    waitUntilHeld();
-    uint32_t done = session.info().preparations_done;
-    int code = codeOfChild([&] {
-      Session own(bundle, alone());
-      if (own.info().preparations_done != done)
-        return 1;
-      if (run(own) != expected[false])
-        return 2;
-      Session more(bundle, options(2, NNV12_MODE_CONTINUOUS));
-      if (!more.prepare(milliseconds(60000)) || run(more) != expected[true])
-        return 3;
-      return run(own) == expected[false] ? 0 : 4;
-    });
-    EXPECT_EQ(code, 0) << piece;
-    isReleased = true;
-    EXPECT_EQ(run(session), expected[false]);
-    runtime::beforePiece = nullptr;
+  for (bool mayRepeat : {true, false}) {
+    setRepeats(mayRepeat);
+    Bundle bundle(path);
+    for (uint32_t piece = 1; piece <= 20; ++piece) {
+      beginHolding(piece);
+      Session session(bundle, options(1, NNV12_MODE_COLD, 1));
+      waitUntilHeld();
+      uint32_t done = session.info().preparations_done;
+      int code = codeOfChild([&] {
+        Session own(bundle, alone());
+        if (own.info().preparations_done != done)
+          return 1;
+        if (run(own) != expected[false])
+          return 2;
+        Session more(bundle, options(2, NNV12_MODE_CONTINUOUS));
+        if (!more.prepare(milliseconds(60000)) || run(more) != expected[true])
+          return 3;
+        return run(own) == expected[false] ? 0 : 4;
+      });
+      EXPECT_EQ(code, 0) << piece;
+      isReleased = true;
+      EXPECT_EQ(run(session), expected[false]);
+      runtime::beforePiece = nullptr;
+    }
   }
 }
 
 /// Threads of the parent are anywhere in making and closing sessions.
 TEST_F(SharedWeightsTest, ForkedAtAnyTime) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "TSan does without forks of processes with threads";
-#endif
+  if (isSanitized)
+    GTEST_SKIP() << "the allocators of sanitizers may stay locked in a child";
   Bundle bundle(path);
   std::atomic<bool> isOver{false};
   std::vector<std::thread> threads;

@@ -2,7 +2,6 @@
 #include "runtime/Workers.h"
 
 #include <gtest/gtest.h>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -27,14 +26,14 @@ TEST(WorkersTest, SubmitAndWait) {
   for (uint32_t threads : {1, 2, 4}) {
     runtime::Events events;
     runtime::Recorder recorder;
-    auto workers = std::make_unique<runtime::Workers>();
-    workers->create(threads, nullptr, 0, 0, events, recorder);
+    runtime::Workers workers;
+    workers.create(threads, nullptr, 0, 0, events, recorder);
     std::atomic<bool> isOver{false};
     std::vector<std::thread> others;
     for (uint32_t i = 1; i < threads; ++i)
       others.emplace_back([&, i] {
         for (uint32_t seen = 0; !isOver;)
-          if (!workers->help(i, seen))
+          if (!workers.help(i, seen))
             std::this_thread::yield();
       });
     for (uint64_t tiles : {0, 1, 2, 7, 1000})
@@ -42,15 +41,14 @@ TEST(WorkersTest, SubmitAndWait) {
         constexpr uint64_t begin = 3;
         Counts counts(begin + tiles);
         void *operands[] = {counts.data()};
-        runtime::Step step = {workers.get(), 0,     1,        begin,
+        runtime::Step step = {&workers,      0,     1,        begin,
                               begin + tiles, count, operands, false};
         artifact::Fault fault;
-        ASSERT_EQ(workers->submit(step, fault),
-                  runtime::Executor::Result::Done);
+        ASSERT_EQ(workers.submit(step, fault), runtime::Executor::Result::Done);
         // They need no leader.
         while (waitsForOthers && threads > 1 && tiles > 1 && !counts.back())
           std::this_thread::yield();
-        ASSERT_EQ(workers->wait(step, fault), runtime::Executor::Result::Done);
+        ASSERT_EQ(workers.wait(step, fault), runtime::Executor::Result::Done);
         for (uint64_t i = 0; i < counts.size(); ++i)
           ASSERT_EQ(counts[i], i >= begin) << i;
       }
