@@ -84,7 +84,7 @@ void Gpu::start() {
   isStarted_ = true;
   hasThread_ = startThread(0, /*bringsWeights=*/false);
   if (!hasThread_)
-    fail("the system refuses a thread for it");
+    giveUp("the system refuses a thread for it");
 }
 
 bool Gpu::startThread(uint32_t number, bool bringsWeights) {
@@ -175,7 +175,7 @@ void Gpu::work(const Member &member) {
     began_.store(now(), std::memory_order_relaxed);
     phaseNow_.store(Phase::Starting, std::memory_order_release);
     if (!begin(fault)) {
-      fail(fault.text);
+      giveUp(fault.text);
       return;
     }
   }
@@ -204,7 +204,7 @@ void Gpu::workOnLanes(const Member &member) {
     if (!mayGoOn())
       return;
     if (host_->hasFailed()) {
-      fail("its weights are damaged");
+      giveUp("its weights are damaged");
       return;
     }
     if (lanes_.help(member.number, role, /*idle=*/false) == Lanes::Help::Did)
@@ -348,7 +348,7 @@ Progress::End Gpu::prepare(uint32_t index) {
   }
   if (good)
     return Progress::End::Done;
-  fail(fault.text);
+  giveUp(fault.text);
   return Progress::End::Open;
 }
 
@@ -468,7 +468,7 @@ void Gpu::settle() {
              "%.100s lacks weights that this session does not prepare",
              device_->name());
   if (!isUsed) {
-    fail(text);
+    giveUp(text);
     return;
   }
   // Only one of several threads that come here says the reason.
@@ -481,7 +481,7 @@ void Gpu::settle() {
   events_->happen(Events::Preparation);
 }
 
-void Gpu::fail(const char *why) {
+void Gpu::giveUp(const char *why) {
   // The first reason counts.
   if (!isReasonSaid_.exchange(true)) {
     snprintf(reason_, sizeof reason_, "%s", why);

@@ -45,7 +45,10 @@ public:
 
   Result submit(const Step &step, artifact::Fault &fault) override;
   Result wait(const Step &step, artifact::Fault &fault) override;
-  void fail(const char *why) override;
+  void fail(const char *why) override {
+    if (!lost())
+      giveUp(why);
+  }
 
   /// May have to wait for a call of the driver.
   void close() override { destroy(this); }
@@ -116,6 +119,7 @@ private:
                                    artifact::Fault &fault);
   bool collect();
   void settle();
+  void giveUp(const char *why);
   bool isReady(uint32_t stretch) const;
   uint32_t findStretch(uint32_t index);
   uint32_t stretchOf(const Step &step) const {

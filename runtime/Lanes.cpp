@@ -98,14 +98,6 @@ bool Lanes::makePreparers(uint32_t count, const Options &options,
   return true;
 }
 
-/// How many wanted ones have ended so.
-uint32_t Lanes::count(Progress::End end) const {
-  uint32_t result = 0;
-  for (uint32_t i = 0; i < wishes_.size(); ++i)
-    result += wishOf(i) == Wish::Wanted && items_->endOf(i) == end;
-  return result;
-}
-
 uint32_t Lanes::numWanted() const {
   uint32_t result = 0;
   for (uint32_t i = 0; i < wishes_.size(); ++i)
@@ -113,9 +105,26 @@ uint32_t Lanes::numWanted() const {
   return result;
 }
 
-uint32_t Lanes::numDone() const { return count(Progress::End::Done); }
+uint32_t Lanes::numDone() const {
+  uint32_t result = 0;
+  for (uint32_t i = 0; i < wishes_.size(); ++i)
+    result += wishOf(i) == Wish::Wanted && items_->isDone(i);
+  return result;
+}
 
-bool Lanes::areAllOver() const { return count(Progress::End::Open) == 0; }
+bool Lanes::areAllDone() {
+  while (doneBefore_ < wishes_.size() &&
+         (wishOf(doneBefore_) != Wish::Wanted || items_->isDone(doneBefore_)))
+    ++doneBefore_;
+  return doneBefore_ == wishes_.size();
+}
+
+bool Lanes::areAllOver() const {
+  for (uint32_t i = 0; i < wishes_.size(); ++i)
+    if (wishOf(i) == Wish::Wanted && items_->endOf(i) == Progress::End::Open)
+      return false;
+  return true;
+}
 
 uint32_t Lanes::findFailed() const {
   if (!items_ || items_->numFailed() == 0)
@@ -155,7 +164,7 @@ void Lanes::release(const After *after) {
     // It waits only for preparations in queues (artifact/PlanVerifier.cpp:
     // verifyBackground), or in backgrounds.
     if (wishOf(index) == Wish::Held) {
-      areAllDone_ = false;
+      doneBefore_ = 0;
       wishes_[index].store(Wish::Wanted, std::memory_order_release);
       release(items_->afterOf(index));
     }

@@ -81,9 +81,7 @@ public:
   /// How many of them are done.
   uint32_t numDone() const;
   /// Whether all of them are. For the execute lane.
-  bool areAllDone() {
-    return areAllDone_ || (areAllDone_ = numDone() == numWanted());
-  }
+  bool areAllDone();
   /// Whether all of them are done or dropped.
   bool areAllOver() const;
   /// The first of them that has failed, or `none`.
@@ -133,8 +131,6 @@ private:
   Wish wishOf(uint32_t index) const {
     return wishes_[index].load(std::memory_order_acquire);
   }
-  uint32_t count(Progress::End end) const;
-
   /// Preparations in the order in which a lane does them.
   struct Queue {
     uint32_t *entries;
@@ -178,7 +174,7 @@ private:
   Array<uint32_t> laneOf_; ///< by preparation
   Array<std::atomic<Wish>> wishes_;
   Array<Queue> queues_, backgrounds_;
-  bool areAllDone_ = false;
+  uint32_t doneBefore_ = 0; ///< all wanted ones before this one are done
   uint64_t deadline_ = never;
   std::atomic<bool> steal_{true};
   std::atomic<bool> later_{false}; ///< see isLater()

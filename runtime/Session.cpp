@@ -439,14 +439,14 @@ bool nnv12_session::prepareFor(uint32_t index, Fault &fault) {
          reportStop(index, fault);
 }
 
-/// Has the overlay compute the steps from execute `index` on, if it takes them;
-/// `index` is the first one behind them then. False where it hangs.
-bool nnv12_session::takeOver(uint32_t &index, Fault &fault) {
+/// Has the overlay compute the steps from `next` on, if it takes them; `next`
+/// is the first one behind them then. False where it hangs.
+bool nnv12_session::takeOver(const Step *&next, Fault &fault) {
 #ifdef NNV12_TEST_HOOKS
-  if (Fault ignored; overlay_->isAwaitedAt(index))
+  if (Fault ignored; overlay_->isAwaitedAt(next->operation))
     (void)prepareAll(ignored);
 #endif
-  const Step *step = overlay_->stepAt(index);
+  const Step *step = overlay_->stepAt(next->operation);
   if (!step)
     return true;
   Fault why;
@@ -455,27 +455,33 @@ bool nnv12_session::takeOver(uint32_t &index, Fault &fault) {
     BETWEEN_SUBMIT_AND_WAIT();
     result = step->executor->wait(*step, why);
   }
+  if (result == Executor::Result::Hung)
+    return reportHang(fault);
   if (result == Executor::Result::Done)
-    index += step->count;
-  return result != Executor::Result::Hung || reportHang(fault);
+    next += step->count;
+  else
+    step->executor->fail(why.text);
+  return true;
 }
 
-/// Computes step `index`, or those from it on that the overlay takes, and
-/// counts it on. It is recorded as far as somebody wants it: from `start`,
-/// where the one before it ended, which this sets anew.
-bool nnv12_session::runNext(uint32_t &index, uint64_t &start, Fault &fault) {
-  uint32_t first = index;
-  if (overlay() && !takeOver(index, fault))
+/// Computes the step `next`, or those from it on that the overlay takes, and
+/// moves it on. It is recorded as far as somebody wants it: from `start`, where
+/// the one before it ended, which this sets anew.
+bool nnv12_session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
+  const Step &step = *next;
+  if (isLate())
+    return reportStop(step.operation, fault);
+  if (overlay() && !takeOver(next, fault))
     return false;
-  if (index != first) {
+  if (next != &step) {
     start = recorder_.startTime();
     return true;
   }
-  if (!planDone_ && !prepareFor(index, fault))
+  ++next;
+  if (!planDone_ && !prepareFor(step.operation, fault))
     return false;
   if (!planDone_ || overlay())
     start = recorder_.startTime();
-  const Step &step = steps_[index++];
   if (!start) {
     workers_.run(step);
     return true;
@@ -500,14 +506,12 @@ bool nnv12_session::runNext(uint32_t &index, uint64_t &start, Fault &fault) {
 bool nnv12_session::runSteps(Fault &fault) {
   uint64_t start = recorder_.startTime();
   // Else there is nothing to be done between steps.
-  bool isWatched = !planDone_ || overlay() || start;
+  bool isWatched = !planDone_ || overlay() || start || deadline_ != never;
   planAt_ = 0;
-  for (uint32_t index = 0; index < steps_.size();) {
-    if (isLate())
-      return reportStop(index, fault);
+  for (const Step *next = steps_.begin(), *end = steps_.end(); next != end;) {
     if (!isWatched)
-      workers_.run(steps_[index++]);
-    else if (!runNext(index, start, fault))
+      workers_.run(*next++);
+    else if (!runNext(next, start, fault))
       return false;
   }
   return true;

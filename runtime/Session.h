@@ -70,9 +70,9 @@ private:
                                   nnv12::artifact::Fault &fault) const;
   [[nodiscard]] bool runOnce(nnv12::artifact::Fault &fault);
   [[nodiscard]] bool runSteps(nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool runNext(uint32_t &index, uint64_t &start,
+  [[nodiscard]] bool runNext(const Step *&next, uint64_t &start,
                              nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool takeOver(uint32_t &index, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool takeOver(const Step *&next, nnv12::artifact::Fault &fault);
   [[nodiscard]] bool prepareFor(uint32_t index, nnv12::artifact::Fault &fault);
   bool isPlanDone() const;
   bool isLate() const { return nnv12::runtime::isOver(deadline_); }

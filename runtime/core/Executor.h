@@ -58,8 +58,8 @@ public:
   /// Returns when the step that was submitted last is computed, or will not be.
   [[nodiscard]] virtual Result wait(const Step &step,
                                     artifact::Fault &fault) = 0;
-  /// From now on it takes no step and prepares nothing. `why` is a line for
-  /// people.
+  /// A step has failed: from now on it takes no step, and prepares nothing.
+  /// `why` is a line for people.
   virtual void fail(const char *why) = 0;
 
 protected:
