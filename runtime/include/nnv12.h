@@ -33,7 +33,8 @@
 |*                                                                            *|
 |* Memory. Sessions and processes share code, and weights that are used where *|
 |* the file is mapped. Weights that are stored narrow or compressed, or that  *|
-|* are transformed, are prepared into memory of each session                  *|
+|* are transformed, are prepared into memory that the sessions of a bundle    *|
+|* share                                                                      *|
 |* (nnv12_bundle_info.prepared_size).                                         *|
 |*                                                                            *|
 |* Results. The same bundle on the same CPU gives the same bytes for the same *|
@@ -275,8 +276,8 @@ typedef struct nnv12_bundle_info {
   uint32_t num_kernels;    /**< in the chosen program */
   int is_signed;           /**< the bundle carries a signature */
   int code_is_mapped;      /**< 0: the code had to be copied (noexec, memory) */
-  uint64_t prepared_size;  /**< bytes that each session allocates for decoded
-                                and transformed weights */
+  uint64_t prepared_size;  /**< bytes for decoded and transformed weights, which
+                                sessions share */
   uint32_t num_lanes;      /**< of the plan, the execute lane included; 0: the
                                 bundle has no plan, weights are used in place */
   uint32_t num_preparations;  /**< reads, decodes and transforms */

@@ -112,10 +112,12 @@ MemoryUse memoryUse(const bundle::Bundle *bundle,
 }
 
 void printMemory(const MemoryUse &use) {
-  printf("  memory of each session: arena %" PRIu64
-         ", prepared weights %" PRIu64 ", weights for later runs %" PRIu64
-         ", scratch %" PRIu64 " bytes a thread\n",
-         use.arena, use.prepared, use.later, use.scratch);
+  printf("  memory of each session: arena %" PRIu64 ", scratch %" PRIu64
+         " bytes a thread\n",
+         use.arena, use.scratch);
+  printf("    shared by the sessions of a process: prepared weights %" PRIu64
+         ", weights for later runs %" PRIu64 " bytes\n",
+         use.prepared, use.later);
   if (use.withoutGpu)
     printf("    of the weights for later runs %" PRIu64
            " bytes only where no GPU takes their layers over\n",
@@ -124,16 +126,18 @@ void printMemory(const MemoryUse &use) {
          ", metadata %" PRIu64 ", weights where the file is mapped %" PRIu64
          " bytes\n",
          use.code, use.metadata, use.mapped);
-  printf("    only read, to prepare the weights of a session: %" PRIu64
+  printf("    only read, to prepare the weights of sessions: %" PRIu64
          " bytes\n",
          use.source);
 }
 
 void addMemory(Json &json, const MemoryUse &use) {
   json.key("memory").beginObject().key("session").beginObject();
-  json.member("arena", use.arena).member("prepared", use.prepared);
-  json.member("later", use.later).member("later_without_gpu", use.withoutGpu);
+  json.member("arena", use.arena);
   json.member("scratch_a_thread", use.scratch);
+  json.endObject().key("sessions").beginObject();
+  json.member("prepared", use.prepared).member("later", use.later);
+  json.member("later_without_gpu", use.withoutGpu);
   json.endObject().key("shared").beginObject();
   json.member("code", use.code).member("metadata", use.metadata);
   json.member("mapped_weights", use.mapped).endObject();
