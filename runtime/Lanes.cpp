@@ -129,10 +129,13 @@ bool Lanes::areAllOver() const {
 uint32_t Lanes::findFailed() const {
   if (!items_ || items_->numFailed() == 0)
     return none;
-  for (uint32_t i = 0; i < wishes_.size(); ++i)
-    if (wishOf(i) == Wish::Wanted && items_->endOf(i) == Progress::End::Failed)
+  uint32_t known = failed_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; known == none && i < wishes_.size(); ++i)
+    if (wishOf(i) == Wish::Wanted &&
+        items_->endOf(i) == Progress::End::Failed &&
+        failed_.compare_exchange_strong(known, i, std::memory_order_relaxed))
       return i;
-  return none;
+  return known;
 }
 
 void Lanes::beginLater() {

@@ -182,6 +182,8 @@ private:
   Recorder *recorder_ = nullptr;
   Events *events_ = nullptr;
   std::atomic<uint32_t> preparing_{0}; ///< threads that only prepare
+  /// The first answer of findFailed(): each run gives the same.
+  mutable std::atomic<uint32_t> failed_{none};
   /// The execute lane's, and then one a thread.
   Preparer *preparers_ = nullptr;
   uint32_t numPreparers_ = 0;

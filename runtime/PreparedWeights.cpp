@@ -50,10 +50,9 @@ void WeightPreparations::resolve(uint32_t index,
   item.after = operation->after();
   item.kind = static_cast<RecordKind>(operation->kind());
   item.repeats = true;
-  uint64_t size = operation->operands()->Get(0)->size();
   switch (operation->kind()) {
   case bundle::OperationKind_Read:
-    cut(item, size, readPiece);
+    cut(item, operation->operands()->Get(0)->size(), readPiece);
     break;
   case bundle::OperationKind_Transform: {
     source.kernel = of.kernelOf(operation);
@@ -61,7 +60,8 @@ void WeightPreparations::resolve(uint32_t index,
     cut(item, tiles, (tiles + piecesPerTransform - 1) / piecesPerTransform);
     break;
   }
-  default:
+  default: {
+    uint64_t size = operation->operands()->Get(0)->size();
     cut(item, 1, 1);
     zstd_ |= operation->codec() == bundle::Codec_Zstd;
     // A decoder leaves other bytes in its result for a while; planes it decodes
@@ -70,6 +70,7 @@ void WeightPreparations::resolve(uint32_t index,
     if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
         size > split_)
       split_ = size;
+  }
   }
 }
 
