@@ -44,7 +44,7 @@ verifyMetadata(const Header &header, const void *metadata, Fault &fault);
                                                    uint64_t fileSize,
                                                    Fault &fault);
 
-/// Checks what overlays for GPUs say. `segment`: theirs, which a program of the
+/// Checks the overlays for GPUs in segment `segment`, which a program of the
 /// verified bundle names. `bytes`, 64-byte aligned and of its size, is where
 /// its bytes are, whose digest was found good. Returns them, or null.
 [[nodiscard]] const bundle::GpuOverlays *

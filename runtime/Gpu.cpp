@@ -24,7 +24,7 @@ uint32_t forcedStretch = Gpu::none;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
-OverlayExecutor *createGpu(nnv12_bundle &bundle,
+OverlayExecutor *createGpu(const nnv12_bundle &bundle,
                            const nnv12_gpu_options &options, Memory memory,
                            uint64_t arenaSize, const Lanes &host,
                            Events &events, Recorder &recorder, Fault &fault) {
@@ -39,7 +39,7 @@ OverlayExecutor *createGpu(nnv12_bundle &bundle,
   return nullptr;
 }
 
-bool Gpu::create(nnv12_bundle &bundle, const nnv12_gpu_options &options,
+bool Gpu::create(const nnv12_bundle &bundle, const nnv12_gpu_options &options,
                  Memory memory, uint64_t arenaSize, const Lanes &host,
                  Events &events, Recorder &recorder, Fault &fault) {
   bundle_ = &bundle;

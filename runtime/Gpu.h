@@ -36,8 +36,8 @@ class Gpu final : public OverlayExecutor {
 public:
   ~Gpu();
 
-  /// As createGpu().
-  [[nodiscard]] bool create(nnv12_bundle &bundle,
+  /// The same as createGpu().
+  [[nodiscard]] bool create(const nnv12_bundle &bundle,
                             const nnv12_gpu_options &options, Memory memory,
                             uint64_t arenaSize, const Lanes &host,
                             Events &events, Recorder &recorder,
@@ -129,7 +129,7 @@ private:
   bool mayGoOn() const;
   Phase phase() const { return phaseNow_.load(std::memory_order_acquire); }
 
-  nnv12_bundle *bundle_ = nullptr;
+  const nnv12_bundle *bundle_ = nullptr;
   const bundle::Program *program_ = nullptr;
   /// Once they have been verified: all, and the program's.
   const bundle::GpuOverlays *overlays_ = nullptr;

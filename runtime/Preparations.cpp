@@ -72,31 +72,19 @@ void Preparations::cut(Item &item, uint64_t units, uint64_t perPiece) {
   item.pieces = pieces ? static_cast<uint32_t>(pieces) : 1;
 }
 
-bool Preparations::areDone(const After *after) const {
+/// Whether all operations of `after` are done. `orDropped`: it suffices that
+/// one of these preparations was dropped.
+bool Preparations::areOver(const After *after, bool orDropped) const {
   for (uint32_t i = 0; after && i < after->size(); ++i) {
     uint32_t operation = after->Get(i);
-    if (isPreparation(operation)
-            ? !isDone(indexOf(operation))
-            : before_ && before_->isPreparation(operation) &&
-                  !before_->isDone(before_->indexOf(operation)))
-      return false;
-  }
-  return true;
-}
-
-bool Preparations::isReady(uint32_t index) const {
-  const After *after = items_[index].after;
-  for (uint32_t i = 0; after && i < after->size(); ++i) {
-    uint32_t operation = after->Get(i);
-    if (!isPreparation(operation)) {
-      if (before_ && before_->isPreparation(operation) &&
-          !before_->isDone(before_->indexOf(operation)))
+    if (isPreparation(operation)) {
+      End end = endOf(indexOf(operation));
+      if (end != End::Done && !(orDropped && end == End::Dropped))
         return false;
-      continue;
-    }
-    End end = endOf(indexOf(operation));
-    if (end != End::Done && end != End::Dropped)
+    } else if (before_ && before_->isPreparation(operation) &&
+               !before_->isDone(before_->indexOf(operation))) {
       return false;
+    }
   }
   return true;
 }

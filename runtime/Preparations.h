@@ -80,10 +80,14 @@ public:
     return progressOf(index).end.load(std::memory_order_acquire);
   }
   bool isDone(uint32_t index) const { return endOf(index) == End::Done; }
-  bool areDone(const After *after) const;
+  bool areDone(const After *after) const {
+    return areOver(after, /*orDropped=*/false);
+  }
   /// Whether all preparations that `index` waits for are done, or were dropped
   /// here.
-  bool isReady(uint32_t index) const;
+  bool isReady(uint32_t index) const {
+    return areOver(items_[index].after, /*orDropped=*/true);
+  }
   /// Whether there are pieces that nobody has begun.
   bool hasPieces(uint32_t index) const {
     return progressOf(index).next.load(std::memory_order_relaxed) <
@@ -164,6 +168,7 @@ protected:
   artifact::Array<Item> items_;
 
 private:
+  bool areOver(const After *after, bool orDropped) const;
   /// Bits of the pieces [begin, end).
   static uint64_t bitsOf(uint32_t begin, uint32_t end) {
     uint64_t before = (uint64_t(1) << begin) - 1;

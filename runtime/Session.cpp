@@ -638,7 +638,7 @@ bool nnv12_session::beginBeside(Fault &fault) {
   if (isWaited && !prepareAll(fault))
     return false;
   releaseLater();
-  // Where nobody has waited the first run is the plan's.
+  // A first run follows the plan, unless it has waited.
   if ((hasResult_ || isWaited) && !takeLater(fault))
     return false;
   return true;

@@ -82,7 +82,7 @@ private:
   }
 
   std::map<std::pair<artifact::Space, uint32_t>, MemoryImage> images;
-  /// Where the weights of a frame are, by content.
+  /// The place of the weights of a frame, by content.
   llvm::DenseMap<uint32_t, const WeightTable::Place *> frames;
 };
 

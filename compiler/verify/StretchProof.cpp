@@ -343,7 +343,8 @@ LogicalResult Follower::follow(unsigned number, bool shares) {
                  });
 }
 
-/// Where a device has the operand; nothing where there is no such boundary.
+/// The place of an operand in a device's memory. None: there is no such
+/// boundary.
 std::optional<Place> Follower::placeOf(const artifact::GpuOperand &operand,
                                        Device &device) {
   MemoryImage *memory = &device.arena;

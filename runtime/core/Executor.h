@@ -131,8 +131,8 @@ public:
 /// session's own preparations. All
 /// arguments must stay until close(). Null, with a fault, where it cannot.
 [[nodiscard]] OverlayExecutor *
-createGpu(nnv12_bundle &bundle, const nnv12_gpu_options &options, Memory memory,
-          uint64_t arenaSize, const Lanes &host, Events &events,
+createGpu(const nnv12_bundle &bundle, const nnv12_gpu_options &options,
+          Memory memory, uint64_t arenaSize, const Lanes &host, Events &events,
           Recorder &recorder, artifact::Fault &fault);
 
 } // namespace nnv12::runtime

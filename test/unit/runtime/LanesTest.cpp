@@ -4,6 +4,7 @@
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
 #include "runtime/system/Cpus.h"
+#include "test/unit/runtime/RandomDelays.h"
 #include "test/unit/sample/PlannedSample.h"
 
 #include <atomic>
@@ -117,18 +118,6 @@ SessionOptions options(uint32_t threads, uint32_t preparing = 0,
   return result;
 }
 
-/// Sleeps now and then, for times between nothing and longer than threads spin.
-void delayLanes() {
-  static std::atomic<uint32_t> calls{0};
-  uint32_t z = calls.fetch_add(0x9e3779b9u, std::memory_order_relaxed);
-  z = (z ^ z >> 16) * 0x21f0aaadu;
-  z ^= z >> 15;
-  if (z % 4 == 0)
-    usleep(z % 128);
-  else if (z % 4 == 1)
-    sched_yield();
-}
-
 } // namespace
 
 /// Kilobytes of a file that this process has mapped and in memory.
@@ -237,7 +226,7 @@ TEST_F(LanesTest, SwitchesBetweenRuns) {
 }
 
 TEST_F(LanesTest, RandomDelays) {
-  runtime::beforePiece = delayLanes;
+  runtime::beforePiece = delayAtRandom<>;
   for (int round = 0; round < 60; ++round) {
     make(1 + round % 7 * 20, 1 + round % 5, 1 + round % 6);
     Bundle bundle(path);
@@ -250,7 +239,7 @@ TEST_F(LanesTest, RandomDelays) {
 }
 
 TEST_F(LanesTest, SessionsOfOneBundleInManyThreads) {
-  runtime::beforePiece = delayLanes;
+  runtime::beforePiece = delayAtRandom<>;
   make(10, 3, 5);
   Bundle bundle(path);
   std::vector<std::thread> users;
@@ -268,7 +257,7 @@ TEST_F(LanesTest, SessionsOfOneBundleInManyThreads) {
 }
 
 TEST_F(LanesTest, ClosedAtAnyTime) {
-  runtime::beforePiece = delayLanes;
+  runtime::beforePiece = delayAtRandom<>;
   make(50, 4, 8);
   Bundle bundle(path);
   for (int i = 0; i < 40; ++i) {
@@ -313,7 +302,7 @@ TEST_F(LanesTest, Pinned) {
 }
 
 TEST_F(LanesTest, WithoutStealing) {
-  runtime::beforePiece = delayLanes;
+  runtime::beforePiece = delayAtRandom<>;
   for (unsigned lanes : {1, 2, 3}) {
     make(20, lanes, 5);
     Bundle bundle(path);

@@ -3,6 +3,7 @@
 #include "artifact/Writer.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
+#include "test/unit/runtime/RandomDelays.h"
 #include "test/unit/sample/PlannedSample.h"
 
 #include <atomic>
@@ -26,17 +27,6 @@ namespace {
 
 constexpr unsigned numRounds = 4;
 
-/// Sleeps now and then, for times between nothing and longer than threads spin.
-void delayNowAndThen() {
-  static std::atomic<uint32_t> calls{0};
-  uint32_t z = calls.fetch_add(0x9e3779b9u, std::memory_order_relaxed);
-  z = (z ^ z >> 16) * 0x21f0aaadu;
-  z ^= z >> 15;
-  if (z % 4 == 0)
-    usleep(z % 128);
-  else if (z % 4 == 1)
-    sched_yield();
-}
 std::atomic<uint32_t> numDelays{0};
 std::atomic<bool> isSlow{true};
 void delayAlways() {
@@ -131,7 +121,7 @@ protected:
 
 /// No run is half and half, and the session tells the truth.
 TEST_F(LaterRunsTest, AllTakeOverTogether) {
-  runtime::beforePiece = delayNowAndThen;
+  runtime::beforePiece = delayAtRandom<>;
   std::vector<float> before = expected(false), after = expected(true);
   Bundle bundle(path);
   forEachWay(NNV12_MODE_CONTINUOUS, [&](const SessionOptions &options) {
@@ -152,7 +142,7 @@ TEST_F(LaterRunsTest, AllTakeOverTogether) {
 }
 
 TEST_F(LaterRunsTest, PreparedBeforeTheFirstRun) {
-  runtime::beforePiece = delayNowAndThen;
+  runtime::beforePiece = delayAtRandom<>;
   Bundle bundle(path);
   forEachWay(NNV12_MODE_CONTINUOUS, [&](const SessionOptions &options) {
     Session session(bundle, options);

@@ -44,8 +44,8 @@ Behaviour behaviour;
 
 class Toy final : public runtime::OverlayExecutor {
 public:
-  Toy(nnv12_bundle &bundle, runtime::Memory memory, const runtime::Lanes &host,
-      runtime::Recorder &recorder)
+  Toy(const nnv12_bundle &bundle, runtime::Memory memory,
+      const runtime::Lanes &host, runtime::Recorder &recorder)
       : bundle_(bundle), memory_(memory), host_(host), recorder_(recorder),
         step_{this, behaviour.first, behaviour.count, 0,
               0,    nullptr,         nullptr,         false},
@@ -155,7 +155,7 @@ private:
     }
   }
 
-  nnv12_bundle &bundle_;
+  const nnv12_bundle &bundle_;
   runtime::Memory memory_;
   const runtime::Lanes &host_;
   runtime::Recorder &recorder_;
@@ -170,9 +170,9 @@ private:
 };
 
 runtime::OverlayExecutor *
-makeToy(nnv12_bundle &bundle, const nnv12_gpu_options &, runtime::Memory memory,
-        uint64_t, const runtime::Lanes &host, runtime::Events &,
-        runtime::Recorder &recorder, artifact::Fault &) {
+makeToy(const nnv12_bundle &bundle, const nnv12_gpu_options &,
+        runtime::Memory memory, uint64_t, const runtime::Lanes &host,
+        runtime::Events &, runtime::Recorder &recorder, artifact::Fault &) {
   return new Toy(bundle, memory, host, recorder);
 }
 

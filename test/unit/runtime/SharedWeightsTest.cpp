@@ -8,6 +8,7 @@
 #include "artifact/Writer.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
+#include "test/unit/runtime/RandomDelays.h"
 #include "test/unit/sample/PlannedSample.h"
 
 #include <atomic>
@@ -73,17 +74,6 @@ constexpr uint32_t firstPieces = 16, laterPieces = 1;
 
 std::atomic<uint32_t> numCalls{0};
 void countCalls() { ++numCalls; }
-
-/// Sleeps now and then, for times between nothing and longer than threads spin.
-void delaySometimes() {
-  uint32_t z = numCalls.fetch_add(0x9e3779b9u, std::memory_order_relaxed);
-  z = (z ^ z >> 16) * 0x21f0aaadu;
-  z ^= z >> 15;
-  if (z % 8 == 0)
-    usleep(z % 128);
-  else if (z % 4 == 1)
-    sched_yield();
-}
 
 /// Holds a thread that has taken a piece, the first one that is not the
 /// caller's, from its `heldPiece`th on.
@@ -274,7 +264,7 @@ TEST_F(SharedWeightsTest, AreComputedAgainAfterTheLastSession) {
 
 /// Sessions of all kinds come and go, with weights in between and without.
 TEST_F(SharedWeightsTest, ManySessions) {
-  runtime::beforePiece = delaySometimes;
+  runtime::beforePiece = delayAtRandom<8>;
   for (unsigned numThreads : {8, 2}) {
     Bundle bundle(path);
     std::atomic<unsigned> wrong{0};
