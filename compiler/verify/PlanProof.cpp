@@ -57,14 +57,21 @@ public:
         waited(program.preparations.size()) {
     if (claim.gpu && program.gpu)
       gpu = StretchProof::of(*this);
+    for (Operation *layer : claim.layers)
+      for (OpOperand &operand : layer->getOpOperands())
+        if (const WeightsKey *key = wholeWeights(operand.get()))
+          uses[key->elements].push_back(&operand);
   }
 
   LogicalResult run() {
     if (claim.gpu.has_value() != program.gpu.has_value())
       return fault(main.getLoc())
              << "expected a part for a GPU and a claim about it, found one";
+    auto isPrepared = [&](size_t number) {
+      return succeeded(prepare(preparation(number)));
+    };
     return success(succeeded(fill()) && succeeded(orderPreparations()) &&
-                   succeeded(prepare()) && succeeded(execute()) &&
+                   llvm::all_of(order, isPrepared) && succeeded(execute()) &&
                    succeeded(checkOutputs()));
   }
 
@@ -98,8 +105,6 @@ private:
     if (operand.size != size)
       return fault(subject, number)
              << "found " << operand.size << " bytes, expected " << size;
-    if (failed(checkPlace(subject, number)))
-      return failure();
     return success(
         succeeded(expect(read(operand), expected, size, operand.offset,
                          [&] { return fault(subject, number); })) &&
@@ -166,11 +171,8 @@ private:
         subject.operation.kind == OperationKind::Execute
             ? waited
             : before[subject.number];
-    if (std::optional<Run> run = unwaited(operand, done))
-      return fault(subject, number)
-             << "expected it to wait for preparation " << run->content.id
-             << ", which writes byte " << run->begin;
-    return success();
+    return ProgramImage::checkWaited(operand, done,
+                                     [&] { return fault(subject, number); });
   }
 
   LogicalResult checkOperands(const Subject &subject, size_t count) {
@@ -202,28 +204,18 @@ private:
     return success();
   }
 
-  LogicalResult prepare() {
-    collectConstants();
-    for (size_t number : order) {
-      Subject subject = preparation(number);
-      LogicalResult result = success();
-      switch (subject.operation.kind) {
-      case OperationKind::Read:
-        result = checkOperands(subject, 1);
-        break;
-      case OperationKind::Decode:
-        result = decode(subject);
-        break;
-      case OperationKind::Transform:
-        result = transform(subject);
-        break;
-      case OperationKind::Execute:
-        return fault(subject) << "found an execute";
-      }
-      if (failed(result))
-        return failure();
+  LogicalResult prepare(const Subject &subject) {
+    switch (subject.operation.kind) {
+    case OperationKind::Read:
+      return checkOperands(subject, 1);
+    case OperationKind::Decode:
+      return decode(subject);
+    case OperationKind::Transform:
+      return transform(subject);
+    case OperationKind::Execute:
+      return fault(subject) << "found an execute";
     }
-    return success();
+    llvm_unreachable("all kinds are there");
   }
 
   /// The content that a preparation reads: one piece of one thing, from its
@@ -231,11 +223,9 @@ private:
   FailureOr<Content> source(const Subject &subject) {
     const Operand &operand = subject.operation.operands[1];
     std::optional<Content> content = contentOf(operand);
-    if (!content) {
-      fault(subject, 1) << "expected weights of one kind, found "
-                        << read(operand).size() << " kinds";
-      return failure();
-    }
+    if (!content)
+      return fault(subject, 1) << "expected weights of one kind, found "
+                               << read(operand).size() << " kinds";
     if (failed(checkWaited(subject, 1)))
       return failure();
     return *content;
@@ -252,17 +242,6 @@ private:
         *content, operation.operands[1], operation.operands[0].size,
         operation.codec, operation.planes, [&] { return fault(subject, 1); });
     return failed(result) ? failure() : writePrepared(subject, *result);
-  }
-
-  void collectConstants() {
-    if (llvm::none_of(program.preparations, [](auto &operation) {
-          return operation.kind == OperationKind::Transform;
-        }))
-      return;
-    for (Operation *layer : claim.layers)
-      for (OpOperand &operand : layer->getOpOperands())
-        if (const WeightsKey *key = wholeWeights(operand.get()))
-          uses[key->elements].push_back(&operand);
   }
 
   LogicalResult transform(const Subject &subject) {

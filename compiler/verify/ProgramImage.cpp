@@ -122,19 +122,16 @@ FailureOr<Content> ProgramImage::decoded(Content found, const Operand &source,
                                          uint64_t bytes, artifact::Codec codec,
                                          unsigned planes, Fault fault) {
   auto weights = values.frameOf(found);
-  if (!weights) {
-    fault() << "expected a frame, found "
-            << values.describe(found, source.size);
-    return failure();
-  }
+  if (!weights)
+    return fault() << "expected a frame, found "
+                   << values.describe(found, source.size);
   ArrayRef<WeightTable::Frame> all = frames.lookup(found.id)->frames;
   const WeightTable::Frame &frame = all[weights->second];
   if (codec != artifact::Codec::Zstd || planes != frame.planes ||
-      source.size != frame.size || bytes != frame.bytes) {
-    fault() << "expected a zstd frame of " << frame.size << " bytes in "
-            << unsigned(frame.planes) << " planes that becomes " << frame.bytes;
-    return failure();
-  }
+      source.size != frame.size || bytes != frame.bytes)
+    return fault() << "expected a zstd frame of " << frame.size << " bytes in "
+                   << unsigned(frame.planes) << " planes that becomes "
+                   << frame.bytes;
   Content result = values.weights(weights->first);
   for (const WeightTable::Frame &earlier : all.take_front(weights->second))
     result.offset += earlier.bytes;
@@ -152,14 +149,15 @@ void ProgramImage::waitFor(ArrayRef<artifact::OperationId> after,
   }
 }
 
-std::optional<Run> ProgramImage::unwaited(const Operand &operand,
-                                          const llvm::BitVector &done) const {
-  if (operand.space != Space::Prepared)
-    return std::nullopt;
-  for (const Run &run :
-       writers.read(operand.offset, operand.offset + operand.size))
-    if (!done.test(run.content.id))
-      return Run{operand.offset + run.begin, operand.offset + run.end,
-                 run.content};
-  return std::nullopt;
+LogicalResult ProgramImage::checkWaited(const Operand &operand,
+                                        const llvm::BitVector &done,
+                                        Fault fault) const {
+  if (operand.space == Space::Prepared)
+    for (const Run &run :
+         writers.read(operand.offset, operand.offset + operand.size))
+      if (!done.test(run.content.id))
+        return fault() << "expected it to wait for preparation "
+                       << run.content.id << ", which writes byte "
+                       << operand.offset + run.begin;
+  return success();
 }

@@ -62,10 +62,11 @@ public:
   /// GPU's preparations, behind the program's, are passed over.
   void waitFor(llvm::ArrayRef<artifact::OperationId> after,
                llvm::BitVector &done) const;
-  /// The first bytes of an operand that none of the preparations in `done` has
-  /// written: their content is the writer's number.
-  std::optional<Run> unwaited(const artifact::Operand &operand,
-                              const llvm::BitVector &done) const;
+  /// Whether the preparations in `done` have all writers of the prepared bytes
+  /// that the operand reads.
+  mlir::LogicalResult checkWaited(const artifact::Operand &operand,
+                                  const llvm::BitVector &done,
+                                  Fault fault) const;
 
   const PlanClaim &claim;
   const artifact::Program &program;

@@ -103,24 +103,378 @@ public:
       : image(image), claim(*image.claim.gpu), gpu(*image.program.gpu),
         planned(plan::GpuOp(claim.plan).stretches()) {}
 
-  LogicalResult begin() override;
-  LogicalResult reach(size_t execute) override;
+  LogicalResult begin() override {
+    for (auto [p, preparation] : llvm::enumerate(gpu.preparations)) {
+      llvm::BitVector done(image.program.preparations.size());
+      image.waitFor(preparation.after, done);
+      for (auto [i, one] : llvm::enumerate(preparation.uploads)) {
+        auto fault = [&, p = p, i = i] {
+          return ProgramImage::fault(image.claim.main->getLoc())
+                 << "preparation " << p << " of the GPU: upload " << i << ": ";
+        };
+        if (failed(upload(one, done, fault)))
+          return failure();
+      }
+    }
+    size_t executes = image.claim.layers.size();
+    for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
+      if (i >= planned.size() || stretch.first >= executes ||
+          stretch.count > executes - stretch.first)
+        return ProgramImage::fault(image.claim.main->getLoc())
+               << "stretch " << i << ": expected one of " << planned.size()
+               << ", of " << executes << " executes";
+    return success();
+  }
+
+  LogicalResult reach(size_t execute) override {
+    for (const HandedBack &rows : handedBack) {
+      if (rows.end != execute)
+        continue;
+      auto fault = [&] {
+        return ProgramImage::fault(image.claim.main->getLoc())
+               << "stretch " << rows.stretch << ": out " << rows.row << ": ";
+      };
+      if (failed(image.expect(rows.contents, image.read(rows.host),
+                              rows.host.size, rows.host.offset, fault)))
+        return failure();
+    }
+    llvm::erase_if(handedBack,
+                   [&](const HandedBack &rows) { return rows.end == execute; });
+    for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
+      if (stretch.first == execute && (failed(follow(i, /*shares=*/false)) ||
+                                       failed(follow(i, /*shares=*/true))))
+        return failure();
+    return success();
+  }
 
 private:
+  //===--------------------------------------------------------------------===//
+  // Uploads
+  //===--------------------------------------------------------------------===//
+
+  /// `done`: the program's preparations that have finished before.
   LogicalResult upload(const artifact::Upload &upload,
-                       const llvm::BitVector &done, ProgramImage::Fault fault);
-  FailureOr<Parts> partsOf(const StretchSubject &subject);
+                       const llvm::BitVector &done, ProgramImage::Fault fault) {
+    const Operand &source = upload.source;
+    if (source.space != Space::Weights && source.space != Space::Prepared)
+      return fault() << "expected weights or prepared memory";
+    if (failed(image.checkWaited(source, done, fault)))
+      return failure();
+    if (upload.codec == artifact::Codec::Stored) {
+      if (source.size != upload.size || upload.planes != 1)
+        return fault() << "found " << upload.size << " bytes in "
+                       << unsigned(upload.planes) << " planes, expected the "
+                       << source.size << " of its source, in one";
+      Runs contents;
+      for (Run run : image.read(source)) {
+        run.content = image.values.nearest(run.content);
+        append(contents, run);
+      }
+      prepared.write(upload.offset, contents);
+      return success();
+    }
+    std::optional<Content> found = image.contentOf(source);
+    if (!found)
+      return fault() << "expected one frame";
+    FailureOr<Content> content = image.decoded(
+        *found, source, upload.size, upload.codec, upload.planes, fault);
+    if (failed(content))
+      return failure();
+    prepared.write(upload.offset, upload.offset + upload.size,
+                   image.values.nearest(*content));
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Stretches
+  //===--------------------------------------------------------------------===//
+
+  /// The layers of a stretch, and how the plan says that it computes them.
+  FailureOr<Parts> partsOf(const StretchSubject &subject) {
+    Parts claimed, parts;
+    for (auto op :
+         planned[subject.stretch].getBody().getOps<plan::DispatchOp>()) {
+      const Routine *routine = codegen::gpuRoutines().named(op.getRoutine());
+      if (routine && op.getLayer() < claim.layers.size())
+        claimed[claim.layers[op.getLayer()]] = {
+            routine, {uint64_t(op.getHalf().value_or(0))}};
+    }
+    const artifact::Stretch &stretch = gpu.stretches[subject.stretch];
+    for (uint32_t i = 0; i < stretch.count; ++i) {
+      Operation *layer = image.claim.layers[stretch.first + i];
+      Part part = claimed.lookup(layer);
+      if (!part.routine)
+        return subject.fault() << "execute " << stretch.first + i
+                               << ": expected a layer that the plan has in it";
+      FailureOr<const LayerSteps *> made = stepsOf(layer, part, subject);
+      if (failed(made))
+        return failure();
+      part.made = *made;
+      parts[layer] = std::move(part);
+    }
+    return parts;
+  }
+
   FailureOr<const LayerSteps *> stepsOf(Operation *layer, const Part &part,
-                                        const StretchSubject &subject);
-  LogicalResult follow(unsigned number, bool shares);
-  LogicalResult follow(const StretchSubject &subject, Operation *layer,
-                       Part &part, Device &device);
-  FailureOr<Binding> bind(const StretchSubject &subject, Operation *layer,
-                          Part &part, unsigned number);
-  LogicalResult check(const StretchSubject &subject, unsigned number,
-                      const Binding &binding, const Place &place);
+                                        const StretchSubject &subject) {
+    auto [it, isNew] =
+        known.try_emplace(std::tuple(layer, part.routine, part.half.bits));
+    LayerSteps &made = it->second;
+    if (!isNew)
+      return &made;
+    const auto &routine = codegen::GpuRoutine::of(*part.routine);
+    made.steps = codegen::stepsInHalf(routine.steps(layer), layer, routine,
+                                      part.half, made.halves);
+    for (const std::string &key : made.steps.kernels) {
+      std::optional<unsigned> kernel = claim.code.kernelOf(key);
+      if (!kernel)
+        return subject.fault()
+               << "found no kernel '" << key << "', expected it for '"
+               << layer->getName() << "'";
+      made.kernels.push_back(*kernel);
+    }
+    return &made;
+  }
+
+  LogicalResult follow(unsigned number, bool shares) {
+    const artifact::Stretch &stretch = gpu.stretches[number];
+    StretchSubject subject = {image.claim.layers[stretch.first]->getLoc(),
+                              number};
+    FailureOr<Parts> parts = partsOf(subject);
+    if (failed(parts))
+      return failure();
+    Device device = {shares, {}, {}};
+    if (shares)
+      device.host = image.of({Space::Arena, 0, 0, 0});
+    // Calls `visit(row, host, place)` for the rows of a hand-over.
+    auto forEach = [&](const char *what,
+                       const std::vector<artifact::Rows> &list,
+                       auto visit) -> LogicalResult {
+      for (auto [i, rows] : llvm::enumerate(list)) {
+        std::optional<Place> place = placeOf(
+            {GpuSpace::Boundary, rows.boundary, rows.offset, rows.bytes},
+            device);
+        if (!place)
+          return subject.fault()
+                 << what << " " << i << ": found boundary " << rows.boundary
+                 << ", expected one of " << gpu.boundaries.size();
+        Operand host = gpu.boundaries[rows.boundary].host;
+        host.offset += rows.offset;
+        host.size = rows.bytes;
+        visit(i, host, *place);
+      }
+      return success();
+    };
+    auto copyIn = [&](size_t, const Operand &host, const Place &place) {
+      if (place.memory != &device.host)
+        place.memory->write(place.begin, image.read(host));
+    };
+    if (failed(forEach("in", stretch.in, copyIn)))
+      return failure();
+    for (auto [i, dispatch] : llvm::enumerate(stretch.dispatches)) {
+      subject.dispatch = i;
+      subject.content = &dispatch;
+      if (dispatch.operation - stretch.first >= stretch.count)
+        return subject.fault() << "found execute " << dispatch.operation
+                               << ", expected one of the stretch";
+      Operation *layer = image.claim.layers[dispatch.operation];
+      subject.location = layer->getLoc();
+      if (failed(follow(subject, layer, (*parts)[layer], device)))
+        return failure();
+    }
+    subject.dispatch.reset();
+    for (uint32_t i = 0; i < stretch.count; ++i) {
+      const Part &part = (*parts)[image.claim.layers[stretch.first + i]];
+      if (part.taken != part.made->steps.steps.size())
+        return subject.fault()
+               << "execute " << stretch.first + i << ": found " << part.taken
+               << " dispatches, expected " << part.made->steps.steps.size();
+    }
+    return forEach("out", stretch.out,
+                   [&](size_t row, const Operand &host, const Place &place) {
+                     handedBack.push_back({stretch.first + stretch.count,
+                                           number, unsigned(row), host,
+                                           place.read()});
+                   });
+  }
+
+  /// The place of an operand in a device's memory. None: there is no such
+  /// boundary.
   std::optional<Place> placeOf(const artifact::GpuOperand &operand,
-                               Device &device);
+                               Device &device) {
+    MemoryImage *memory = &device.arena;
+    uint64_t begin = operand.offset;
+    if (operand.space == GpuSpace::Prepared) {
+      memory = &prepared;
+    } else if (operand.space == GpuSpace::Boundary) {
+      if (operand.index >= gpu.boundaries.size())
+        return std::nullopt;
+      const artifact::Boundary &boundary = gpu.boundaries[operand.index];
+      bool isShared = device.shares && boundary.host.space == Space::Arena;
+      if (isShared)
+        memory = &device.host;
+      begin += isShared ? boundary.host.offset : boundary.device;
+    }
+    return Place{memory, begin, begin + operand.size};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Dispatches
+  //===--------------------------------------------------------------------===//
+
+  /// A dispatch is the next step of its layer.
+  LogicalResult follow(const StretchSubject &subject, Operation *layer,
+                       Part &part, Device &device) {
+    const artifact::Dispatch &dispatch = *subject.content;
+    if (part.taken == part.made->steps.steps.size())
+      return subject.fault() << "expected no more than " << part.taken
+                             << " dispatches of its layer";
+    const GpuStep &step = part.step();
+    uint32_t pipeline = claim.code.pipelineOf(part.made->kernels[step.kernel]);
+    if (dispatch.pipeline != pipeline)
+      return subject.fault() << "found pipeline " << dispatch.pipeline
+                             << ", expected " << pipeline << " of kernel '"
+                             << part.made->steps.kernels[step.kernel] << "'";
+    const artifact::GpuExtent &groups = dispatch.groups;
+    if (std::array<uint32_t, 3>{groups.x, groups.y, groups.z} != step.groups ||
+        dispatch.push != step.push)
+      return subject.fault()
+             << "found other groups or push words than those of "
+             << "step " << part.taken << " of '" << part.routine->name() << "'";
+    size_t count = step.operands.size() + moduleOf(part, step).tables.size();
+    if (dispatch.operands.size() != count)
+      return subject.fault() << "found " << dispatch.operands.size()
+                             << " operands, expected " << count;
+    SmallVector<Place> places;
+    SmallVector<Binding> bindings;
+    for (unsigned k = 0; k < count; ++k) {
+      std::optional<Place> place = placeOf(dispatch.operands[k], device);
+      if (!place)
+        return subject.fault(k)
+               << "expected one of " << gpu.boundaries.size() << " boundaries";
+      FailureOr<Binding> binding = bind(subject, layer, part, k);
+      if (failed(binding) || failed(check(subject, k, *binding, *place)))
+        return failure();
+      places.push_back(*place);
+      bindings.push_back(std::move(*binding));
+    }
+    for (unsigned k = 0; k < count; ++k) {
+      const Binding &binding = bindings[k];
+      if (!binding.after)
+        continue;
+      for (unsigned other = 0; other < count; ++other)
+        if (other != k && places[k].overlaps(places[other]))
+          return subject.fault(k) << "expected no bytes of operand " << other;
+      places[k].memory->write(places[k].begin, places[k].end, *binding.after);
+      binding.left->write(binding.begin, binding.begin + binding.size,
+                          *binding.after);
+    }
+    ++part.taken;
+    return success();
+  }
+
+  /// The bytes that the next step of a layer has as binding `number`.
+  FailureOr<Binding> bind(const StretchSubject &subject, Operation *layer,
+                          Part &part, unsigned number) {
+    const GpuStep &step = part.step();
+    const codegen::SpirvModule &module = moduleOf(part, step);
+    Values &values = image.values;
+    if (number >= step.operands.size()) {
+      const std::vector<char> &table =
+          module.tables[number - step.operands.size()];
+      uint64_t size = table.size();
+      StringRef bytes(table.data(), size);
+      return Binding{0, size, {{0, size, values.table(bytes)}}, std::nullopt};
+    }
+    const GpuStepOperand &operand = step.operands[number];
+    bool isWritten = module.written >> number & 1,
+         isOperand = operand.kind == Kind::Operand, isHalf = false;
+    if (isWritten && isOperand)
+      return subject.fault(number)
+             << "found a write to an operand of the layer";
+    ProgramImage::Contents whole = {};
+    if (operand.kind == Kind::Temporary) {
+      whole.size = part.made->steps.temporaries[operand.index];
+    } else {
+      Value tensor = isOperand ? layer->getOperand(operand.index)
+                               : Value(layer->getResult(operand.index));
+      whole.size = nn::storageSize(tensor);
+      if (isOperand) {
+        auto contents = image.contentsFor(layer->getOpOperand(operand.index),
+                                          *part.routine);
+        if (!contents)
+          return subject.fault(number) << "expected weights";
+        whole = std::move(*contents);
+      }
+      // A stand-in for a missing tensor keeps the form that it has elsewhere.
+      codegen::HalfTensors self =
+          isOperand ? codegen::HalfTensors::operand(layer, operand.index)
+                    : codegen::HalfTensors::result(operand.index);
+      isHalf = operand.use == GpuStepOperand::Use::Data
+                   ? part.made->halves[step.kernel].half >> number & 1
+                   : part.half.has(self);
+      if (isHalf && !nn::typeOf(tensor).getElementType().isF32())
+        return subject.fault(number)
+               << "found " << tensor.getType() << " in f16, expected f32";
+    }
+    uint64_t divisor = isHalf ? 2 : 1;
+    Binding result;
+    result.begin = operand.offset / divisor;
+    result.size = (operand.size ? operand.size : whole.size) / divisor;
+    uint64_t end = result.begin + result.size;
+    if (isOperand) {
+      result.before = cut(isHalf ? values.halves(whole.runs) : whole.runs,
+                          result.begin, end);
+      return result;
+    }
+    result.left = &part.left[{operand.kind, operand.index}];
+    result.before = result.left->read(result.begin, end);
+    if (!isWritten)
+      return result;
+    auto writesItAgain = [&](const GpuStep &later) {
+      for (auto [i, other] : llvm::enumerate(later.operands))
+        if (shareBytes(operand, other) &&
+            moduleOf(part, later).written >> i & 1)
+          return true;
+      return false;
+    };
+    bool isLast =
+        operand.kind == Kind::Result &&
+        llvm::none_of(
+            ArrayRef(part.made->steps.steps).drop_front(part.taken + 1),
+            writesItAgain);
+    Content content =
+        isLast ? values.computed(layer->getResult(operand.index))
+               : values.handedOver({layer, operand.kind == Kind::Temporary,
+                                    operand.index, part.taken});
+    if (isLast && isHalf)
+      content = values.half(content);
+    content.offset += result.begin;
+    result.after = content;
+    return result;
+  }
+
+  /// A binding that is read holds all of its contents. So does one that is
+  /// written where an earlier step of the layer has left any.
+  LogicalResult check(const StretchSubject &subject, unsigned number,
+                      const Binding &binding, const Place &place) {
+    if (place.end - place.begin != binding.size)
+      return subject.fault(number) << "found " << place.end - place.begin
+                                   << " bytes, expected " << binding.size;
+    auto fault = [&] { return subject.fault(number); };
+    if (!binding.after)
+      return image.expect(place.read(), binding.before, binding.size,
+                          subject.content->operands[number].offset, fault);
+    for (const Run &run : binding.before) {
+      uint64_t size = run.end - run.begin, begin = place.begin + run.begin;
+      if (failed(image.expect(place.memory->read(begin, begin + size),
+                              {{0, size, run.content}}, size, run.begin,
+                              fault)))
+        return failure();
+    }
+    return success();
+  }
+
   const codegen::SpirvModule &moduleOf(const Part &part,
                                        const GpuStep &step) const {
     return claim.code.module(part.made->kernels[step.kernel]);
@@ -145,383 +499,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Uploads
-//===----------------------------------------------------------------------===//
-
-LogicalResult Follower::begin() {
-  for (auto [p, preparation] : llvm::enumerate(gpu.preparations)) {
-    llvm::BitVector done(image.program.preparations.size());
-    image.waitFor(preparation.after, done);
-    for (auto [i, one] : llvm::enumerate(preparation.uploads)) {
-      auto fault = [&, p = p, i = i] {
-        return ProgramImage::fault(image.claim.main->getLoc())
-               << "preparation " << p << " of the GPU: upload " << i << ": ";
-      };
-      if (failed(upload(one, done, fault)))
-        return failure();
-    }
-  }
-  size_t executes = image.claim.layers.size();
-  for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
-    if (i >= planned.size() || stretch.first >= executes ||
-        stretch.count > executes - stretch.first)
-      return ProgramImage::fault(image.claim.main->getLoc())
-             << "stretch " << i << ": expected one of " << planned.size()
-             << ", of " << executes << " executes";
-  return success();
-}
-
-/// `done`: the program's preparations that have finished before.
-LogicalResult Follower::upload(const artifact::Upload &upload,
-                               const llvm::BitVector &done,
-                               ProgramImage::Fault fault) {
-  const Operand &source = upload.source;
-  if (source.space != Space::Weights && source.space != Space::Prepared)
-    return fault() << "expected weights or prepared memory";
-  if (std::optional<Run> run = image.unwaited(source, done))
-    return fault() << "expected it to wait for preparation " << run->content.id
-                   << ", which writes byte " << run->begin;
-  if (upload.codec == artifact::Codec::Stored) {
-    if (source.size != upload.size || upload.planes != 1)
-      return fault() << "found " << upload.size << " bytes in "
-                     << unsigned(upload.planes) << " planes, expected the "
-                     << source.size << " of its source, in one";
-    Runs contents;
-    for (Run run : image.read(source)) {
-      run.content = image.values.nearest(run.content);
-      append(contents, run);
-    }
-    prepared.write(upload.offset, contents);
-    return success();
-  }
-  std::optional<Content> found = image.contentOf(source);
-  if (!found)
-    return fault() << "expected one frame";
-  FailureOr<Content> content = image.decoded(
-      *found, source, upload.size, upload.codec, upload.planes, fault);
-  if (failed(content))
-    return failure();
-  prepared.write(upload.offset, upload.offset + upload.size,
-                 image.values.nearest(*content));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Stretches
-//===----------------------------------------------------------------------===//
-
-LogicalResult Follower::reach(size_t execute) {
-  for (const HandedBack &rows : handedBack) {
-    if (rows.end != execute)
-      continue;
-    auto fault = [&] {
-      return ProgramImage::fault(image.claim.main->getLoc())
-             << "stretch " << rows.stretch << ": out " << rows.row << ": ";
-    };
-    if (failed(image.expect(rows.contents, image.read(rows.host),
-                            rows.host.size, rows.host.offset, fault)))
-      return failure();
-  }
-  llvm::erase_if(handedBack,
-                 [&](const HandedBack &rows) { return rows.end == execute; });
-  for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
-    if (stretch.first == execute && (failed(follow(i, /*shares=*/false)) ||
-                                     failed(follow(i, /*shares=*/true))))
-      return failure();
-  return success();
-}
-
-/// The layers of a stretch, and how the plan says that it computes them.
-FailureOr<Parts> Follower::partsOf(const StretchSubject &subject) {
-  Parts claimed, parts;
-  for (auto op :
-       planned[subject.stretch].getBody().getOps<plan::DispatchOp>()) {
-    const Routine *routine = codegen::gpuRoutines().named(op.getRoutine());
-    if (routine && op.getLayer() < claim.layers.size())
-      claimed[claim.layers[op.getLayer()]] = {
-          routine, {uint64_t(op.getHalf().value_or(0))}};
-  }
-  const artifact::Stretch &stretch = gpu.stretches[subject.stretch];
-  for (uint32_t i = 0; i < stretch.count; ++i) {
-    Operation *layer = image.claim.layers[stretch.first + i];
-    Part part = claimed.lookup(layer);
-    if (!part.routine) {
-      subject.fault() << "execute " << stretch.first + i
-                      << ": expected a layer that the plan has in it";
-      return failure();
-    }
-    FailureOr<const LayerSteps *> made = stepsOf(layer, part, subject);
-    if (failed(made))
-      return failure();
-    part.made = *made;
-    parts[layer] = std::move(part);
-  }
-  return parts;
-}
-
-FailureOr<const LayerSteps *> Follower::stepsOf(Operation *layer,
-                                                const Part &part,
-                                                const StretchSubject &subject) {
-  auto [it, isNew] =
-      known.try_emplace(std::tuple(layer, part.routine, part.half.bits));
-  LayerSteps &made = it->second;
-  if (!isNew)
-    return &made;
-  const auto &routine = codegen::GpuRoutine::of(*part.routine);
-  made.steps = codegen::stepsInHalf(routine.steps(layer), layer, routine,
-                                    part.half, made.halves);
-  for (const std::string &key : made.steps.kernels) {
-    std::optional<unsigned> kernel = claim.code.kernelOf(key);
-    if (!kernel) {
-      subject.fault() << "found no kernel '" << key << "', expected it for '"
-                      << layer->getName() << "'";
-      return failure();
-    }
-    made.kernels.push_back(*kernel);
-  }
-  return &made;
-}
-
-LogicalResult Follower::follow(unsigned number, bool shares) {
-  const artifact::Stretch &stretch = gpu.stretches[number];
-  StretchSubject subject = {image.claim.layers[stretch.first]->getLoc(),
-                            number};
-  FailureOr<Parts> parts = partsOf(subject);
-  if (failed(parts))
-    return failure();
-  Device device = {shares, {}, {}};
-  if (shares)
-    device.host = image.of({Space::Arena, 0, 0, 0});
-  // Calls `visit(row, host, place)` for the rows of a hand-over.
-  auto forEach = [&](const char *what, const std::vector<artifact::Rows> &list,
-                     auto visit) -> LogicalResult {
-    for (auto [i, rows] : llvm::enumerate(list)) {
-      std::optional<Place> place = placeOf(
-          {GpuSpace::Boundary, rows.boundary, rows.offset, rows.bytes}, device);
-      if (!place)
-        return subject.fault()
-               << what << " " << i << ": found boundary " << rows.boundary
-               << ", expected one of " << gpu.boundaries.size();
-      Operand host = gpu.boundaries[rows.boundary].host;
-      host.offset += rows.offset;
-      host.size = rows.bytes;
-      visit(i, host, *place);
-    }
-    return success();
-  };
-  auto copyIn = [&](size_t, const Operand &host, const Place &place) {
-    if (place.memory != &device.host)
-      place.memory->write(place.begin, image.read(host));
-  };
-  if (failed(forEach("in", stretch.in, copyIn)))
-    return failure();
-  for (auto [i, dispatch] : llvm::enumerate(stretch.dispatches)) {
-    subject.dispatch = i;
-    subject.content = &dispatch;
-    if (dispatch.operation - stretch.first >= stretch.count)
-      return subject.fault() << "found execute " << dispatch.operation
-                             << ", expected one of the stretch";
-    Operation *layer = image.claim.layers[dispatch.operation];
-    subject.location = layer->getLoc();
-    if (failed(follow(subject, layer, (*parts)[layer], device)))
-      return failure();
-  }
-  subject.dispatch.reset();
-  for (uint32_t i = 0; i < stretch.count; ++i) {
-    const Part &part = (*parts)[image.claim.layers[stretch.first + i]];
-    if (part.taken != part.made->steps.steps.size())
-      return subject.fault()
-             << "execute " << stretch.first + i << ": found " << part.taken
-             << " dispatches, expected " << part.made->steps.steps.size();
-  }
-  return forEach("out", stretch.out,
-                 [&](size_t row, const Operand &host, const Place &place) {
-                   handedBack.push_back({stretch.first + stretch.count, number,
-                                         unsigned(row), host, place.read()});
-                 });
-}
-
-/// The place of an operand in a device's memory. None: there is no such
-/// boundary.
-std::optional<Place> Follower::placeOf(const artifact::GpuOperand &operand,
-                                       Device &device) {
-  MemoryImage *memory = &device.arena;
-  uint64_t begin = operand.offset;
-  if (operand.space == GpuSpace::Prepared) {
-    memory = &prepared;
-  } else if (operand.space == GpuSpace::Boundary) {
-    if (operand.index >= gpu.boundaries.size())
-      return std::nullopt;
-    const artifact::Boundary &boundary = gpu.boundaries[operand.index];
-    bool isShared = device.shares && boundary.host.space == Space::Arena;
-    if (isShared)
-      memory = &device.host;
-    begin += isShared ? boundary.host.offset : boundary.device;
-  }
-  return Place{memory, begin, begin + operand.size};
-}
-
-//===----------------------------------------------------------------------===//
-// Dispatches
-//===----------------------------------------------------------------------===//
-
-/// A dispatch is the next step of its layer.
-LogicalResult Follower::follow(const StretchSubject &subject, Operation *layer,
-                               Part &part, Device &device) {
-  const artifact::Dispatch &dispatch = *subject.content;
-  if (part.taken == part.made->steps.steps.size())
-    return subject.fault() << "expected no more than " << part.taken
-                           << " dispatches of its layer";
-  const GpuStep &step = part.step();
-  uint32_t pipeline = claim.code.pipelineOf(part.made->kernels[step.kernel]);
-  if (dispatch.pipeline != pipeline)
-    return subject.fault() << "found pipeline " << dispatch.pipeline
-                           << ", expected " << pipeline << " of kernel '"
-                           << part.made->steps.kernels[step.kernel] << "'";
-  const artifact::GpuExtent &groups = dispatch.groups;
-  if (std::array<uint32_t, 3>{groups.x, groups.y, groups.z} != step.groups ||
-      dispatch.push != step.push)
-    return subject.fault() << "found other groups or push words than those of "
-                           << "step " << part.taken << " of '"
-                           << part.routine->name() << "'";
-  size_t count = step.operands.size() + moduleOf(part, step).tables.size();
-  if (dispatch.operands.size() != count)
-    return subject.fault() << "found " << dispatch.operands.size()
-                           << " operands, expected " << count;
-  SmallVector<Place> places;
-  SmallVector<Binding> bindings;
-  for (unsigned k = 0; k < count; ++k) {
-    std::optional<Place> place = placeOf(dispatch.operands[k], device);
-    if (!place)
-      return subject.fault(k)
-             << "expected one of " << gpu.boundaries.size() << " boundaries";
-    FailureOr<Binding> binding = bind(subject, layer, part, k);
-    if (failed(binding) || failed(check(subject, k, *binding, *place)))
-      return failure();
-    places.push_back(*place);
-    bindings.push_back(std::move(*binding));
-  }
-  for (unsigned k = 0; k < count; ++k) {
-    const Binding &binding = bindings[k];
-    if (!binding.after)
-      continue;
-    for (unsigned other = 0; other < count; ++other)
-      if (other != k && places[k].overlaps(places[other]))
-        return subject.fault(k) << "expected no bytes of operand " << other;
-    places[k].memory->write(places[k].begin, places[k].end, *binding.after);
-    binding.left->write(binding.begin, binding.begin + binding.size,
-                        *binding.after);
-  }
-  ++part.taken;
-  return success();
-}
-
-/// The bytes that the next step of a layer has as binding `number`.
-FailureOr<Binding> Follower::bind(const StretchSubject &subject,
-                                  Operation *layer, Part &part,
-                                  unsigned number) {
-  const GpuStep &step = part.step();
-  const codegen::SpirvModule &module = moduleOf(part, step);
-  Values &values = image.values;
-  if (number >= step.operands.size()) {
-    const std::vector<char> &table =
-        module.tables[number - step.operands.size()];
-    uint64_t size = table.size();
-    StringRef bytes(table.data(), size);
-    return Binding{0, size, {{0, size, values.table(bytes)}}, std::nullopt};
-  }
-  const GpuStepOperand &operand = step.operands[number];
-  bool isWritten = module.written >> number & 1,
-       isOperand = operand.kind == Kind::Operand, isHalf = false;
-  if (isWritten && isOperand) {
-    subject.fault(number) << "found a write to an operand of the layer";
-    return failure();
-  }
-  ProgramImage::Contents whole = {};
-  if (operand.kind == Kind::Temporary) {
-    whole.size = part.made->steps.temporaries[operand.index];
-  } else {
-    Value tensor = isOperand ? layer->getOperand(operand.index)
-                             : Value(layer->getResult(operand.index));
-    whole.size = nn::storageSize(tensor);
-    if (isOperand) {
-      auto contents =
-          image.contentsFor(layer->getOpOperand(operand.index), *part.routine);
-      if (!contents) {
-        subject.fault(number) << "expected weights";
-        return failure();
-      }
-      whole = std::move(*contents);
-    }
-    // A stand-in for a missing tensor keeps the form that it has elsewhere.
-    codegen::HalfTensors self =
-        isOperand ? codegen::HalfTensors::operand(layer, operand.index)
-                  : codegen::HalfTensors::result(operand.index);
-    isHalf = operand.use == GpuStepOperand::Use::Data
-                 ? part.made->halves[step.kernel].half >> number & 1
-                 : part.half.has(self);
-    if (isHalf && !nn::typeOf(tensor).getElementType().isF32()) {
-      subject.fault(number)
-          << "found " << tensor.getType() << " in f16, expected f32";
-      return failure();
-    }
-  }
-  uint64_t divisor = isHalf ? 2 : 1;
-  Binding result;
-  result.begin = operand.offset / divisor;
-  result.size = (operand.size ? operand.size : whole.size) / divisor;
-  uint64_t end = result.begin + result.size;
-  if (isOperand) {
-    result.before =
-        cut(isHalf ? values.halves(whole.runs) : whole.runs, result.begin, end);
-    return result;
-  }
-  result.left = &part.left[{operand.kind, operand.index}];
-  result.before = result.left->read(result.begin, end);
-  if (!isWritten)
-    return result;
-  auto writesItAgain = [&](const GpuStep &later) {
-    for (auto [i, other] : llvm::enumerate(later.operands))
-      if (shareBytes(operand, other) && moduleOf(part, later).written >> i & 1)
-        return true;
-    return false;
-  };
-  bool isLast =
-      operand.kind == Kind::Result &&
-      llvm::none_of(ArrayRef(part.made->steps.steps).drop_front(part.taken + 1),
-                    writesItAgain);
-  Content content =
-      isLast ? values.computed(layer->getResult(operand.index))
-             : values.handedOver({layer, operand.kind == Kind::Temporary,
-                                  operand.index, part.taken});
-  if (isLast && isHalf)
-    content = values.half(content);
-  content.offset += result.begin;
-  result.after = content;
-  return result;
-}
-
-/// A binding that is read holds all of its contents. So does one that is
-/// written where an earlier step of the layer has left any.
-LogicalResult Follower::check(const StretchSubject &subject, unsigned number,
-                              const Binding &binding, const Place &place) {
-  if (place.end - place.begin != binding.size)
-    return subject.fault(number) << "found " << place.end - place.begin
-                                 << " bytes, expected " << binding.size;
-  auto fault = [&] { return subject.fault(number); };
-  if (!binding.after)
-    return image.expect(place.read(), binding.before, binding.size,
-                        subject.content->operands[number].offset, fault);
-  for (const Run &run : binding.before) {
-    uint64_t size = run.end - run.begin, begin = place.begin + run.begin;
-    if (failed(image.expect(place.memory->read(begin, begin + size),
-                            {{0, size, run.content}}, size, run.begin, fault)))
-      return failure();
-  }
-  return success();
-}
 
 std::unique_ptr<StretchProof> StretchProof::of(ProgramImage &image) {
   return std::make_unique<Follower>(image);
