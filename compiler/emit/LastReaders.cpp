@@ -14,34 +14,6 @@ struct Use {
   uint64_t begin, end;
 };
 
-/// The use that reaches furthest of those seen so far, and the one that does so
-/// among those of other owners.
-class Furthest {
-public:
-  struct Reach {
-    uint32_t owner = ~0u;
-    uint64_t end = 0;
-  };
-
-  void add(Reach use) {
-    if (use.owner == first.owner) {
-      first.end = std::max(first.end, use.end);
-    } else if (use.end >= first.end) {
-      second = first;
-      first = use;
-    } else if (use.end >= second.end) {
-      second = use;
-    }
-  }
-  /// The reach of owners other than `owner`; 0: there are none.
-  Reach ofOthers(uint32_t owner) const {
-    return owner == first.owner ? second : first;
-  }
-
-private:
-  Reach first, second;
-};
-
 } // namespace
 
 static std::vector<Use> collectUses(const artifact::Program &program) {
@@ -74,21 +46,18 @@ void nnv12::markLastReaders(artifact::Program &program) {
         operation.operands.size() > 1 &&
         operation.operands[1].space == artifact::Space::Weights;
   std::vector<Use> uses = collectUses(program);
-  auto share = [&](uint32_t owner) {
-    if (owner < program.preparations.size())
-      program.preparations[owner].lastReader = false;
-  };
   // A use shares bytes with another owner's that begins before it and ends
-  // behind its begin. If there are several such ones they share already.
-  Furthest ends;
-  for (size_t i = 0; i < uses.size(); ++i) {
-    if (i && uses[i].segment != uses[i - 1].segment)
-      ends = {};
-    Furthest::Reach other = ends.ofOthers(uses[i].owner);
-    if (other.end > uses[i].begin) {
-      share(uses[i].owner);
-      share(other.owner);
-    }
-    ends.add({uses[i].owner, uses[i].end});
+  // behind its begin. If there are several such ones they share already, so it
+  // suffices to look at the one that reaches furthest. If that one is the same
+  // owner's, it begins before and shares the same bytes with others.
+  const Use *furthest = nullptr;
+  for (const Use &use : uses) {
+    bool isReached = furthest && furthest->segment == use.segment;
+    if (isReached && furthest->owner != use.owner && furthest->end > use.begin)
+      for (uint32_t owner : {furthest->owner, use.owner})
+        if (owner < program.preparations.size())
+          program.preparations[owner].lastReader = false;
+    if (!isReached || use.end > furthest->end)
+      furthest = &use;
   }
 }

@@ -20,150 +20,72 @@ namespace {
 struct Conv {
   int64_t in, out, size, kernel, stride = 1, groups = 1;
 };
-/// The padding keeps the size where the stride is 1.
-constexpr Conv convs[] = {
-    // 1x1.
-    {64, 64, 56, 1},
-    {512, 512, 7, 1},
-    {32, 64, 112, 1},
-    {256, 64, 28, 1},
-    {1024, 256, 14, 1},
-    {64, 256, 56, 1},
-    {320, 1280, 7, 1},
-    {128, 128, 28, 1},
-    {16, 96, 112, 1},
-    {512, 128, 28, 1},
-    {96, 32, 56, 1},
-    {2048, 512, 7, 1},
-    {256, 512, 14, 1},
-    {192, 64, 14, 1},
-    {128, 512, 28, 1},
-    {64, 16, 28, 1},
-    {256, 1024, 14, 1},
-    {960, 160, 7, 1},
-    {480, 112, 14, 1},
-    {256, 256, 56, 1},
-    {832, 384, 7, 1},
-    {512, 1000, 13, 1},
-    {64, 128, 28, 1},
-    {144, 32, 28, 1},
-    {128, 32, 14, 1},
-    {512, 2048, 7, 1},
-    {1024, 1024, 14, 1},
-    {32, 32, 56, 1},
-    {384, 64, 14, 1},
-    {256, 512, 28, 1},
-    {128, 256, 56, 1, 2},
-    {256, 512, 28, 1, 2},
-    {1024, 2048, 14, 1, 2},
-    {64, 64, 7, 1},
-    {2048, 1024, 1, 1},
-    {512, 256, 1, 1},
-    // Other windows.
-    {64, 64, 56, 3},
-    {512, 512, 7, 3},
-    {128, 128, 28, 3},
-    {256, 256, 14, 3},
-    {32, 32, 112, 3},
-    {128, 192, 28, 3},
-    {16, 64, 56, 3},
-    {512, 512, 14, 3},
-    {64, 128, 112, 3},
-    {48, 192, 13, 3},
-    {64, 256, 13, 3},
-    {192, 384, 13, 3},
-    {256, 256, 28, 3},
-    {32, 128, 28, 3},
-    {160, 320, 7, 3},
-    {64, 64, 28, 3},
-    {128, 256, 56, 3},
-    {64, 32, 14, 3},
-    {96, 96, 35, 3},
-    {32, 64, 7, 3},
-    {64, 128, 56, 3, 2},
-    {128, 256, 28, 3, 2},
-    {256, 512, 14, 3, 2},
-    {32, 64, 112, 3, 2},
-    {512, 512, 14, 3, 2},
-    {16, 32, 28, 5},
-    {32, 96, 28, 5},
-    {64, 192, 27, 5},
-    {32, 64, 14, 5},
-    {48, 128, 7, 5},
-    {64, 64, 17, 7},
-    {80, 96, 71, 3},
-    {512, 256, 10, 3},
-    {256, 384, 20, 3},
-    {24, 48, 40, 3},
-    {384, 256, 13, 3},
-    {128, 64, 80, 3},
-    {128, 128, 28, 3, 1, 4},
-    // Few inputs.
-    {3, 64, 224, 7, 2},
-    {3, 32, 224, 3, 2},
-    {3, 64, 224, 3},
-    {3, 96, 112, 7, 2},
-    {3, 16, 64, 3},
-    {3, 64, 224, 11, 4},
-    {1, 32, 28, 5},
-    {1, 16, 112, 3, 2},
-    {3, 32, 299, 3, 2},
-    {4, 64, 56, 3},
-    {3, 24, 160, 3, 2},
-    {3, 48, 32, 5},
-    // Few outputs.
-    {64, 3, 224, 3},
-    {16, 1, 112, 1},
-    {64, 1, 56, 3},
-    {32, 3, 112, 9},
-    {128, 2, 28, 1},
-    {24, 1, 224, 3},
-    {256, 3, 14, 3},
-    {32, 2, 56, 3, 2},
-    // A channel each.
-    {32, 32, 112, 3, 1, 32},
-    {96, 96, 112, 3, 2, 96},
-    {144, 144, 56, 3, 1, 144},
-    {192, 192, 28, 3, 1, 192},
-    {384, 384, 14, 3, 1, 384},
-    {576, 576, 14, 3, 2, 576},
-    {960, 960, 7, 3, 1, 960},
-    {144, 144, 56, 3, 2, 144},
-    {64, 64, 112, 3, 2, 64},
-    {512, 512, 14, 3, 1, 512},
-    {128, 128, 56, 3, 1, 128},
-    {240, 240, 28, 5, 2, 240},
-    {672, 672, 14, 5, 1, 672},
-    {16, 16, 28, 3, 1, 16},
-    {1024, 1024, 7, 3, 1, 1024},
-    {256, 256, 28, 3, 1, 256},
+// The padding keeps the size where the stride is 1.
+
+constexpr Conv pointConvs[] = {
+    {64, 64, 56, 1},      {512, 512, 7, 1},     {32, 64, 112, 1},
+    {256, 64, 28, 1},     {1024, 256, 14, 1},   {64, 256, 56, 1},
+    {320, 1280, 7, 1},    {128, 128, 28, 1},    {16, 96, 112, 1},
+    {512, 128, 28, 1},    {96, 32, 56, 1},      {2048, 512, 7, 1},
+    {256, 512, 14, 1},    {192, 64, 14, 1},     {128, 512, 28, 1},
+    {64, 16, 28, 1},      {256, 1024, 14, 1},   {960, 160, 7, 1},
+    {480, 112, 14, 1},    {256, 256, 56, 1},    {832, 384, 7, 1},
+    {512, 1000, 13, 1},   {64, 128, 28, 1},     {144, 32, 28, 1},
+    {128, 32, 14, 1},     {512, 2048, 7, 1},    {1024, 1024, 14, 1},
+    {32, 32, 56, 1},      {384, 64, 14, 1},     {256, 512, 28, 1},
+    {128, 256, 56, 1, 2}, {256, 512, 28, 1, 2}, {1024, 2048, 14, 1, 2},
+    {64, 64, 7, 1},       {2048, 1024, 1, 1},   {512, 256, 1, 1},
+};
+constexpr Conv windowConvs[] = {
+    {64, 64, 56, 3},      {512, 512, 7, 3},        {128, 128, 28, 3},
+    {256, 256, 14, 3},    {32, 32, 112, 3},        {128, 192, 28, 3},
+    {16, 64, 56, 3},      {512, 512, 14, 3},       {64, 128, 112, 3},
+    {48, 192, 13, 3},     {64, 256, 13, 3},        {192, 384, 13, 3},
+    {256, 256, 28, 3},    {32, 128, 28, 3},        {160, 320, 7, 3},
+    {64, 64, 28, 3},      {128, 256, 56, 3},       {64, 32, 14, 3},
+    {96, 96, 35, 3},      {32, 64, 7, 3},          {64, 128, 56, 3, 2},
+    {128, 256, 28, 3, 2}, {256, 512, 14, 3, 2},    {32, 64, 112, 3, 2},
+    {512, 512, 14, 3, 2}, {16, 32, 28, 5},         {32, 96, 28, 5},
+    {64, 192, 27, 5},     {32, 64, 14, 5},         {48, 128, 7, 5},
+    {64, 64, 17, 7},      {80, 96, 71, 3},         {512, 256, 10, 3},
+    {256, 384, 20, 3},    {24, 48, 40, 3},         {384, 256, 13, 3},
+    {128, 64, 80, 3},     {128, 128, 28, 3, 1, 4},
+};
+/// Few input channels.
+constexpr Conv fewInputConvs[] = {
+    {3, 64, 224, 7, 2}, {3, 32, 224, 3, 2}, {3, 64, 224, 3},
+    {3, 96, 112, 7, 2}, {3, 16, 64, 3},     {3, 64, 224, 11, 4},
+    {1, 32, 28, 5},     {1, 16, 112, 3, 2}, {3, 32, 299, 3, 2},
+    {4, 64, 56, 3},     {3, 24, 160, 3, 2}, {3, 48, 32, 5},
+};
+/// Few output channels.
+constexpr Conv fewOutputConvs[] = {
+    {64, 3, 224, 3}, {16, 1, 112, 1}, {64, 1, 56, 3},  {32, 3, 112, 9},
+    {128, 2, 28, 1}, {24, 1, 224, 3}, {256, 3, 14, 3}, {32, 2, 56, 3, 2},
+};
+/// A channel each.
+constexpr Conv depthwiseConvs[] = {
+    {32, 32, 112, 3, 1, 32},     {96, 96, 112, 3, 2, 96},
+    {144, 144, 56, 3, 1, 144},   {192, 192, 28, 3, 1, 192},
+    {384, 384, 14, 3, 1, 384},   {576, 576, 14, 3, 2, 576},
+    {960, 960, 7, 3, 1, 960},    {144, 144, 56, 3, 2, 144},
+    {64, 64, 112, 3, 2, 64},     {512, 512, 14, 3, 1, 512},
+    {128, 128, 56, 3, 1, 128},   {240, 240, 28, 5, 2, 240},
+    {672, 672, 14, 5, 1, 672},   {16, 16, 28, 3, 1, 16},
+    {1024, 1024, 7, 3, 1, 1024}, {256, 256, 28, 3, 1, 256},
 };
 
 /// The transposed convolutions of networks that make images larger. The
-/// padding gives the size times the stride where the kernel is even.
+/// padding gives the size times the stride where the kernel is even. The last
+/// six have few output channels.
 constexpr Conv convTransposes[] = {
-    {64, 32, 56, 2, 2},
-    {512, 256, 14, 2, 2},
-    {256, 128, 28, 2, 2},
-    {128, 64, 28, 4, 2},
-    {256, 256, 7, 4, 2},
-    {64, 64, 56, 3},
-    {512, 512, 4, 4, 2},
-    {128, 128, 28, 3, 2},
-    {32, 32, 56, 4, 2},
-    {1024, 512, 7, 2, 2},
-    {64, 32, 14, 8, 4},
-    {32, 16, 112, 2, 2},
-    {128, 128, 14, 3},
-    {256, 64, 14, 5, 2},
-    {64, 64, 28, 4, 2, 4},
-    {16, 16, 28, 16, 8},
-    // Few outputs.
-    {24, 1, 112, 2, 2},
-    {64, 3, 56, 4, 2},
-    {16, 1, 128, 2, 2},
-    {128, 3, 28, 3},
-    {32, 2, 28, 8, 4},
+    {64, 32, 56, 2, 2},   {512, 256, 14, 2, 2}, {256, 128, 28, 2, 2},
+    {128, 64, 28, 4, 2},  {256, 256, 7, 4, 2},  {64, 64, 56, 3},
+    {512, 512, 4, 4, 2},  {128, 128, 28, 3, 2}, {32, 32, 56, 4, 2},
+    {1024, 512, 7, 2, 2}, {64, 32, 14, 8, 4},   {32, 16, 112, 2, 2},
+    {128, 128, 14, 3},    {256, 64, 14, 5, 2},  {64, 64, 28, 4, 2, 4},
+    {16, 16, 28, 16, 8},  {24, 1, 112, 2, 2},   {64, 3, 56, 4, 2},
+    {16, 1, 128, 2, 2},   {128, 3, 28, 3},      {32, 2, 28, 8, 4},
     {64, 1, 14, 2, 2},
 };
 
@@ -305,8 +227,9 @@ public:
     body += "  " + name + " = " + layer + "\n";
     return name;
   }
-  void result(const std::string &value, const std::string &type) {
-    results.push_back(value);
+  /// A layer whose result is one of the model's.
+  void add(const std::string &layer, const std::string &type) {
+    results.push_back(value(layer));
     resultTypes.push_back(type);
   }
   std::string module() const {
@@ -347,14 +270,14 @@ static void add(const Conv &conv, bool isTransposed, Text &text) {
               b = tensor({out}), y = tensor({1, out, result, result});
   std::string image = text.argument(x), weights = text.constant(w),
               bias = text.constant(b);
-  std::string sum = text.value(formatv(
+  std::string sum = formatv(
       "nn.{0} {1}, {2} bias {3} strides [{4}, {4}] dilations [1, 1] pads [{5}, "
       "{5}], [{5}, {5}] {6}{{groups = {7} : i64} : {8}, {9} bias {10} -> {11}",
       isTransposed ? "conv_transpose" : "conv", image, weights, bias, stride,
-      pad, isTransposed ? "output_padding [0, 0] " : "", groups, x, w, b, y));
+      pad, isTransposed ? "output_padding [0, 0] " : "", groups, x, w, b, y);
   if (!isTransposed)
-    sum = text.value("nn.unary " + sum + " <relu> : " + y + " -> " + y);
-  text.result(sum, y);
+    sum = "nn.unary " + text.value(sum) + " <relu> : " + y + " -> " + y;
+  text.add(sum, y);
 }
 
 static void add(const Pool &pool, Text &text) {
@@ -362,13 +285,11 @@ static void add(const Pool &pool, Text &text) {
           size = outputSize(pool.size, pool.kernel, pool.stride, pad);
   std::string x = tensor({1, pool.channels, pool.size, pool.size}),
               y = tensor({1, pool.channels, size, size});
-  text.result(
-      text.value(formatv("nn.pool {0} {1} kernel [{2}, {2}] strides [{3}, {3}] "
-                         "dilations [1, 1] pads [{4}, {4}], [{4}, {4}] : {5} "
-                         "-> {6}",
-                         pool.kind, text.argument(x), pool.kernel, pool.stride,
-                         pad, x, y)),
-      y);
+  text.add(formatv("nn.pool {0} {1} kernel [{2}, {2}] strides [{3}, {3}] "
+                   "dilations [1, 1] pads [{4}, {4}], [{4}, {4}] : {5} -> {6}",
+                   pool.kind, text.argument(x), pool.kernel, pool.stride, pad,
+                   x, y),
+           y);
 }
 
 static void add(const MatMul &matmul, Text &text) {
@@ -382,9 +303,8 @@ static void add(const MatMul &matmul, Text &text) {
   std::string a = tensor(left), b = tensor(right), y = tensor(out);
   std::string lhs = text.argument(a),
               rhs = isConstant ? text.constant(b) : text.argument(b);
-  text.result(text.value(formatv("nn.matmul {0}, {1} : {2}, {3} -> {4}", lhs,
-                                 rhs, a, b, y)),
-              y);
+  text.add(formatv("nn.matmul {0}, {1} : {2}, {3} -> {4}", lhs, rhs, a, b, y),
+           y);
 }
 
 static void add(const ElementLayer &layer, ArrayRef<int64_t> shape,
@@ -396,17 +316,14 @@ static void add(const ElementLayer &layer, ArrayRef<int64_t> shape,
   std::string first = text.argument(x), second;
   if (StringRef(layer.text).contains("{1}"))
     second = text.argument(x);
-  text.result(
-      text.value(formatv(/*Validate=*/false, layer.text, first, second, x, y)),
-      y);
+  text.add(formatv(/*Validate=*/false, layer.text, first, second, x, y), y);
 }
 
 static void add(const Transpose &transpose, Text &text) {
   std::string x = tensor({transpose.a, transpose.b, transpose.c}),
               y = tensor({transpose.a, transpose.c, transpose.b});
-  text.result(text.value("nn.transpose " + text.argument(x) +
-                         " [0, 2, 1] : " + x + " -> " + y),
-              y);
+  text.add(
+      "nn.transpose " + text.argument(x) + " [0, 2, 1] : " + x + " -> " + y, y);
 }
 
 static void add(const Concat &concat, Text &text) {
@@ -414,9 +331,9 @@ static void add(const Concat &concat, Text &text) {
               b = tensor({1, concat.second, concat.size, concat.size}),
               y = tensor(
                   {1, concat.first + concat.second, concat.size, concat.size});
-  text.result(text.value(formatv("nn.concat {0}, {1} axis 1 : {2}, {3} -> {4}",
-                                 text.argument(a), text.argument(b), a, b, y)),
-              y);
+  text.add(formatv("nn.concat {0}, {1} axis 1 : {2}, {3} -> {4}",
+                   text.argument(a), text.argument(b), a, b, y),
+           y);
 }
 
 OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
@@ -425,8 +342,11 @@ OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
   // no room for all of a routine, every size is there.
   for (const Transpose &transpose : transposes)
     add(transpose, text);
-  for (const Conv &conv : convs)
-    add(conv, /*isTransposed=*/false, text);
+  for (ArrayRef<Conv> convs :
+       {ArrayRef(pointConvs), ArrayRef(windowConvs), ArrayRef(fewInputConvs),
+        ArrayRef(fewOutputConvs), ArrayRef(depthwiseConvs)})
+    for (const Conv &conv : convs)
+      add(conv, /*isTransposed=*/false, text);
   for (const Conv &conv : convTransposes)
     add(conv, /*isTransposed=*/true, text);
   for (const Pool &pool : pools)
