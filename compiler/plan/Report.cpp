@@ -6,6 +6,7 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -64,6 +65,11 @@ private:
 };
 } // namespace
 
+/// "3 reads", "1 read".
+static std::string counted(size_t number, StringRef what) {
+  return llvm::formatv("{0} {1}{2}", number, what, number == 1 ? "" : "s");
+}
+
 static std::string milliseconds(double value) {
   return value > 0 ? llvm::formatv("{0:f3}", value).str() : "-";
 }
@@ -92,10 +98,9 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
   const device::DeviceProfile &profile = *plan.device.profile;
   bool little = profile.little.count > 0;
   auto core = little ? search::Core::Little : search::Core::Big;
-  os << "times in ms; execute with " << plan.threads
-     << (plan.threads == 1 ? " thread" : " threads") << ", other stages on one "
-     << (little ? "little" : "big") << " core\ncosts: " << costSource(profile)
-     << "\n\n";
+  os << "times in ms; execute with " << counted(plan.threads, "thread")
+     << ", other stages on one " << (little ? "little" : "big")
+     << " core\ncosts: " << costSource(profile) << "\n\n";
   auto read = [&](const CostedCandidate *candidate) {
     return candidate && candidate->costs.bytes > 0
                ? milliseconds(profile.readLatencyUs / 1e3 +
@@ -167,33 +172,25 @@ static std::string textOf(const Counts &counts) {
   llvm::stable_sort(sorted,
                     [](auto &a, auto &b) { return a.second > b.second; });
   std::string text;
-  for (auto &[name, number] : sorted)
-    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + name;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(sorted, os, [&](auto &count) {
+    os << count.second << " " << count.first;
+  });
   return text;
 }
 
-/// "3 reads", "1 read"; nothing for none.
-static void count(std::string &text, unsigned number, StringRef what) {
-  if (number)
-    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " +
-            what.str() + (number == 1 ? "" : "s");
-}
-
-namespace {
-/// Layers whose routine changes after the first inference, and bytes of the
-/// weights that are prepared for that alone.
-struct LaterMemory {
-  unsigned layers = 0;
-  uint64_t bytes = 0;
-};
-} // namespace
-
-/// Counts them in a plan of the layers of `order`, apart for layers that later
-/// inferences leave to the CPUs (`cpu`) and for layers of a stretch that a GPU
-/// takes over in them (`gpu`), for which a session prepares nothing unless it
-/// has no such GPU.
-static void countLater(const ExecutionOrder &order, plan::ProgramOp program,
-                       LaterMemory &cpu, LaterMemory &gpu) {
+/// Prints the routines that take over after the first inference, apart for
+/// layers that later inferences leave to the CPUs and for layers of a stretch
+/// that a GPU takes over in them, for which a session prepares nothing unless
+/// it has no such GPU.
+static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
+                       llvm::raw_ostream &os) {
+  /// Layers whose routine changes, and bytes of the weights that are prepared
+  /// for that alone.
+  struct LaterMemory {
+    unsigned layers = 0;
+    uint64_t bytes = 0;
+  } cpu, gpu;
   llvm::DenseSet<uint64_t> onGpu;
   if (plan::GpuOp overlay = program.gpu())
     for (plan::StretchOp stretch : overlay.stretches())
@@ -215,13 +212,6 @@ static void countLater(const ExecutionOrder &order, plan::ProgramOp program,
     if (auto form = routine->weightForm(order.layers()[transform.getLayer()]))
       of(transform.getLayer()).bytes += form->bytes;
   }
-}
-
-/// Prints the routines that take over after the first inference.
-static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
-                       llvm::raw_ostream &os) {
-  LaterMemory cpu, gpu;
-  countLater(order, program, cpu, gpu);
   auto text = [](const LaterMemory &later) {
     return llvm::formatv(
                "{0} {1} after the first result, {2:f1} MB more memory",
@@ -253,11 +243,9 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
       rawBytes += nn::storageSize(
           nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
 
-  unsigned threads = program.getThreads();
-  os << "plan for " << program.getTarget() << ", " << threads
-     << (threads == 1 ? " thread\n" : " threads\n");
-  os << "  layers     " << plan.layers.size() << ": " << textOf(routines)
-     << "\n";
+  os << "plan for " << program.getTarget() << ", "
+     << counted(program.getThreads(), "thread") << "\n  layers     "
+     << plan.layers.size() << ": " << textOf(routines) << "\n";
   os << llvm::formatv(
       "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
       rawBytes / 1e6, fileBytes / 1e6);
@@ -266,13 +254,15 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
   os << "\n";
   SmallVector<plan::LaneOp> lanes = program.lanes();
   if (!lanes.empty()) {
-    std::string stages;
-    auto ops = [&](auto kind) {
-      return llvm::range_size(program.getBody().getOps<decltype(kind)>());
+    SmallVector<std::string> stages;
+    auto count = [&](auto kind, StringRef what) {
+      auto ops = program.getBody().getOps<decltype(kind)>();
+      if (!ops.empty())
+        stages.push_back(counted(llvm::range_size(ops), what));
     };
-    count(stages, ops(plan::ReadOp()), "read");
-    count(stages, ops(plan::DecodeOp()), "decode");
-    count(stages, ops(plan::TransformOp()), "transform");
+    count(plan::ReadOp(), "read");
+    count(plan::DecodeOp(), "decode");
+    count(plan::TransformOp(), "transform");
     unsigned here = 0, there = 0, later = 0;
     for (plan::LaneOp lane : lanes) {
       later += lane.getBackground().size();
@@ -280,10 +270,10 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
         if (!token.getDefiningOp<plan::ExecuteOp>())
           ++(lane.getKind() == plan::LaneKind::execute ? here : there);
     }
-    os << "  prepared   " << (stages.empty() ? "nothing" : stages) << "; "
-       << here << " on the execute lane, " << there << " on ";
-    unsigned others = lanes.size() - 1;
-    os << others << (others == 1 ? " preparation lane" : " preparation lanes");
+    os << "  prepared   "
+       << (stages.empty() ? "nothing" : llvm::join(stages, ", ")) << "; "
+       << here << " on the execute lane, " << there << " on "
+       << counted(lanes.size() - 1, "preparation lane");
     if (later)
       os << ", " << later << " in the background";
     os << "\n";

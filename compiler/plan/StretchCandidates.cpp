@@ -28,27 +28,24 @@ public:
     addTensors();
     StretchHalves halves(order, layers);
     found.layers.resize(layers.size());
-    found.refusals.resize(layers.size());
     for (auto [i, layer] : llvm::enumerate(layers)) {
-      std::string &refusal = found.refusals[i];
-      refusal = refusalOf(layer);
-      if (refusal.empty())
-        for (const Routine *routine :
-             processor.candidates(layer.layer.op, target.name)) {
-          const GpuRoutine &own = GpuRoutine::of(*routine);
-          if (auto way = candidate(layer,
-                                   half ? halves.of(i, own, 0, layers.size())
-                                        : codegen::HalfTensors(),
-                                   own, refusal))
-            found.layers[i].push_back(std::move(*way));
-        }
+      if (!mayBeInStretch(layer))
+        continue;
+      for (const Routine *routine :
+           processor.candidates(layer.layer.op, target.name)) {
+        const GpuRoutine &own = GpuRoutine::of(*routine);
+        if (auto way = candidate(layer,
+                                 half ? halves.of(i, own, 0, layers.size())
+                                      : codegen::HalfTensors(),
+                                 own))
+          found.layers[i].push_back(std::move(*way));
+      }
     }
     // If a network is larger than the cache, each weight has left the cache
     // when its layer's turn comes again: much else has been touched since.
     double touched = weights() + activations();
     bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
-    for (auto [layer, ways, refusal] :
-         llvm::zip(problem.layers, found.layers, found.refusals)) {
+    for (auto [layer, ways] : llvm::zip(problem.layers, found.layers)) {
       for (StretchCandidate &way : ways)
         price(way, fromMemory);
       // No second copy of weights where that can be helped.
@@ -57,12 +54,6 @@ public:
       };
       if (!llvm::all_of(ways, addsBytes))
         llvm::erase_if(ways, addsBytes);
-      if (!ways.empty())
-        refusal.clear();
-      else if (refusal.empty())
-        refusal = ("no routine of " + processor.name() + " computes it on " +
-                   target.name)
-                      .str();
       for (const StretchCandidate &way : ways)
         layer.inStretch.push_back(way.costs);
     }
@@ -101,20 +92,19 @@ private:
     return live.empty() ? 0 : *llvm::max_element(live);
   }
 
-  /// Why no routine can compute the layer; "" where one may.
-  std::string refusalOf(const PlannedLayer &layer) const {
-    if (layer.layer.isComparedForEquality)
-      return "its result is compared for equality";
+  /// Whether a routine may compute the layer. A GPU needs tensors that are not
+  /// empty. Whole ones are placed as it needs it; parts of one may not be.
+  bool mayBeInStretch(const PlannedLayer &layer) const {
     Operation *op = layer.layer.op;
-    for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults())) {
-      if (nn::storageSize(v) == 0)
-        return "a tensor of it is empty";
-      // Whole tensors are placed as a GPU needs it; parts of one may not be.
-      if (order.placeOf(v).offset % int64_t(artifact::gpuAlignment))
-        return "a tensor of it lies in another one, not at a multiple of " +
-               std::to_string(artifact::gpuAlignment) + " bytes";
-    }
-    return "";
+    return !layer.layer.isComparedForEquality &&
+           llvm::all_of(
+               llvm::concat<Value>(op->getOperands(), op->getResults()),
+               [&](Value v) {
+                 return nn::storageSize(v) > 0 &&
+                        order.placeOf(v).offset %
+                                int64_t(artifact::gpuAlignment) ==
+                            0;
+               });
   }
 
   uint32_t pipeline(const std::string &kernel) {
@@ -129,8 +119,7 @@ private:
   /// A candidate without its time.
   std::optional<StretchCandidate> candidate(const PlannedLayer &layer,
                                             codegen::HalfTensors half,
-                                            const GpuRoutine &routine,
-                                            std::string &reason) {
+                                            const GpuRoutine &routine) {
     Operation *op = layer.layer.op;
     StretchCandidate result;
     result.routine = &routine;
@@ -139,12 +128,8 @@ private:
     // The CPU's form of the weights must be the GPU's.
     std::optional<WeightForm> form = routine.weightForm(op);
     if (form && (layer.layer.mainOperand != form->operand ||
-                 formName(op, *layer.first().routine) != form->name)) {
-      reason = ("its weights are not there in form '" + form->name +
-                "', which " + routine.name() + " reads")
-                   .str();
+                 formName(op, *layer.first().routine) != form->name))
       return std::nullopt;
-    }
     llvm::SmallPtrSet<const void *, 4> seen;
     for (OpOperand &operand : op->getOpOperands()) {
       Value base = order.baseOf(operand.get());
@@ -183,13 +168,11 @@ private:
   /// `fromMemory`: when a layer's turn comes its weights are no longer in the
   /// GPU's cache.
   void price(StretchCandidate &way, bool fromMemory) const {
-    way.measured = true;
     for (KernelFacts &step : way.steps) {
       step.fromMemory = fromMemory;
-      device::Cost cost = processor.cost(profile, step, /*threads=*/1);
-      way.stepTimes.push_back(cost.milliseconds);
-      way.measured &= cost.measured;
-      way.costs.execute += cost.milliseconds;
+      way.stepTimes.push_back(
+          processor.cost(profile, step, /*threads=*/1).milliseconds);
+      way.costs.execute += way.stepTimes.back();
     }
   }
 

@@ -23,7 +23,6 @@ struct StretchCandidate {
   std::vector<double> stepTimes;  ///< milliseconds, the same
   double temporaries = 0;         ///< bytes that they hand over to each other
   search::Candidate costs;
-  bool measured = false; ///< all its dispatches are in the profile
 };
 
 /// The layers of a model that a GPU can compute.
@@ -31,8 +30,6 @@ struct StretchCandidates {
   /// By layer, in the order of search::Layer::inStretch; none: the CPUs compute
   /// it.
   std::vector<std::vector<StretchCandidate>> layers;
-  /// By layer, why the GPU does not compute it; "" where it does.
-  std::vector<std::string> refusals;
   /// Keys of kernels, in the order of search::Problem::pipelines.
   std::vector<std::string> kernels;
 };

@@ -9,7 +9,6 @@ using namespace nnv12;
 namespace {
 class CpuProcessor : public Processor {
 public:
-  llvm::StringRef name() const override { return "CPUs"; }
   Role role() const override { return Role::Host; }
   const RoutineSet &routines() const override { return codegen::cpuRoutines(); }
   device::Cost cost(const device::DeviceProfile &profile,

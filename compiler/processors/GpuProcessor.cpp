@@ -11,7 +11,6 @@ using namespace nnv12;
 namespace {
 class GpuProcessor : public Processor {
 public:
-  llvm::StringRef name() const override { return "GPUs"; }
   Role role() const override { return Role::Coprocessor; }
   const RoutineSet &routines() const override { return codegen::gpuRoutines(); }
   std::string refusal(Operation *layer, const Routine &routine,

@@ -27,8 +27,6 @@ public:
   };
 
   virtual ~Processor() = default;
-  /// For people: "CPUs", "GPUs".
-  virtual llvm::StringRef name() const = 0;
   virtual Role role() const = 0;
   /// All that it has, in order of preference.
   virtual const RoutineSet &routines() const = 0;

@@ -36,7 +36,6 @@ public:
 
 class ToyProcessor : public Processor {
 public:
-  llvm::StringRef name() const override { return "toys"; }
   Role role() const override { return Role::Host; }
   const RoutineSet &routines() const override {
     static const ToyRelu relu;
