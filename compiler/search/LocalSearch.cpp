@@ -17,9 +17,10 @@ static constexpr double earlyWeight = 1e-2;
 /// begins to wander.
 static constexpr double mostWorse = 0.01;
 
-LocalSearch::LocalSearch(const Problem &problem, const Options &options)
-    : problem(problem), options(options), slow(slowness(problem.device)),
-      simulator(problem.device) {}
+LocalSearch::LocalSearch(const Problem &problem, const Options &options,
+                         const std::vector<std::vector<unsigned>> &usable)
+    : problem(problem), options(options), usable(usable),
+      slow(slowness(problem.device)), simulator(problem.device) {}
 
 double LocalSearch::score(const Assignment &a, double cutoff) {
   double ties =
@@ -111,9 +112,7 @@ private:
 };
 } // namespace
 
-bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
-                         const std::vector<std::vector<unsigned>> &usable,
-                         bool fixedLanes) {
+bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value) {
   bool improved = false;
   auto attempt = [&](const auto &change) {
     if (exhausted())
@@ -132,7 +131,7 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
   for (unsigned c : usable[i])
     if (c != a.choice[i])
       attempt([&] { a.choice[i] = c; });
-  if (fixedLanes || !hasPreparation(problem.chosen(a.choice, i)))
+  if (!options.pipeline || !hasPreparation(problem.chosen(a.choice, i)))
     return improved;
 
   for (uint32_t l = 0; l <= problem.device.preparationLanes.size(); ++l)
@@ -167,8 +166,7 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
   return improved;
 }
 
-void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
-                          double target, bool fixedLanes) {
+void LocalSearch::improve(double target) {
   uint32_t layers = uint32_t(problem.layers.size());
   limit = simulator.steps() + std::min(options.steps, stepsPerLayer * layers);
   auto done = [&] { return exhausted() || bestScore <= target; };
@@ -177,7 +175,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     // one.
     uint32_t quiet = 0, count = to - from;
     for (uint32_t n = 0; quiet < count && !exhausted(); ++n, ++quiet)
-      if (tryAll(from + n % count, a, value, usable, fixedLanes))
+      if (tryAll(from + n % count, a, value))
         quiet = 0;
     keepIfBest(a, value);
   };
@@ -202,8 +200,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
   // and Scheuer 1990). After many changes in vain, a larger disturbance of the
   // best.
   Sequence sequence;
-  uint32_t lanes =
-      fixedLanes ? 1 : uint32_t(problem.device.preparationLanes.size() + 1);
+  uint32_t lanes = uint32_t(problem.device.preparationLanes.size() + 1);
   uint64_t begin = simulator.steps(),
            span = std::max<uint64_t>(1, limit - begin);
   uint32_t inVain = 0;
@@ -214,14 +211,15 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
       a.choice[i] = usable[i][sequence.below(usable[i].size())];
     };
     auto newLane = [&](Assignment &a, uint32_t i) {
-      a.lane[i] = fixedLanes ? 0 : sequence.below(lanes);
-      if (!fixedLanes)
-        a.key[i] = i;
+      if (!options.pipeline)
+        return;
+      a.lane[i] = sequence.below(lanes);
+      a.key[i] = i;
     };
     // Earlier more often than later, and in any order with others of that
     // place.
     auto newPlace = [&](Assignment &a, uint32_t i) {
-      if (!fixedLanes)
+      if (options.pipeline)
         a.key[i] = std::max(-0.5, i + 2.5 - sequence.below(8)) +
                    0.1 * sequence.below(5);
     };
@@ -246,7 +244,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     Assignment a = current;
     uint32_t i = sequence.below(layers);
     uint32_t j = std::min(layers - 1, i + 1 + sequence.below(6));
-    switch (sequence.below(fixedLanes ? 2 : 6)) {
+    switch (sequence.below(options.pipeline ? 6 : 2)) {
     case 0:
       newCandidate(a, i);
       break;

@@ -18,7 +18,9 @@ namespace nnv12::search {
 /// storage is slow, early executes as well.
 class LocalSearch {
 public:
-  LocalSearch(const Problem &problem, const Options &options);
+  /// `usable`: the candidates to choose from, as of usableCandidates().
+  LocalSearch(const Problem &problem, const Options &options,
+              const std::vector<std::vector<unsigned>> &usable);
 
   /// Offers a start; the best few are kept.
   void consider(const Assignment &assignment);
@@ -30,10 +32,8 @@ public:
   /// Descends from the starts: a layer's candidate, its lane, the place of its
   /// preparation in the queue, each as long as one helps. Then random changes
   /// of one or two layers. Ends after the steps that the options allow, or with
-  /// a score that is not above `target`. `usable`: the candidates to choose
-  /// from.
-  void improve(const std::vector<std::vector<unsigned>> &usable,
-               double target = 0, bool fixedLanes = false);
+  /// a score that is not above `target`. Without Options::pipeline lanes stay.
+  void improve(double target);
 
   const Assignment &best() const { return bestAssignment; }
   uint64_t steps() const { return simulator.steps(); }
@@ -43,14 +43,13 @@ private:
   double score(const Assignment &assignment, double cutoff);
   /// All single changes of layer `i`; keeps each that makes `value`, the score
   /// of `assignment`, less, and tells whether there was one.
-  bool tryAll(uint32_t i, Assignment &assignment, double &value,
-              const std::vector<std::vector<unsigned>> &usable,
-              bool fixedLanes);
+  bool tryAll(uint32_t i, Assignment &assignment, double &value);
   void keepIfBest(const Assignment &assignment, double value);
   bool exhausted() const { return simulator.steps() >= limit; }
 
   const Problem &problem;
   const Options options;
+  const std::vector<std::vector<unsigned>> &usable;
   const double slow; ///< slowness() of the device
   Simulator simulator;
   std::vector<std::vector<Job>> jobs; ///< memory for score()

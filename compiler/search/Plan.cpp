@@ -53,7 +53,7 @@ static Plan planEither(const Problem &problem, const Options &options) {
 
   auto usable = usableCandidates(
       used, options, options.localSearch ? Dominance::Every : Dominance::Paper);
-  LocalSearch search(used, options);
+  LocalSearch search(used, options, usable);
   for (const Choice &choice : combinations(used, usable, allCombinations)) {
     if (!options.pipeline) {
       search.consider(sequential(choice));
@@ -66,8 +66,7 @@ static Plan planEither(const Problem &problem, const Options &options) {
   double bound = lowerBound(problem);
   double starts = std::min(used.device.laneStart, used.device.aloneStart);
   if (options.localSearch)
-    search.improve(usable, bound * nearEnough + starts,
-                   /*fixedLanes=*/!options.pipeline);
+    search.improve(bound * nearEnough + starts);
 
   result.choice = search.best().choice;
   result.schedule = search.best().schedule(used);

@@ -86,7 +86,8 @@ Simulator::Simulator(const Device &device)
          "both ascend");
 }
 
-double Simulator::arrivalAt(uint32_t layer, double now) {
+double Simulator::waitFor(const Job &job, bool isOnExecuteLane, double now) {
+  uint32_t layer = job.layer;
   if (device.askedAhead > 0) {
     if (slow > 0 && ends[layer] - want[layer] > askedBytes)
       for (uint32_t i = 0; i < layer; ++i)
@@ -98,50 +99,34 @@ double Simulator::arrivalAt(uint32_t layer, double now) {
     }
     askedBytes = std::max(askedBytes, ends[layer] + device.askedAhead);
   }
-  return arrived[layer] + paused;
+  double wait = arrived[layer] + paused - now;
+  return isOnExecuteLane && !isEarly[layer]
+             ? std::max(wait, job.bytes * readers / device.readBandwidth)
+             : wait;
 }
 
 bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
-  switch (lane.phase) {
-  case Phase::Idle:
-    if (!arrived.empty() && job.bytes > 0) {
-      lane.phase = Phase::Transfer;
-      lane.remaining = arrivalAt(job.layer, now) - now;
-      if (&lane == &states[0] && !isEarly[job.layer])
-        lane.remaining = std::max(lane.remaining,
-                                  job.bytes * readers / device.readBandwidth);
-      if (lane.remaining > 0)
-        return true;
-      return nextPhase(lane, job, now);
-    }
-    lane.phase = Phase::Latency;
-    lane.remaining = job.latency;
+  bool arrives = !arrived.empty() && job.bytes > 0;
+  while (lane.phase != Phase::Work) {
+    lane.phase = Phase(unsigned(lane.phase) + 1);
+    if (lane.phase == Phase::Latency)
+      lane.remaining = arrives ? 0 : job.latency;
+    else if (lane.phase == Phase::Work)
+      lane.remaining = job.work;
+    else
+      lane.remaining =
+          arrives ? waitFor(job, &lane == &states[0], now) : job.bytes;
     if (lane.remaining > 0)
       return true;
-    [[fallthrough]];
-  case Phase::Latency:
-    lane.phase = Phase::Transfer;
-    lane.remaining = job.bytes;
-    if (lane.remaining > 0)
-      return true;
-    [[fallthrough]];
-  case Phase::Transfer:
-    lane.phase = Phase::Work;
-    lane.remaining = job.work;
-    if (lane.remaining > 0)
-      return true;
-    [[fallthrough]];
-  default:
-    return false;
   }
+  return false;
 }
 
 static bool isReady(const Job &job, const std::vector<uint32_t> &done) {
   return done[job.needs == Job::own ? job.layer : job.needs] >= job.after;
 }
 
-void Simulator::endJob(size_t i, const Job &job, double now,
-                       std::vector<std::vector<Span>> *spans) {
+void Simulator::endJob(size_t i, const Job &job, double now) {
   assert(isReady(job, done) && "what it waits for is done");
   ++done[job.counts == Job::own ? job.layer : job.counts];
   if (job.execute) {
@@ -155,7 +140,7 @@ void Simulator::endJob(size_t i, const Job &job, double now,
 }
 
 void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
-                          double now, std::vector<std::vector<Span>> *spans) {
+                          double now) {
   // A job of no length may let another lane start: until nothing moves.
   for (bool moved = true; moved;) {
     moved = false;
@@ -171,7 +156,7 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
           (*spans)[i][lane.next].start = now;
         if (nextPhase(lane, job, now))
           break;
-        endJob(i, job, now, spans);
+        endJob(i, job, now);
         moved = true;
       }
     }
@@ -220,7 +205,8 @@ void Simulator::setRates() {
 }
 
 double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
-                      double cutoff, std::vector<std::vector<Span>> *spans) {
+                      double cutoff, std::vector<std::vector<Span>> *spansOut) {
+  spans = spansOut;
   states.assign(lanes.size(), LaneState());
   done.assign(layers, 0);
   if (spans) {
@@ -257,7 +243,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   double now = 0;
   finish = endSum = 0;
   for (;;) {
-    startJobs(lanes, now, spans);
+    startJobs(lanes, now);
     if (!spans && states[0].next == lanes[0].size())
       break; // other lanes' rest comes after the last execute
     setRates();
@@ -283,9 +269,8 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
       if (lane.remaining > 1e-12 * moved)
         continue;
       const Job &job = lanes[i][lane.next];
-      if (nextPhase(lane, job, now))
-        continue;
-      endJob(i, job, now, spans);
+      if (!nextPhase(lane, job, now))
+        endJob(i, job, now);
     }
     if (now + left > cutoff)
       return never;

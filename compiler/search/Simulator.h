@@ -128,7 +128,7 @@ public:
   /// and does not cut off.
   double run(const std::vector<std::vector<Job>> &lanes, size_t layers,
              double cutoff = never,
-             std::vector<std::vector<Span>> *spans = nullptr);
+             std::vector<std::vector<Span>> *spansOut = nullptr);
 
   /// The sum of the ends of the last run's executes.
   double endsOfExecutes() const { return endSum; }
@@ -149,13 +149,11 @@ private:
   /// CPUs that an execute, or a coprocessor, has while it works.
   unsigned threadsOf(const LaneState &lane) const;
   /// Gives the next job of each idle lane a start where it may.
-  void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
-                 std::vector<std::vector<Span>> *spans);
+  void startJobs(const std::vector<std::vector<Job>> &lanes, double now);
   /// Ends the job of lane `i`.
-  void endJob(size_t i, const Job &job, double now,
-              std::vector<std::vector<Span>> *spans);
-  /// When the last byte of a layer is there that a lane begins to read.
-  double arrivalAt(uint32_t layer, double now);
+  void endJob(size_t i, const Job &job, double now);
+  /// How long a lane that begins to read a layer waits for its last byte.
+  double waitFor(const Job &job, bool isOnExecuteLane, double now);
   /// To the next phase of its job that takes time; false at its end.
   bool nextPhase(LaneState &lane, const Job &job, double now);
   void setRates();
@@ -165,6 +163,7 @@ private:
   uint64_t stepCount = 0;
   double finish = 0; ///< of the executes so far
   double endSum = 0;
+  std::vector<std::vector<Span>> *spans = nullptr; ///< of the present run
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
   // With Device::arrival: when each layer's bytes are there, and whether in the
