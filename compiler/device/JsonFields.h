@@ -1,7 +1,6 @@
 //===- JsonFields.h - Fields of a device profile ----------------*- C++ -*-===//
 //
-// Fields reads them and FieldWriter writes them, by functions of the same
-// names: one list of fields serves both.
+// They are read or written: one list of fields serves both.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_DEVICE_JSONFIELDS_H
@@ -35,21 +34,30 @@ inline std::string describe(const Json &value) {
   return value.is_array() ? "an array" : "an object";
 }
 
-/// Reads fields of one object; the first fault stays.
+/// Reads the fields of one object, where the first fault stays, or writes them.
 class Fields {
 public:
   Fields(const Json &object, std::string prefix, std::string &error)
-      : object(object), prefix(std::move(prefix)), error(error) {
+      : object(&object), prefix(std::move(prefix)), error(&error) {
     assert(object.is_object() && "nothing else has fields");
   }
+  /// Writes.
+  explicit Fields(Json &object) : written(&object) {}
 
+  bool isWriting() const { return written; }
+  /// Writes a field, if that is wanted, and says whether it is.
+  template <typename Value> bool write(const char *name, const Value &value) {
+    if (written)
+      (*written)[name] = value;
+    return written;
+  }
   const Json *find(const char *name, bool required) {
-    if (!error.empty())
+    if (!error->empty())
       return nullptr;
-    auto found = object.find(name);
-    if (found == object.end()) {
+    auto found = object->find(name);
+    if (found == object->end()) {
       if (required)
-        error = prefix + name + ": is missing";
+        *error = prefix + name + ": is missing";
       return nullptr;
     }
     return &*found;
@@ -65,22 +73,26 @@ public:
     return nullptr;
   }
   void fail(const char *name, const Json &found, const char *expected) {
-    if (error.empty())
-      error = prefix + name + ": found " + describe(found) + ", expected " +
-              expected;
+    if (error->empty())
+      *error = prefix + name + ": found " + describe(found) + ", expected " +
+               expected;
   }
-  void text(const char *name, std::string &to) {
-    if (const Json *value = find(name, true, "a string", &Json::is_string))
-      to = artifact::escaped(*value->get_ptr<const Json::string_t *>());
+  void text(const char *name, std::string &value) {
+    if (write(name, value))
+      return;
+    if (const Json *found = find(name, true, "a string", &Json::is_string))
+      value = artifact::escaped(*found->get_ptr<const Json::string_t *>());
   }
-  void optionalText(const char *name, std::string &to) {
-    if (object.contains(name))
-      text(name, to);
+  void optionalText(const char *name, std::string &value) {
+    if (written ? !value.empty() : object->contains(name))
+      text(name, value);
   }
-  void boolean(const char *name, bool &to, bool required = true) {
-    if (const Json *value =
+  void boolean(const char *name, bool &value, bool required = true) {
+    if (write(name, value))
+      return;
+    if (const Json *found =
             find(name, required, "true or false", &Json::is_boolean))
-      to = value->get<bool>();
+      value = found->get<bool>();
   }
   /// The range of a field's numbers. No range reaches beyond all numbers that
   /// make sense, so products stay finite.
@@ -102,50 +114,68 @@ public:
     return value.is_number() && value.get<double>() >= range.least &&
            value.get<double>() <= range.most;
   }
-  void number(const char *name, double &to, Range range, bool required = true) {
-    auto isExpected = [&](const Json &value) { return holds(value, range); };
-    if (const Json *value = find(name, required, range.name, isExpected))
-      to = value->get<double>();
+  void number(const char *name, double &value, Range range,
+              bool required = true) {
+    if (write(name, value))
+      return;
+    auto isExpected = [&](const Json &found) { return holds(found, range); };
+    if (const Json *found = find(name, required, range.name, isExpected))
+      value = found->get<double>();
   }
-  void count(const char *name, unsigned &to, unsigned least,
+  /// Written with as many digits as a float has.
+  void number(const char *name, float &value, Range range,
+              bool required = true) {
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", double(value));
+    double number = written ? strtod(text, nullptr) : value;
+    this->number(name, number, range, required);
+    value = written ? value : static_cast<float>(number);
+  }
+  void count(const char *name, unsigned &value, unsigned least,
              bool required = true) {
-    if (const Json *value = find(name, required)) {
-      if (!value->is_number_integer() || value->get<double>() < least ||
-          value->get<double>() > 1024)
-        return fail(name, *value,
+    if (write(name, value))
+      return;
+    if (const Json *found = find(name, required)) {
+      if (!found->is_number_integer() || found->get<double>() < least ||
+          found->get<double>() > 1024)
+        return fail(name, *found,
                     least ? "a whole number from 1 to 1024"
                           : "a whole number from 0 to 1024");
-      to = value->get<unsigned>();
+      value = found->get<unsigned>();
     }
-  }
-  void number(const char *name, float &to, Range range, bool required = true) {
-    double value = to;
-    number(name, value, range, required);
-    to = static_cast<float>(value);
   }
   /// A field that is written only where `isSaid`.
   template <typename Number>
-  void optional(bool /*isSaid*/, const char *name, Number &to, Range range) {
-    number(name, to, range, /*required=*/false);
+  void optional(bool isSaid, const char *name, Number &value, Range range) {
+    if (isSaid || !written)
+      number(name, value, range, /*required=*/false);
   }
+  /// The value of a field that need not be there.
   template <typename Value> void preset(Value &to, const Value &value) {
-    to = value;
+    if (!written)
+      to = value;
   }
-  void names(bool /*isSaid*/, const char *name, std::vector<std::string> &to,
+  /// Written only where `isSaid`.
+  void names(bool isSaid, const char *name, std::vector<std::string> &values,
              const char *expected) {
-    const Json *value = find(name, false, expected, &Json::is_array);
-    if (!value)
+    if (written && (!isSaid || write(name, values)))
       return;
-    for (const Json &one : *value) {
+    const Json *found = find(name, false, expected, &Json::is_array);
+    if (!found)
+      return;
+    for (const Json &one : *found) {
       if (!one.is_string())
         return fail(name, one, expected);
-      to.push_back(*one.get_ptr<const Json::string_t *>());
+      values.push_back(*one.get_ptr<const Json::string_t *>());
     }
   }
   /// An object with fields of its own.
   template <typename Visit> void in(const char *name, Visit visit) {
-    if (const Json *value = section(name)) {
-      Fields fields(*value, prefix + name + ".", error);
+    if (written) {
+      Fields fields((*written)[name]);
+      visit(fields);
+    } else if (const Json *value = section(name)) {
+      Fields fields(*value, prefix + name + ".", *error);
       visit(fields);
     }
   }
@@ -153,19 +183,26 @@ public:
   template <typename Value, typename Visit>
   void entries(const char *name, std::map<std::string, Value> &to,
                bool required, Visit visit) {
+    if (write(name, Json::object())) {
+      for (auto &[key, value] : to) {
+        Fields fields((*written)[name][key]);
+        visit(fields, value);
+      }
+      return;
+    }
     const Json *all = section(name, required);
     for (auto it = all ? all->begin() : Json::const_iterator();
          all && it != all->end(); ++it) {
       std::string place = prefix + name + "." + it.key();
       if (!it->is_object())
-        error = place + ": found " + describe(*it) + ", expected an object";
+        *error = place + ": found " + describe(*it) + ", expected an object";
       else {
         Value value;
-        Fields fields(*it, place + ".", error);
+        Fields fields(*it, place + ".", *error);
         visit(fields, value);
         to[it.key()] = std::move(value);
       }
-      if (!error.empty())
+      if (!error->empty())
         return;
     }
   }
@@ -175,65 +212,10 @@ public:
   }
 
 private:
-  const Json &object;
+  const Json *object = nullptr;
+  Json *written = nullptr;
   std::string prefix;
-  std::string &error;
-};
-
-/// Writes fields of one object.
-class FieldWriter {
-public:
-  explicit FieldWriter(Json &object) : object(object) {}
-
-  Json &operator[](const std::string &name) { return object[name]; }
-  void text(const char *name, const std::string &from) { object[name] = from; }
-  void optionalText(const char *name, const std::string &from) {
-    if (!from.empty())
-      object[name] = from;
-  }
-  void boolean(const char *name, bool from, bool = true) {
-    object[name] = from;
-  }
-  void number(const char *name, double from, Fields::Range, bool = true) {
-    object[name] = from;
-  }
-  /// As many digits as a float has.
-  void number(const char *name, float from, Fields::Range, bool = true) {
-    char text[32];
-    snprintf(text, sizeof text, "%.6g", double(from));
-    object[name] = strtod(text, nullptr);
-  }
-  template <typename Number>
-  void optional(bool isSaid, const char *name, Number from,
-                Fields::Range range) {
-    if (isSaid)
-      number(name, from, range);
-  }
-  template <typename Value> void preset(Value &, const Value &) {}
-  void count(const char *name, unsigned from, unsigned, bool = true) {
-    object[name] = from;
-  }
-  void names(bool isSaid, const char *name,
-             const std::vector<std::string> &from, const char *) {
-    if (isSaid)
-      object[name] = from;
-  }
-  template <typename Visit> void in(const char *name, Visit visit) {
-    FieldWriter fields(object[name]);
-    visit(fields);
-  }
-  template <typename Value, typename Visit>
-  void entries(const char *name, std::map<std::string, Value> &from, bool,
-               Visit visit) {
-    Json &all = object[name] = Json::object();
-    for (auto &[key, value] : from) {
-      FieldWriter fields(all[key]);
-      visit(fields, value);
-    }
-  }
-
-private:
-  Json &object;
+  std::string *error = nullptr;
 };
 
 } // namespace nnv12::device

@@ -5,6 +5,7 @@
 #include "compiler/device/DeviceProfile.h"
 #include "compiler/device/JsonFields.h"
 
+#include <array>
 #include <iterator>
 
 namespace nnv12::device {
@@ -17,9 +18,7 @@ constexpr const char *targets[][2] = {
 
 constexpr const char *kinds[] = {"discrete", "unified", "software"};
 
-/// Lets a visitor read or write a core.
-template <typename Visitor>
-void visitCore(Visitor &fields, CoreKind &core, unsigned least) {
+void visitCore(Fields &fields, CoreKind &core, unsigned least) {
   fields.text("name", core.name);
   fields.count("count", core.count, least);
   // Cores that do not exist need no numbers.
@@ -30,6 +29,8 @@ void visitCore(Visitor &fields, CoreKind &core, unsigned least) {
 }
 
 void visitTimes(Fields &fields, std::vector<double> &times) {
+  if (fields.write("big", times))
+    return;
   const Json *value =
       fields.find("big", true, "an array of times", &Json::is_array);
   if (!value)
@@ -41,13 +42,14 @@ void visitTimes(Fields &fields, std::vector<double> &times) {
   }
 }
 
-void visitTimes(FieldWriter &fields, const std::vector<double> &times) {
-  fields["big"] = times;
-}
-
 void visitArrival(Fields &fields, DeviceProfile &p) {
   constexpr const char *expected =
       "pairs of megabytes and microseconds, both ascending from 0";
+  std::vector<std::array<double, 2>> points;
+  for (const DeviceProfile::Arrival &point : p.arrival)
+    points.push_back({point.megabytes, point.us});
+  if (fields.isWriting() && (points.empty() || fields.write("arrival", points)))
+    return;
   const Json *value = fields.find("arrival", false, expected, &Json::is_array);
   if (!value)
     return;
@@ -64,12 +66,9 @@ void visitArrival(Fields &fields, DeviceProfile &p) {
   }
 }
 
-void visitArrival(FieldWriter &fields, DeviceProfile &p) {
-  for (const DeviceProfile::Arrival &point : p.arrival)
-    fields["arrival"].push_back({point.megabytes, point.us});
-}
-
 void visitKind(Fields &fields, GpuKind &kind) {
+  if (fields.write("kind", kinds[size_t(kind)]))
+    return;
   const Json *value = fields.find("kind", true);
   if (!value)
     return;
@@ -82,14 +81,10 @@ void visitKind(Fields &fields, GpuKind &kind) {
   fields.fail("kind", *value, "'discrete', 'unified' or 'software'");
 }
 
-void visitKind(FieldWriter &fields, GpuKind kind) {
-  fields.text("kind", kinds[size_t(kind)]);
-}
-
 /// A device's times for other things than kernels.
-template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
+void visitDevice(Fields &top, DeviceProfile &p) {
   constexpr auto notNegative = Fields::NotNegative;
-  top.in("storage", [&](auto &f) {
+  top.in("storage", [&](Fields &f) {
     f.number("readMBps", p.readMBps, Fields::Rate);
     f.number("readLatencyUs", p.readLatencyUs, notNegative);
     f.number("startUs", p.startUs, notNegative, false);
@@ -103,7 +98,7 @@ template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
     f.number("mapLittleUsPerMB", p.mapLittleUsPerMB, notNegative, false);
     visitArrival(f, p);
   });
-  top.in("memory", [&](auto &f) {
+  top.in("memory", [&](Fields &f) {
     f.number("firstTouchUsPerMB", p.firstTouchUsPerMB, notNegative);
     f.preset(p.firstTouchSmallUsPerMB, p.firstTouchUsPerMB);
     f.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB, notNegative,
@@ -112,7 +107,7 @@ template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
     f.number("mostPreparedMB", p.mostPreparedMB, notNegative, false);
     f.number("laterMsPerMB", p.laterMsPerMB, notNegative, false);
   });
-  top.in("codecs", [&](auto &f) {
+  top.in("codecs", [&](Fields &f) {
     f.number("zstdStartUs", p.zstdStartUs, notNegative, false);
     f.number("zstdMBps", p.zstdMBps, Fields::Rate);
     f.preset(p.zstdLittleMBps, p.zstdMBps);
@@ -124,26 +119,27 @@ template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
     f.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Rate,
              false);
   });
-  top.in("interference", [&](auto &f) {
+  top.in("interference", [&](Fields &f) {
     f.number("execute", p.executeInterference, Fields::AtLeastOne);
     f.number("firstRun", p.firstRun, Fields::AtLeastOne, false);
     f.number("prepare", p.prepareInterference, Fields::AtLeastOne);
   });
   top.number("threadScaling", p.threadScaling, Fields::PartOfOne);
-  top.entries("efficiency", p.efficiency, true, [](auto &f, Efficiency &e) {
+  top.entries("efficiency", p.efficiency, true, [](Fields &f, Efficiency &e) {
     f.number("compute", e.compute, Fields::Rate);
     f.number("memory", e.memory, Fields::Rate);
     f.number("overheadUs", e.overhead, Fields::NotNegative);
   });
   // A measured profile must have kernels' times: they are its point.
-  top.entries("kernels", p.kernels, p.measured, [](auto &f, KernelTime &time) {
-    visitTimes(f, time.big);
-    f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
-    f.optionalText("code", time.code);
-  });
+  top.entries(
+      "kernels", p.kernels, p.measured, [](Fields &f, KernelTime &time) {
+        visitTimes(f, time.big);
+        f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
+        f.optionalText("code", time.code);
+      });
 }
 
-template <typename Visitor> void visitGpu(Visitor &f, GpuProfile &gpu) {
+void visitGpu(Fields &f, GpuProfile &gpu) {
   constexpr auto notNegative = Fields::NotNegative;
   f.text("name", gpu.name);
   f.text("api", gpu.api);
@@ -179,7 +175,7 @@ template <typename Visitor> void visitGpu(Visitor &f, GpuProfile &gpu) {
   f.optionalText("driver", gpu.driver);
   f.optionalText("date", gpu.date);
   f.entries(
-      "efficiency", gpu.efficiency, false, [](auto &of, GpuEfficiency &e) {
+      "efficiency", gpu.efficiency, false, [](Fields &of, GpuEfficiency &e) {
         of.number("startUs", e.start, Fields::NotNegative);
         of.number("latencyUs", e.latency, Fields::NotNegative);
         of.number("groupUs", e.group, Fields::NotNegative);
@@ -191,7 +187,7 @@ template <typename Visitor> void visitGpu(Visitor &f, GpuProfile &gpu) {
         of.optional(e.work > 0, "workUs", e.work, Fields::NotNegative);
       });
   f.entries("kernels", gpu.kernels, gpu.measured,
-            [](auto &of, GpuKernelTime &time) {
+            [](Fields &of, GpuKernelTime &time) {
               of.number("ms", time.milliseconds, Fields::Positive);
               of.optional(time.millisecondsFromMemory > 0, "msFromMemory",
                           time.millisecondsFromMemory, Fields::NotNegative);
@@ -229,19 +225,18 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   if (!error.empty())
     return;
   std::string architectures, names;
-  bool known = false, fits = false;
+  auto add = [](std::string &list, const std::string &name) {
+    if (list.find("'" + name + "'") == std::string::npos)
+      list += (list.empty() ? "'" : " or '") + name + "'";
+  };
+  bool fits = false;
   for (auto [target, architecture] : targets) {
-    if (architectures.find(std::string("'") + architecture) ==
-        std::string::npos)
-      architectures += (architectures.empty() ? "'" : " or '") +
-                       std::string(architecture) + "'";
-    known |= p.architecture == architecture;
-    if (p.architecture != architecture)
-      continue;
-    names += (names.empty() ? "'" : " or '") + std::string(target) + "'";
-    fits |= p.target == target;
+    add(architectures, architecture);
+    if (p.architecture == architecture)
+      add(names, target);
+    fits |= p.architecture == architecture && p.target == target;
   }
-  if (!known)
+  if (names.empty())
     return top.fail("architecture", json["architecture"],
                     architectures.c_str());
   if (!fits)
@@ -331,16 +326,16 @@ std::string printProfile(const DeviceProfile &profile) {
                {"architecture", p.architecture},
                {"target", p.target},
                {"measured", p.measured}};
-  FieldWriter top(json);
+  Fields top(json);
   top.names(!p.assumed.empty(), "assumed", p.assumed, "");
-  top.in("cores", [&](FieldWriter &cores) {
-    cores.in("big", [&](FieldWriter &f) { visitCore(f, p.big, 1); });
+  top.in("cores", [&](Fields &cores) {
+    cores.in("big", [&](Fields &f) { visitCore(f, p.big, 1); });
     if (p.little.count)
-      cores.in("little", [&](FieldWriter &f) { visitCore(f, p.little, 0); });
+      cores.in("little", [&](Fields &f) { visitCore(f, p.little, 0); });
   });
   visitDevice(top, p);
   if (p.gpu)
-    top.in("gpu", [&](FieldWriter &f) { visitGpu(f, *p.gpu); });
+    top.in("gpu", [&](Fields &f) { visitGpu(f, *p.gpu); });
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
