@@ -92,7 +92,6 @@ struct CoreModel {
   using Profile = DeviceProfile;
   using Value = Efficiency;
   using C = Coefficients<3>;
-  static constexpr double perMicrosecond = 1e-3;
   // Beyond these a coefficient no longer means what it is called: a cache is
   // faster than memory, and a peak may be underestimated, but not without
   // limit.
@@ -118,9 +117,6 @@ struct CoreModel {
     return found == profile.kernels.end() || found->second.big.empty()
                ? 0
                : found->second.big[0];
-  }
-  static void note(const Sample &sample, DeviceProfile &profile) {
-    profile.kernels[sample.facts.key].big = {sample.median * perMicrosecond};
   }
   /// The families that a routine's measurement counts for: all routines, those
   /// that share the first part of its name, and those that share the first two
@@ -167,7 +163,6 @@ struct DispatchModel {
   using Profile = GpuProfile;
   using Value = GpuEfficiency;
   using C = Coefficients<7>;
-  static constexpr double perMicrosecond = 1;
   static constexpr Range<7> range = {{1e-3, 1e-5, 1e-5, 1e-6, 1e-3, 1e-5, 1e-3},
                                      {1e6, 1e5, 1e5, 1e5, 1e3, 1e5, 1e6}};
 
@@ -189,11 +184,6 @@ struct DispatchModel {
   }
   static double measured(const GpuProfile &gpu, const KernelFacts &kernel) {
     return measuredTime(gpu, kernel) * 1e3;
-  }
-  static void note(const Sample &sample, GpuProfile &gpu) {
-    GpuKernelTime &time = gpu.kernels[sample.facts.key];
-    (sample.facts.fromMemory ? time.millisecondsFromMemory
-                             : time.milliseconds) = sample.median * 1e-3;
   }
   /// The families that a kernel counts for: all kernels, those of its family
   /// ("gpu.conv"), which serve kinds that were not measured, and its own kind.
@@ -354,20 +344,30 @@ Fit fitTo(typename Model::Profile &profile,
 constexpr size_t folds = 4;
 
 /// Coefficients of the samples alone.
-template <typename Model>
-void fitSamples(typename Model::Profile &profile,
-                const std::vector<Sample> &samples) {
+void fitSamples(GpuProfile &gpu, const std::vector<Sample> &samples) {
   std::vector<KernelFacts> kernels;
-  profile.kernels.clear();
+  gpu.kernels.clear();
   for (const Sample &sample : samples) {
-    Model::note(sample, profile);
+    GpuKernelTime &time = gpu.kernels[sample.facts.key];
+    (sample.facts.fromMemory ? time.millisecondsFromMemory
+                             : time.milliseconds) = sample.median * 1e-3;
     kernels.push_back(sample.facts);
   }
-  fitTo<Model>(profile, kernels);
+  fitEfficiency(gpu, kernels);
 }
 
-template <typename Model>
-HeldOut holdOut(typename Model::Profile &profile, std::vector<Sample> samples) {
+} // namespace
+
+Fit fitEfficiency(DeviceProfile &profile,
+                  const std::vector<KernelFacts> &kernels) {
+  return fitTo<CoreModel>(profile, kernels);
+}
+
+Fit fitEfficiency(GpuProfile &gpu, const std::vector<KernelFacts> &kernels) {
+  return fitTo<DispatchModel>(gpu, kernels);
+}
+
+HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<Sample> samples) {
   std::sort(samples.begin(), samples.end(),
             [](const Sample &a, const Sample &b) {
               auto of = [](const KernelFacts &facts) {
@@ -386,11 +386,10 @@ HeldOut holdOut(typename Model::Profile &profile, std::vector<Sample> samples) {
     std::vector<Sample> known, left;
     for (size_t i = 0; i < samples.size(); ++i)
       (number[i] % folds == fold ? left : known).push_back(samples[i]);
-    typename Model::Profile fitted = profile;
-    fitSamples<Model>(fitted, known);
+    GpuProfile fitted = gpu;
+    fitSamples(fitted, known);
     for (const Sample &sample : left) {
-      double predicted =
-          Model::predicted(fitted, sample.facts) / Model::perMicrosecond;
+      double predicted = DispatchModel::predicted(fitted, sample.facts);
       errors.push_back(std::abs(predicted / sample.median - 1));
       for (HeldOutCount *count :
            {&result.sum, &result.byRoutine[sample.facts.routine]}) {
@@ -405,27 +404,8 @@ HeldOut holdOut(typename Model::Profile &profile, std::vector<Sample> samples) {
     std::nth_element(errors.begin(), middle, errors.end());
     result.error = *middle;
   }
-  fitSamples<Model>(profile, samples);
+  fitSamples(gpu, samples);
   return result;
-}
-
-} // namespace
-
-Fit fitEfficiency(DeviceProfile &profile,
-                  const std::vector<KernelFacts> &kernels) {
-  return fitTo<CoreModel>(profile, kernels);
-}
-
-Fit fitEfficiency(GpuProfile &gpu, const std::vector<KernelFacts> &kernels) {
-  return fitTo<DispatchModel>(gpu, kernels);
-}
-
-HeldOut fitAndHoldOut(DeviceProfile &profile, std::vector<Sample> samples) {
-  return holdOut<CoreModel>(profile, std::move(samples));
-}
-
-HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<Sample> samples) {
-  return holdOut<DispatchModel>(gpu, std::move(samples));
 }
 
 } // namespace nnv12::device

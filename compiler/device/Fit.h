@@ -48,8 +48,7 @@ struct HeldOut {
 /// Fits coefficients to three quarters of the samples and predicts the last
 /// one, for each quarter: every fourth by routine and key, with weights in a
 /// cache and in memory. Then fits them to all samples, which become the
-/// profile's kernels, those of a CPU with the times of one thread.
-HeldOut fitAndHoldOut(DeviceProfile &profile, std::vector<Sample> samples);
+/// profile's kernels.
 HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<Sample> samples);
 
 } // namespace nnv12::device

@@ -44,7 +44,8 @@ public:
   /// Writes.
   explicit Fields(Json &object) : written(&object) {}
 
-  bool isWriting() const { return written; }
+  /// The object that is written; null where one is read.
+  Json *target() { return written; }
   /// Writes a field, if that is wanted, and says whether it is.
   template <typename Value> bool write(const char *name, const Value &value) {
     if (written)

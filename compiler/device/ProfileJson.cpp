@@ -5,7 +5,6 @@
 #include "compiler/device/DeviceProfile.h"
 #include "compiler/device/JsonFields.h"
 
-#include <array>
 #include <iterator>
 
 namespace nnv12::device {
@@ -45,11 +44,11 @@ void visitTimes(Fields &fields, std::vector<double> &times) {
 void visitArrival(Fields &fields, DeviceProfile &p) {
   constexpr const char *expected =
       "pairs of megabytes and microseconds, both ascending from 0";
-  std::vector<std::array<double, 2>> points;
-  for (const DeviceProfile::Arrival &point : p.arrival)
-    points.push_back({point.megabytes, point.us});
-  if (fields.isWriting() && (points.empty() || fields.write("arrival", points)))
+  if (Json *object = fields.target()) {
+    for (const DeviceProfile::Arrival &point : p.arrival)
+      (*object)["arrival"].push_back({point.megabytes, point.us});
     return;
+  }
   const Json *value = fields.find("arrival", false, expected, &Json::is_array);
   if (!value)
     return;
