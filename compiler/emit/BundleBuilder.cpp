@@ -43,19 +43,21 @@ static std::optional<artifact::ElementType> elementType(Type type) {
   return std::nullopt;
 }
 
-static LogicalResult describe(func::FuncOp main, TypeRange types,
-                              llvm::function_ref<StringAttr(unsigned)> name,
-                              StringRef what,
+/// Describes the inputs or outputs of `main`.
+static LogicalResult describe(func::FuncOp main, bool isInput,
                               std::vector<artifact::Tensor> &tensors) {
-  for (auto [i, type] : llvm::enumerate(types)) {
+  StringRef what = isInput ? "input" : "output";
+  for (auto [i, type] : llvm::enumerate(isInput ? main.getArgumentTypes()
+                                                : main.getResultTypes())) {
     auto tensor = cast<RankedTensorType>(type);
     auto element = elementType(tensor.getElementType());
     if (!element)
       return main.emitError() << what << " " << i << ": found elements of "
                               << tensor.getElementType()
                               << ", expected a type that a bundle can hold";
-    StringAttr attr = name(i);
-    tensors.push_back({attr ? attr.str() : (what + "_" + llvm::Twine(i)).str(),
+    auto name = isInput ? main.getArgAttrOfType<StringAttr>(i, "nn.name")
+                        : main.getResultAttrOfType<StringAttr>(i, "nn.name");
+    tensors.push_back({name ? name.str() : (what + "_" + llvm::Twine(i)).str(),
                        *element,
                        {tensor.getShape().begin(), tensor.getShape().end()}});
   }
@@ -63,16 +65,8 @@ static LogicalResult describe(func::FuncOp main, TypeRange types,
 }
 
 LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
-  auto argument = [&](unsigned i) {
-    return main.getArgAttrOfType<StringAttr>(i, "nn.name");
-  };
-  auto result = [&](unsigned i) {
-    return main.getResultAttrOfType<StringAttr>(i, "nn.name");
-  };
-  return success(succeeded(describe(main, main.getArgumentTypes(), argument,
-                                    "input", bundle.inputs)) &&
-                 succeeded(describe(main, main.getResultTypes(), result,
-                                    "output", bundle.outputs)));
+  return success(succeeded(describe(main, true, bundle.inputs)) &&
+                 succeeded(describe(main, false, bundle.outputs)));
 }
 
 static artifact::Kernel describe(const KernelTable::Kernel &kernel,

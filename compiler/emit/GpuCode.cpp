@@ -7,7 +7,6 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Target/SPIRV/Deserialization.h"
 
-#include <cassert>
 #include <cstdlib>
 #include <memory>
 

@@ -220,6 +220,14 @@ private:
     return operand;
   }
 
+  static artifact::Operation operationOf(artifact::OperationKind kind,
+                                         Operation *layer) {
+    artifact::Operation result;
+    result.kind = kind;
+    result.layer = layerName(layer->getLoc());
+    return result;
+  }
+
   /// Appends a preparation that waits for `after`.
   Done prepare(artifact::Operation operation, Value after) {
     if (after)
@@ -254,9 +262,7 @@ private:
     }
     Done result;
     if (weights.size() != begin) {
-      artifact::Operation operation;
-      operation.kind = artifact::OperationKind::Read;
-      operation.layer = layerName(layer->getLoc());
+      auto operation = operationOf(artifact::OperationKind::Read, layer);
       operation.operands = {weights.operand(begin, weights.size() - begin)};
       result = prepare(std::move(operation), nullptr);
     }
@@ -271,9 +277,7 @@ private:
     result.weights = prepared(place.bytes);
     uint64_t position = result.weights.offset;
     for (const WeightTable::Frame &frame : place.frames) {
-      artifact::Operation operation;
-      operation.kind = artifact::OperationKind::Decode;
-      operation.layer = layerName(layer->getLoc());
+      auto operation = operationOf(artifact::OperationKind::Decode, layer);
       operation.operands = {
           {artifact::Space::Prepared, 0, position, frame.bytes},
           weights.operand(frame.offset, frame.size)};
@@ -287,9 +291,7 @@ private:
   }
 
   Done transform(Operation *layer, plan::TransformOp op) {
-    artifact::Operation operation;
-    operation.kind = artifact::OperationKind::Transform;
-    operation.layer = layerName(layer->getLoc());
+    auto operation = operationOf(artifact::OperationKind::Transform, layer);
     const MainWeights &main = mainWeights[layer];
     Value constant = order.baseOf(layer->getOperand(main.operand));
     uint64_t size = nn::storageSize(constant);
@@ -315,8 +317,7 @@ private:
   artifact::Operation execute(const Step &step, unsigned kernel,
                               const Routine &routine, ValueRange after) {
     Operation *layer = step.layer;
-    artifact::Operation result;
-    result.layer = layerName(layer->getLoc());
+    auto result = operationOf(artifact::OperationKind::Execute, layer);
     result.liveArena = liveBytes[step.number];
     result.kernel = kernel;
     result.tiles = kernels[kernel].info.tiles;

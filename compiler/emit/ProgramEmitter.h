@@ -4,12 +4,42 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/emit/KernelTable.h"
-#include "compiler/emit/ReadyWeights.h"
 #include "compiler/emit/WeightTable.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "dialects/plan/PlanDialect.h"
 
+#include <cassert>
+
 namespace nnv12 {
+
+/// The constants after a program's preparations, by constant, type and form,
+/// which is ready: packed, as the type says, or transformed.
+class ReadyWeights {
+public:
+  struct Place {
+    artifact::Operand operand; ///< Weights or Prepared
+    /// Preparations that make it.
+    std::vector<artifact::OperationId> after;
+  };
+
+  void add(mlir::Value constant, const plan::StoredForm &form, Place place) {
+    places.insert({keyOf(constant, form), std::move(place)});
+  }
+  /// Null where no preparation makes it, or the value is no constant.
+  const Place *find(mlir::Value constant, const plan::StoredForm &form) const {
+    if (!constant.getDefiningOp<nn::ConstantOp>())
+      return nullptr;
+    auto it = places.find(keyOf(constant, form));
+    return it == places.end() ? nullptr : &it->second;
+  }
+
+private:
+  static WeightsKey keyOf(mlir::Value constant, const plan::StoredForm &form) {
+    assert(form.isReady() && "kernels read it");
+    return WeightsKey::of(constant, form);
+  }
+  std::map<WeightsKey, Place> places;
+};
 
 /// A program with the facts that later steps ask of it.
 struct EmittedProgram {

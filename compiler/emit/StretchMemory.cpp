@@ -126,13 +126,15 @@ private:
 
   void findBarriers() {
     for (const StretchDispatch &dispatch : dispatches) {
-      bool waits =
-          std::any_of(dispatch.reads.begin(), dispatch.reads.end(),
-                      [&](auto &range) { return overlaps(written, range); }) ||
-          std::any_of(
-              dispatch.writes.begin(), dispatch.writes.end(), [&](auto &range) {
-                return overlaps(written, range) || overlaps(read, range);
-              });
+      auto touchOne = [&](const std::vector<BufferRange> &ranges,
+                          const Touched &touched) {
+        return std::any_of(ranges.begin(), ranges.end(), [&](auto &range) {
+          return overlaps(touched, range);
+        });
+      };
+      bool waits = touchOne(dispatch.reads, written) ||
+                   touchOne(dispatch.writes, written) ||
+                   touchOne(dispatch.writes, read);
       plan.barriers.push_back(waits);
       if (waits) {
         read.clear();

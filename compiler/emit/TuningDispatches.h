@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <string>
-#include <vector>
 
 namespace nnv12 {
 

@@ -6,7 +6,6 @@
 #include "compiler/routines/Routine.h"
 #include "compiler/weights/WeightsKey.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/DenseMap.h"
 
 #include <cassert>
 #include <map>

@@ -12,9 +12,26 @@
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/plan/CostTable.h"
 #include "compiler/plan/OverlayPlan.h"
-#include "compiler/plan/PlanDevice.h"
+
+#include <memory>
 
 namespace nnv12 {
+
+struct PlanDevice {
+  codegen::Target target;
+  std::shared_ptr<const device::DeviceProfile> profile; ///< never null
+  /// Times that a measured profile lacks are predicted; else it is refused.
+  bool mayPredict = false;
+};
+
+/// The target of this name with its costs: `given` if not null, else the
+/// profile in file `path`, else the built-in one. Fails with a diagnostic at
+/// `location` if there is no such target, the file is no profile, or it is for
+/// another architecture.
+mlir::FailureOr<PlanDevice>
+planDevice(mlir::Location location, llvm::StringRef target,
+           llvm::StringRef path,
+           std::shared_ptr<const device::DeviceProfile> given);
 
 struct ModelPlan {
   ModelPlan(mlir::func::FuncOp main, const PlanDevice &device, unsigned threads)

@@ -4,8 +4,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cassert>
-
 using namespace mlir;
 using namespace nnv12;
 

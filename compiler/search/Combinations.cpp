@@ -3,7 +3,6 @@
 #include "compiler/search/Combinations.h"
 #include "compiler/search/Simulator.h"
 
-#include <algorithm>
 #include <set>
 
 namespace nnv12::search {

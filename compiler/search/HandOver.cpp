@@ -5,7 +5,6 @@
 #include "compiler/search/Search.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace nnv12::search {
 

@@ -10,8 +10,6 @@
 
 #include "compiler/search/Problem.h"
 
-#include <optional>
-
 namespace nnv12::search {
 
 /// The parts of NNV12 that are switched on, for ablation (Figure 13), and

@@ -5,8 +5,6 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using namespace nnv12;
 
