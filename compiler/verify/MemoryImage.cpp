@@ -45,20 +45,16 @@ Difference nnv12::firstDifference(const Runs &first, const Runs &second,
       ++a;
     while (b != second.end() && b->end <= at)
       ++b;
-    Difference d;
-    d.begin = at;
-    d.isFirst = a != first.end() && a->begin <= at;
-    d.isSecond = b != second.end() && b->begin <= at;
-    d.end = size;
-    if (a != first.end())
-      d.end = std::min(d.end, d.isFirst ? a->end : a->begin);
-    if (b != second.end())
-      d.end = std::min(d.end, d.isSecond ? b->end : b->begin);
-    if (d.isFirst)
+    Difference d{at, size};
+    if (a != first.end() && a->begin <= at)
       d.first = a->contentAt(at);
-    if (d.isSecond)
+    if (b != second.end() && b->begin <= at)
       d.second = b->contentAt(at);
-    if (d.isFirst != d.isSecond || (d.isFirst && !(d.first == d.second)))
+    if (a != first.end())
+      d.end = std::min(d.end, d.first ? a->end : a->begin);
+    if (b != second.end())
+      d.end = std::min(d.end, d.second ? b->end : b->begin);
+    if (!(d.first == d.second))
       return d;
     // Where both hold nothing there is no difference either.
     at = d.end;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace nnv12 {
@@ -49,9 +50,7 @@ Runs cut(const Runs &runs, uint64_t begin, uint64_t end);
 /// each side holds one run, or none. Empty (begin == end) where they are equal.
 struct Difference {
   uint64_t begin = 0, end = 0;
-  bool isFirst = false;  ///< whether the first memory holds anything there
-  bool isSecond = false; ///< whether the second does
-  Content first = {}, second = {};
+  std::optional<Content> first = {}, second = {}; ///< none: nothing is there
 };
 Difference firstDifference(const Runs &first, const Runs &second,
                            uint64_t size);

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -104,23 +105,17 @@ private:
 
 } // namespace
 
-/// Whether element i, row by row, lies at place i, and nothing else anywhere:
-/// tried with each.
+/// Whether element i, row by row, lies at place i, and nothing else anywhere.
 static bool liesFlat(RankedTensorType type) {
   if (nn::layoutTag(type).empty())
     return true;
   nn::Layout layout = nn::Layout::of(type);
-  if (layout.size() != type.getNumElements())
-    return false;
-  SmallVector<int64_t> index(type.getRank(), 0);
-  for (int64_t i = 0; i < layout.size(); ++i) {
-    if (layout.offset(index) != i)
-      return false;
-    for (int64_t d = type.getRank() - 1;
-         d >= 0 && ++index[d] == type.getDimSize(d); --d)
-      index[d] = 0;
-  }
-  return true;
+  SmallVector<int64_t> strides = computeSuffixProduct(type.getShape());
+  return layout.size() == type.getNumElements() &&
+         llvm::all_of(layout.axes(), [&](const nn::Layout::Axis &axis) {
+           return axis.extent <= 1 ||
+                  axis.stride == strides[axis.dim] * axis.step;
+         });
 }
 
 /// A reshape, a bitcast of whole bytes, or a change of layout: the same bytes

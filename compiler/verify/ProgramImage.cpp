@@ -84,10 +84,12 @@ LogicalResult ProgramImage::expect(const Runs &found, const Runs &expected,
   Difference d = firstDifference(found, expected, size);
   if (d.begin == d.end)
     return success();
-  return fault() << "byte " << at + d.begin << ": found "
-                 << describe(d.isFirst, d.first, d.end - d.begin)
-                 << ", expected "
-                 << describe(d.isSecond, d.second, d.end - d.begin);
+  auto describe = [&](const std::optional<Content> &content) {
+    return content ? values.describe(*content, d.end - d.begin)
+                   : "nothing written";
+  };
+  return fault() << "byte " << at + d.begin << ": found " << describe(d.first)
+                 << ", expected " << describe(d.second);
 }
 
 std::optional<ProgramImage::Contents>

@@ -78,9 +78,6 @@ public:
 
 private:
   mlir::LogicalResult placeWeights();
-  std::string describe(bool isAny, Content content, uint64_t size) const {
-    return isAny ? values.describe(content, size) : "nothing written";
-  }
 
   std::map<std::pair<artifact::Space, uint32_t>, MemoryImage> images;
   /// The place of the weights of a frame, by content.

@@ -90,8 +90,8 @@ TEST(MemoryImage, FindsTheFirstDifference) {
     ASSERT_EQ(d.begin, uint64_t(at - first.begin()));
     for (uint64_t i = d.begin; i < d.end; ++i) {
       ASSERT_FALSE(first[i] == second[i]);
-      ASSERT_EQ(first[i].has_value(), d.isFirst);
-      ASSERT_EQ(second[i].has_value(), d.isSecond);
+      ASSERT_EQ(first[i].has_value(), d.first.has_value());
+      ASSERT_EQ(second[i].has_value(), d.second.has_value());
     }
   }
 }
