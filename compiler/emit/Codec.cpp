@@ -41,8 +41,7 @@ Encoded nnv12::encode(const void *data, uint64_t size, unsigned elementSize) {
     return plain;
   Encoded planes{compress(split(bytes, size, elementSize).data(), size),
                  static_cast<uint8_t>(elementSize)};
-  if (planes.bytes.empty())
-    return planes;
+  // No bytes, as where memory runs out, are the fewest.
   return planes.bytes.size() < plain.bytes.size() ? planes : plain;
 }
 

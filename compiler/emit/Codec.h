@@ -17,8 +17,8 @@ namespace nnv12 {
 /// Weights that artifact::OperationKind::Decode decodes.
 struct Encoded {
   std::vector<char> bytes; ///< one zstd frame that holds its content size
-  uint8_t planes =
-      1; ///< bytes of an element that were split into planes; 1: not split
+  /// Bytes of an element that were split into planes; 1: not split.
+  uint8_t planes = 1;
 };
 
 /// Compresses `size` bytes of elements of `elementSize` bytes (a power of two

@@ -79,10 +79,9 @@ std::string KernelTable::widenId(RankedTensorType packed,
 unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
   auto emit = [&](Kernel &kernel) {
     kernel.info = CpuRoutine::of(routine).emit(builder, layer, kernel.symbol);
-    for (Type type : layer->getResultTypes())
-      kernel.memories.push_back(memoryOf(type));
-    for (Type type : layer->getOperandTypes())
-      kernel.memories.push_back(memoryOf(type));
+    for (Value v :
+         llvm::concat<Value>(layer->getResults(), layer->getOperands()))
+      kernel.memories.push_back(memoryOf(v.getType()));
     kernel.operands = kernel.memories.size();
     kernel.outputs = layer->getNumResults();
     if (auto form = routine.weightForm(layer))

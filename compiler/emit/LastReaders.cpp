@@ -16,7 +16,12 @@ struct Use {
 
 } // namespace
 
-static std::vector<Use> collectUses(const artifact::Program &program) {
+void nnv12::markLastReaders(artifact::Program &program) {
+  for (artifact::Operation &operation : program.preparations)
+    operation.lastReader =
+        operation.kind != artifact::OperationKind::Read &&
+        operation.operands.size() > 1 &&
+        operation.operands[1].space == artifact::Space::Weights;
   std::vector<Use> uses;
   uint32_t owner = 0;
   auto add = [&](const artifact::Operation &operation) {
@@ -36,16 +41,6 @@ static std::vector<Use> collectUses(const artifact::Program &program) {
   std::sort(uses.begin(), uses.end(), [](const Use &a, const Use &b) {
     return a.segment != b.segment ? a.segment < b.segment : a.begin < b.begin;
   });
-  return uses;
-}
-
-void nnv12::markLastReaders(artifact::Program &program) {
-  for (artifact::Operation &operation : program.preparations)
-    operation.lastReader =
-        operation.kind != artifact::OperationKind::Read &&
-        operation.operands.size() > 1 &&
-        operation.operands[1].space == artifact::Space::Weights;
-  std::vector<Use> uses = collectUses(program);
   // A use shares bytes with another owner's that begins before it and ends
   // behind its begin. If there are several such ones they share already, so it
   // suffices to look at the one that reaches furthest. If that one is the same

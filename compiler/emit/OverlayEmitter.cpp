@@ -315,17 +315,16 @@ private:
       result.stage = GpuStage::Pipeline;
       if (failed(makePipelines(pipelines, result)))
         return failure();
-      if (result.pipelines.empty())
-        return success(); // others make all of it
     } else if (auto uploaded = dyn_cast<plan::UploadOp>(op)) {
       result.stage = GpuStage::Upload;
       upload(uploaded, result);
-      if (result.uploads.empty())
-        return success(); // others bring all of it
     } else {
       result.stage = GpuStage::Record;
       result.stretch = cast<plan::RecordOp>(op).getStretch();
     }
+    if (isa<plan::PipelineOp, plan::UploadOp>(op) && result.pipelines.empty() &&
+        result.uploads.empty())
+      return success(); // others make or bring all of it
     waitFor(op->getOperands(), result.after);
     if (result.stage == GpuStage::Record)
       for (const PendingDispatch &pending : drafts[result.stretch].dispatches)
@@ -480,26 +479,21 @@ private:
     for (auto [i, buffer] : llvm::enumerate(draft.buffers))
       if (buffer.host)
         boundaryOf[i] = boundary(*buffer.host, memory.places[i]);
+    auto operandOf = [&](const Binding &binding) -> artifact::GpuOperand {
+      auto [buffer, offset, size] = binding.range;
+      using Space = artifact::GpuSpace;
+      if (binding.source)
+        return {Space::Prepared, 0, sources[*binding.source].device + offset,
+                size};
+      if (draft.buffers[buffer].host)
+        return {Space::Boundary, boundaryOf[buffer], offset, size};
+      return {Space::Arena, 0, memory.places[buffer] + offset, size};
+    };
     for (auto [i, pending] : llvm::enumerate(draft.dispatches)) {
-      artifact::Dispatch &dispatch = pending.dispatch;
-      dispatch.barrier = memory.barriers[i];
-      for (const Binding &binding : pending.bindings) {
-        const BufferRange &range = binding.range;
-        using Space = artifact::GpuSpace;
-        if (binding.source)
-          dispatch.operands.push_back(
-              {Space::Prepared, 0,
-               sources[*binding.source].device + range.offset, range.size});
-        else if (draft.buffers[range.buffer].host)
-          dispatch.operands.push_back({Space::Boundary,
-                                       boundaryOf[range.buffer], range.offset,
-                                       range.size});
-        else
-          dispatch.operands.push_back(
-              {Space::Arena, 0, memory.places[range.buffer] + range.offset,
-               range.size});
-      }
-      result.dispatches.push_back(std::move(dispatch));
+      pending.dispatch.barrier = memory.barriers[i];
+      llvm::transform(pending.bindings,
+                      std::back_inserter(pending.dispatch.operands), operandOf);
+      result.dispatches.push_back(std::move(pending.dispatch));
     }
     auto rows = [&](const std::vector<BufferRange> &ranges) {
       std::vector<artifact::Rows> list;
@@ -533,8 +527,7 @@ private:
   }
 
   void emit(plan::GpuLaneOp op) {
-    artifact::Lane lane;
-    lane.kind = artifact::LaneKind::Prepare;
+    artifact::Lane lane{artifact::LaneKind::Prepare, {}, {}, {}};
     for (Value token : op.getQueue())
       if (auto it = preparationOf.find(token.getDefiningOp());
           it != preparationOf.end()) {

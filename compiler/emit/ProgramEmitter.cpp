@@ -54,10 +54,9 @@ public:
     // Memory of later runs lies behind the first run's memory, so that the
     // first run finds its own where it would be without later ones.
     firstOperations = plan.firstOperations();
-    for (auto [index, step] : llvm::enumerate(steps))
-      emit(index, step, /*isLater=*/false);
-    for (auto [index, step] : llvm::enumerate(steps))
-      emit(index, step, /*isLater=*/true);
+    for (bool isLater : {false, true})
+      for (auto [index, step] : llvm::enumerate(steps))
+        emit(index, step, isLater);
     markLastReaders(program);
     for (auto lane : plan.getBody().getOps<plan::LaneOp>())
       emit(lane);
@@ -430,9 +429,10 @@ private:
   }
 
   void emit(plan::LaneOp op) {
-    artifact::Lane lane;
-    lane.kind = static_cast<artifact::LaneKind>(op.getKind());
-    lane.core = static_cast<artifact::CoreKind>(op.getCore());
+    artifact::Lane lane{static_cast<artifact::LaneKind>(op.getKind()),
+                        static_cast<artifact::CoreKind>(op.getCore()),
+                        {},
+                        {}};
     for (Value token : op.getQueue())
       llvm::append_range(lane.queue, done[token].entries);
     for (Value token : op.getBackground())

@@ -21,6 +21,7 @@
 using namespace mlir;
 using namespace nnv12;
 using artifact::GpuStage;
+using artifact::LaneKind;
 using artifact::OperationId;
 using codegen::GpuRoutine;
 using codegen::GpuStepOperand;
@@ -112,13 +113,12 @@ public:
   /// The program's executes, which copy, and its overlay. The same for each of
   /// the CPUs' targets.
   void emit(KernelTable &table, artifact::Program &program) {
-    artifact::Lane executes;
-    executes.kind = artifact::LaneKind::Execute;
+    artifact::Lane executes{LaneKind::Execute, {}, {}, {}};
     auto copy = [&](const std::string &layer, uint32_t output, uint64_t bytes) {
       auto number = static_cast<uint32_t>(program.operations.size());
       program.operations.push_back(
           copyOperation(table, layer, output, /*input=*/0, bytes));
-      executes.queue.push_back({artifact::LaneKind::Execute, number});
+      executes.queue.push_back({LaneKind::Execute, number});
       return number;
     };
     artifact::ProgramGpu &gpu = program.gpu.emplace();
@@ -171,7 +171,8 @@ private:
 
   /// A dispatch that writes so many bytes at the start of a region, from
   /// another.
-  FailureOr<TuningDispatch> write(uint64_t bytes, TuningRegion to,
+  FailureOr<TuningDispatch> write(std::string name, uint64_t bytes,
+                                  TuningRegion to,
                                   TuningRegion from = TuningMemory::Weights) {
     OpBuilder b(main.getContext());
     Location loc = main.getLoc();
@@ -189,7 +190,7 @@ private:
     if (failed(steps))
       return failure();
     TuningDispatch result = {
-        code.dispatchOf(steps->steps[0]), {}, "activations"};
+        code.dispatchOf(steps->steps[0]), {}, std::move(name)};
     uint64_t size = elements * 4, ignored = 0, alsoIgnored = 0;
     result.places = {memory.take(to, ignored, size),
                      memory.take(from, alsoIgnored, size)};
@@ -199,18 +200,15 @@ private:
   /// Stretches that tell what is lost beside the kernels.
   LogicalResult collectIdle() {
     FailureOr<TuningDispatch> idle =
-        write(artifact::gpuAlignment, TuningMemory::Fresh);
-    FailureOr<TuningDispatch> in =
-        write(artifact::inBytes, TuningMemory::Fresh, TuningMemory::In);
-    FailureOr<TuningDispatch> back = write(noiseBytes, TuningMemory::Back);
+        write("nothing", artifact::gpuAlignment, TuningMemory::Fresh);
+    FailureOr<TuningDispatch> in = write("handed in", artifact::inBytes,
+                                         TuningMemory::Fresh, TuningMemory::In);
+    FailureOr<TuningDispatch> back =
+        write("handed back", noiseBytes, TuningMemory::Back);
     if (failed(idle) || failed(in) || failed(back))
       return failure();
-    idle->layer = "nothing";
     idle->dispatch.groups = {1, 1, 1};
-    for (uint32_t &word : idle->dispatch.push)
-      word = 0;
-    in->layer = "handed in";
-    back->layer = "handed back";
+    llvm::fill(idle->dispatch.push, 0);
     stretches = {{*idle},
                  std::vector<TuningDispatch>(artifact::idleDispatches, *idle),
                  {*in},
@@ -324,7 +322,8 @@ private:
     if (!place(layer, routine, plain, *steps, dispatches) || dispatches.empty())
       return success();
     if (uint64_t fresh = memory.freshBytes()) {
-      FailureOr<TuningDispatch> writer = write(fresh, TuningMemory::Fresh);
+      FailureOr<TuningDispatch> writer =
+          write("activations", fresh, TuningMemory::Fresh);
       if (failed(writer))
         return failure();
       dispatches.insert(dispatches.begin(), std::move(*writer));
@@ -355,17 +354,15 @@ private:
   void addPreparations(artifact::Program &program) {
     artifact::ProgramGpu &gpu = *program.gpu;
     /// Adds a preparation, which waits for the device if it is another one.
-    auto add = [&](GpuStage stage) -> artifact::GpuPreparation & {
-      artifact::GpuPreparation &added = gpu.preparations.emplace_back();
-      added.stage = stage;
-      if (stage != GpuStage::Device)
-        added.after = {idOf(0)};
-      return added;
+    auto add = [&](artifact::GpuPreparation added) {
+      auto number = static_cast<uint32_t>(gpu.preparations.size());
+      if (number > 0)
+        added.after.insert(added.after.begin(), {LaneKind::Prepare, 0});
+      gpu.preparations.push_back(std::move(added));
+      return OperationId{LaneKind::Prepare, number};
     };
-    auto last = [&] { return uint32_t(gpu.preparations.size() - 1); };
-    add(GpuStage::Device);
-    artifact::GpuPreparation &upload = add(GpuStage::Upload);
-    uint32_t uploads = last();
+    OperationId device = add({GpuStage::Device});
+    artifact::GpuPreparation upload{GpuStage::Upload};
     auto bring = [&](const WeightTable::Place &from, uint64_t to) {
       upload.uploads.push_back({builder.weights.operand(from), to, from.size});
     };
@@ -380,37 +377,29 @@ private:
       tables[table.second] = table.first();
     for (const auto &[at, bytes] : tables)
       bring(builder.weights.add(bytes), begins[TuningMemory::Tables] + at);
-    uint32_t firstPipeline = gpu.preparations.size();
-    for (uint32_t i = 0; i < code.numPipelines(); ++i)
-      add(GpuStage::Pipeline).pipelines = {i};
-    artifact::Lane first;
-    first.kind = artifact::LaneKind::Prepare;
-    first.queue = {idOf(0), idOf(uploads)};
+    OperationId uploaded = add(std::move(upload));
+    artifact::Lane first{LaneKind::Prepare, {}, {device, uploaded}, {}};
     std::array<artifact::Lane, 7> makers;
-    for (uint32_t i = 0; i < code.numPipelines(); ++i)
-      makers[i % makers.size()].queue.push_back(idOf(firstPipeline + i));
+    makers.fill({LaneKind::Prepare, {}, {}, {}});
+    std::vector<OperationId> pipelines;
+    for (uint32_t i = 0; i < code.numPipelines(); ++i) {
+      pipelines.push_back(add({GpuStage::Pipeline, {i}}));
+      makers[i % makers.size()].queue.push_back(pipelines.back());
+    }
     for (auto [i, stretch] : llvm::enumerate(gpu.stretches)) {
-      artifact::GpuPreparation &record = add(GpuStage::Record);
+      artifact::GpuPreparation record{GpuStage::Record};
       record.stretch = i;
-      for (const artifact::Dispatch &dispatch : stretch.dispatches) {
-        OperationId maker = idOf(firstPipeline + dispatch.pipeline);
-        if (!llvm::is_contained(record.after, maker))
-          record.after.push_back(maker);
-      }
-      OperationId recorded = idOf(last());
+      for (const artifact::Dispatch &dispatch : stretch.dispatches)
+        if (!llvm::is_contained(record.after, pipelines[dispatch.pipeline]))
+          record.after.push_back(pipelines[dispatch.pipeline]);
+      OperationId recorded = add(std::move(record));
       first.queue.push_back(recorded);
-      stretch.after = {recorded, idOf(uploads)};
+      stretch.after = {recorded, uploaded};
     }
     gpu.lanes.push_back(std::move(first));
-    for (artifact::Lane &maker : makers) {
-      maker.kind = artifact::LaneKind::Prepare;
+    for (artifact::Lane &maker : makers)
       if (!maker.queue.empty())
         gpu.lanes.push_back(std::move(maker));
-    }
-  }
-
-  OperationId idOf(uint32_t preparation) const {
-    return {artifact::LaneKind::Prepare, preparation};
   }
 
   func::FuncOp main;

@@ -115,39 +115,28 @@ constexpr Pool pools[] = {
 };
 
 struct MatMul {
-  int64_t rows, depth, columns, batch;
-  bool isConstant; ///< the right one
+  int64_t rows, depth, columns, batch = 1;
+};
+/// The right factor is constant.
+constexpr MatMul constantMatmuls[] = {
+    {1, 2048, 1000},    {1, 4096, 4096},  {1, 1280, 1000},  {1, 512, 10},
+    {1, 25088, 1024},   {4, 768, 768},    {8, 1024, 4096},  {16, 256, 1024},
+    {1, 9216, 2048},    {1, 1024, 1000},  {1, 4096, 1000},  {1, 4096, 1536},
+    {1, 4096, 2048},    {1, 4096, 2560},  {1, 4096, 3072},  {1, 256, 256},
+    {1, 768, 3072},     {1, 2048, 512},   {1, 3072, 768},   {4, 512, 512},
+    {8, 256, 256},      {2, 1024, 1024},  {4, 2048, 2048},  {2, 64, 512},
+    {128, 768, 768},    {128, 768, 3072}, {128, 3072, 768}, {256, 512, 512},
+    {49, 768, 768},     {256, 256, 1024}, {64, 1024, 1024}, {784, 256, 128},
+    {384, 1024, 1024},  {196, 512, 2048}, {64, 64, 256},    {512, 512, 512},
+    {1024, 1024, 1024}, {197, 384, 1536}, {32, 2048, 128},  {1024, 128, 64},
 };
 constexpr MatMul matmuls[] = {
-    {1, 2048, 1000, 1, true},    {1, 4096, 4096, 1, true},
-    {1, 1280, 1000, 1, true},    {1, 512, 10, 1, true},
-    {1, 25088, 1024, 1, true},   {4, 768, 768, 1, true},
-    {8, 1024, 4096, 1, true},    {16, 256, 1024, 1, true},
-    {1, 9216, 2048, 1, true},    {1, 1024, 1000, 1, true},
-    {1, 4096, 1000, 1, true},    {1, 4096, 1536, 1, true},
-    {1, 4096, 2048, 1, true},    {1, 4096, 2560, 1, true},
-    {1, 4096, 3072, 1, true},    {1, 256, 256, 1, true},
-    {1, 768, 3072, 1, true},     {1, 2048, 512, 1, true},
-    {1, 3072, 768, 1, true},     {4, 512, 512, 1, true},
-    {8, 256, 256, 1, true},      {2, 1024, 1024, 1, true},
-    {4, 2048, 2048, 1, true},    {2, 64, 512, 1, true},
-    {128, 768, 768, 1, true},    {128, 768, 3072, 1, true},
-    {128, 3072, 768, 1, true},   {256, 512, 512, 1, true},
-    {49, 768, 768, 1, true},     {256, 256, 1024, 1, true},
-    {64, 1024, 1024, 1, true},   {784, 256, 128, 1, true},
-    {384, 1024, 1024, 1, true},  {196, 512, 2048, 1, true},
-    {64, 64, 256, 1, true},      {512, 512, 512, 1, true},
-    {1024, 1024, 1024, 1, true}, {197, 384, 1536, 1, true},
-    {32, 2048, 128, 1, true},    {1024, 128, 64, 1, true},
-    {128, 64, 128, 12, false},   {128, 128, 64, 12, false},
-    {256, 64, 256, 8, false},    {64, 32, 64, 4, false},
-    {512, 512, 512, 1, false},   {197, 64, 197, 6, false},
-    {1, 64, 256, 8, false},      {8, 128, 512, 4, false},
-    {1, 128, 128, 12, false},    {1, 64, 1024, 12, false},
-    {4, 64, 64, 8, false},       {1, 512, 64, 16, false},
-    {49, 32, 49, 24, false},     {384, 64, 384, 12, false},
-    {64, 256, 64, 2, false},     {300, 300, 300, 2, false},
-    {2048, 64, 64, 1, false},
+    {128, 64, 128, 12}, {128, 128, 64, 12}, {256, 64, 256, 8},
+    {64, 32, 64, 4},    {512, 512, 512, 1}, {197, 64, 197, 6},
+    {1, 64, 256, 8},    {8, 128, 512, 4},   {1, 128, 128, 12},
+    {1, 64, 1024, 12},  {4, 64, 64, 8},     {1, 512, 64, 16},
+    {49, 32, 49, 24},   {384, 64, 384, 12}, {64, 256, 64, 2},
+    {300, 300, 300, 2}, {2048, 64, 64, 1},
 };
 
 /// Rows of so many elements.
@@ -292,8 +281,8 @@ static void add(const Pool &pool, Text &text) {
            y);
 }
 
-static void add(const MatMul &matmul, Text &text) {
-  auto [rows, depth, columns, batch, isConstant] = matmul;
+static void add(const MatMul &matmul, bool isConstant, Text &text) {
+  auto [rows, depth, columns, batch] = matmul;
   SmallVector<int64_t> left, right, out;
   if (batch > 1)
     left = right = out = {batch};
@@ -351,8 +340,10 @@ OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
     add(conv, /*isTransposed=*/true, text);
   for (const Pool &pool : pools)
     add(pool, text);
+  for (const MatMul &matmul : constantMatmuls)
+    add(matmul, /*isConstant=*/true, text);
   for (const MatMul &matmul : matmuls)
-    add(matmul, text);
+    add(matmul, /*isConstant=*/false, text);
   for (const ElementLayer &layer : rowLayers)
     for (const Rows &of : rows)
       add(layer, {of.rows, of.length}, text);

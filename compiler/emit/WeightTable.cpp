@@ -58,12 +58,9 @@ WeightTable::Place WeightTable::add(Value constant, StoredForm form,
         llvm::report_bad_alloc_error("compression of weights");
       place.frames.push_back(
           {size_, encoded->bytes.size(), part, encoded->planes});
+      place.size = size_ + encoded->bytes.size() - place.offset;
       append(encoded, encoded->bytes.data(), encoded->bytes.size());
     }
-    place.size = place.frames.empty()
-                     ? 0
-                     : place.frames.back().offset + place.frames.back().size -
-                           place.offset;
   } else {
     place.size = bytes.size;
     append(bytes.data, bytes.data.get(), bytes.size);

@@ -43,8 +43,7 @@ void ExecutionOrder::touch(Value value, size_t layer) {
 std::vector<Lifetime> ExecutionOrder::lifetimes() const {
   std::vector<Lifetime> result;
   for (const Tensor &tensor : tensors_)
-    result.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
-                      static_cast<int64_t>(tensor.first),
-                      static_cast<int64_t>(tensor.last)});
+    result.push_back({uint64_t(nn::storageSize(tensor.value)),
+                      int64_t(tensor.first), int64_t(tensor.last)});
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 
 using namespace nnv12;
 using llvm::ArrayRef;
@@ -20,10 +21,8 @@ int64_t TileMap::Box::elements() const {
 }
 
 int64_t TileMap::Part::tiles() const {
-  int64_t n = 1;
-  for (const Cut &cut : cuts)
-    n *= cut.count;
-  return n;
+  return llvm::product_of(
+      llvm::map_range(cuts, [](const Cut &cut) { return cut.count; }));
 }
 
 TileMap::Box TileMap::whole() const {
@@ -78,10 +77,7 @@ bool TileMap::shareOut(ArrayRef<unsigned> axes, int64_t size) {
 }
 
 int64_t TileMap::tiles() const {
-  int64_t n = 0;
-  for (const Part &part : parts)
-    n += part.tiles();
-  return n;
+  return llvm::sum_of(llvm::map_range(parts, std::mem_fn(&Part::tiles)));
 }
 
 TileMap::Box TileMap::boxOf(int64_t tile) const {
