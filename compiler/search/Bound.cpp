@@ -62,20 +62,21 @@ public:
     // One preparation in the way of all that follows it.
     double after = 0;
     for (size_t i = problem.layers.size(); i-- > 0;) {
-      double least = Simulator::never;
-      for (unsigned c : usable[i])
+      double least = Simulator::never, leastExecute = Simulator::never;
+      for (unsigned c : usable[i]) {
         least = std::min(least, soonestReady(i, c) + execute(i, c));
+        leastExecute = std::min(leastExecute, execute(i, c));
+      }
       best = std::max(best, least + after);
-      after += leastExecute(i);
+      after += leastExecute;
     }
     // At most 16 layers k, evenly spread over those that may be prepared.
     std::vector<size_t> prepared;
     for (size_t i = 0; i < problem.layers.size(); ++i)
-      for (unsigned c : usable[i])
-        if (hasPreparation(problem.layers[i].candidates[c])) {
-          prepared.push_back(i);
-          break;
-        }
+      if (std::any_of(usable[i].begin(), usable[i].end(), [&](unsigned c) {
+            return hasPreparation(problem.layers[i].candidates[c]);
+          }))
+        prepared.push_back(i);
     if (prepared.empty())
       prepared.push_back(problem.layers.size() - 1);
     size_t count = std::min<size_t>(16, prepared.size());
@@ -105,12 +106,6 @@ private:
     const Layer &layer = problem.layers[i];
     return (layer.candidates[c].execute + layer.firstTouch) * executeScale;
   }
-  double leastExecute(size_t i) const {
-    double least = Simulator::never;
-    for (unsigned c : usable[i])
-      least = std::min(least, execute(i, c));
-    return least;
-  }
   /// The least time that a preparation keeps a lane busy.
   double occupies(size_t i, unsigned c, Core core) const {
     Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
@@ -125,13 +120,10 @@ private:
     auto on = [&](Core core) {
       Job job =
           preparationJob(device, 0, problem.layers[i].candidates[c], core);
-      double wait = 0;
-      if (!device.arrival.empty()) {
-        if (job.bytes > 0)
-          wait = arrivalOf(device, job.bytes, job.bytes);
-      } else {
-        wait = job.latency + job.bytes / device.readBandwidth;
-      }
+      double wait = device.arrival.empty()
+                        ? job.latency + job.bytes / device.readBandwidth
+                    : job.bytes > 0 ? arrivalOf(device, job.bytes, job.bytes)
+                                    : 0;
       least = std::min(least, wait + job.work * prepareScale);
     };
     on(device.executeCore);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -99,15 +100,12 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
     std::vector<unsigned> kept;
     for (unsigned i : allowed) {
       auto a = costs(problem.device, layer.candidates[i], dominance);
-      bool dominated = false;
-      for (unsigned j : allowed) {
+      auto dominates = [&](unsigned j) {
         auto b = costs(problem.device, layer.candidates[j], dominance);
-        bool noWorse = true;
-        for (size_t k = 0; k < a.size(); ++k)
-          noWorse &= b[k] <= a[k];
-        dominated |= i != j && noWorse && (a != b || j < i);
-      }
-      if (!dominated)
+        return i != j && (a != b || j < i) &&
+               std::equal(b.begin(), b.end(), a.begin(), std::less_equal<>());
+      };
+      if (std::none_of(allowed.begin(), allowed.end(), dominates))
         kept.push_back(i);
     }
     assert(!kept.empty() && "the best of each cost is dominated by none");

@@ -3,6 +3,7 @@
 #include "compiler/search/Combinations.h"
 #include "compiler/search/Simulator.h"
 
+#include <algorithm>
 #include <set>
 
 namespace nnv12::search {
@@ -43,20 +44,16 @@ combinations(const Problem &problem,
     for (double s : {0.0, 0.1, 0.3, 1.0, 3.0}) {
       Choice choice;
       for (size_t i = 0; i < usable.size(); ++i) {
-        unsigned best = usable[i][0];
-        double least = Simulator::never;
-        for (unsigned c : usable[i]) {
+        auto value = [&](unsigned c) {
           const Candidate &candidate = problem.layers[i].candidates[c];
           // A read keeps its lane waiting, too.
-          double value = candidate.execute +
-                         p * preparationTime(device, candidate, core) +
-                         s * candidate.bytes / device.readBandwidth;
-          if (value < least) {
-            least = value;
-            best = c;
-          }
-        }
-        choice.push_back(best);
+          return candidate.execute +
+                 p * preparationTime(device, candidate, core) +
+                 s * candidate.bytes / device.readBandwidth;
+        };
+        choice.push_back(*std::min_element(
+            usable[i].begin(), usable[i].end(),
+            [&](unsigned a, unsigned b) { return value(a) < value(b); }));
       }
       if (seen.insert(choice).second)
         result.push_back(choice);

@@ -46,7 +46,8 @@ public:
     if (!problem.device.coprocessor || problem.layers.empty())
       return plan;
 
-    allow();
+    for (const Layer &layer : problem.layers)
+      allowed.push_back(allowedCandidates(layer.inStretch, options));
     StretchChoice choice = usable(warm);
     considerAll(choice);
     if (alone.finish < Simulator::never && options.selectKernels) {
@@ -81,11 +82,6 @@ private:
     OverlaySchedule schedule;
   };
 
-  /// Which candidates the options leave of each layer.
-  void allow() {
-    for (const Layer &layer : problem.layers)
-      allowed.push_back(allowedCandidates(layer.inStretch, options));
-  }
   StretchChoice usable(StretchChoice choice) const {
     for (uint32_t i = 0; i < choice.size(); ++i) {
       const std::vector<unsigned> &of = allowed[i];
@@ -114,18 +110,14 @@ private:
     return result;
   }
 
-  double finishOf(const OverlaySchedule &schedule, double cutoff) {
-    OverlayJobs jobs = overlayJobs(problem, cpu.choice, cpu.schedule, schedule,
-                                   options.pipelineCache);
-    return jobs.start +
-           simulator.run(jobs.lanes, jobs.counters, cutoff - jobs.start);
-  }
-
   /// Keeps a better plan in `found`, and returns how good it is if it may be.
   double consider(Found &found, const StretchChoice &choice,
                   const std::vector<Stretch> &stretches, double cutoff) {
     OverlaySchedule schedule = scheduleOf(choice, stretches);
-    double finish = finishOf(schedule, cutoff);
+    OverlayJobs jobs = overlayJobs(problem, cpu.choice, cpu.schedule, schedule,
+                                   options.pipelineCache);
+    double finish = jobs.start + simulator.run(jobs.lanes, jobs.counters,
+                                               cutoff - jobs.start);
     if (finish < found.finish)
       found = {finish, std::move(schedule)};
     return finish;
@@ -178,18 +170,14 @@ private:
     consider(alone, choice, all, Simulator::never);
     considerParts(alone, choice, all);
 
-    struct Point {
-      double finish;
-      std::vector<Stretch> stretches;
-    };
-    std::vector<Point> points;
+    std::vector<std::pair<double, std::vector<Stretch>>> points;
     std::vector<WarmStretches> rests =
         planWarmSuffixes(problem, cpu.choice, choice);
     auto offer = [&](uint32_t k, const std::vector<Stretch> &stretches) {
       if (stretches.empty() || stretches[0].first != k)
         return; // as from a later point
-      points.push_back(
-          {consider(best, choice, stretches, Simulator::never), stretches});
+      points.emplace_back(consider(best, choice, stretches, Simulator::never),
+                          stretches);
     };
     for (uint32_t k = 0; k < problem.layers.size(); ++k) {
       offer(k, rests[k].stretches);
@@ -199,9 +187,9 @@ private:
     }
     std::stable_sort(
         points.begin(), points.end(),
-        [](const Point &a, const Point &b) { return a.finish < b.finish; });
+        [](const auto &a, const auto &b) { return a.first < b.first; });
     for (size_t i = 0; i < std::min(points.size(), bestPoints); ++i)
-      considerParts(best, choice, points[i].stretches);
+      considerParts(best, choice, points[i].second);
     if (alone.finish < best.finish)
       best = alone;
   }
@@ -297,8 +285,8 @@ private:
   const Options options;
   const Choice &later; ///< of the CPUs, in later runs
   Simulator simulator;
-  std::vector<std::vector<unsigned>> allowed;
-  Found best;  ///< wherever it hands over
+  std::vector<std::vector<unsigned>> allowed; ///< by the options
+  Found best;                                 ///< wherever it hands over
   Found alone; ///< with all layers in stretches that can be
 };
 

@@ -76,15 +76,14 @@ void LocalSearch::considerLists(const Choice &choice) {
         storage += c.bytes / device.readBandwidth;
         uint32_t best = 0;
         double soonest = Simulator::never;
-        for (uint32_t l = first || spill || !lanes ? 0 : 1; l <= lanes; ++l) {
+        uint32_t l = first || spill || !lanes ? 0 : 1;
+        for (uint32_t last = first ? 0 : lanes; l <= last; ++l) {
           double end = std::max(
               free[l] + preparationTime(device, c, device.coreOf(l)), storage);
           if (end < soonest) {
             soonest = end;
             best = l;
           }
-          if (first)
-            break;
         }
         first = false;
         a.lane[i] = best;

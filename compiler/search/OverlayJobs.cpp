@@ -58,11 +58,6 @@ static Job jobOf(const Problem &problem, const StretchChoice &choice,
   return job;
 }
 
-static Operation operationOf(const StretchPreparation &preparation) {
-  return {preparation.items.empty() ? 0 : preparation.items.front(),
-          preparation.stage};
-}
-
 namespace {
 
 /// The first stretch that needs each pipeline, and each layer's weights.
@@ -83,11 +78,10 @@ struct Needs {
 
   /// The first stretch that needs it; `none` if none does.
   uint32_t firstOf(const StretchPreparation &preparation) const {
+    const auto &of = preparation.stage == Stage::Pipeline ? pipeline : layer;
     uint32_t first = none;
     for (uint32_t item : preparation.items)
-      first =
-          std::min(first, preparation.stage == Stage::Pipeline ? pipeline[item]
-                                                               : layer[item]);
+      first = std::min(first, of[item]);
     return first;
   }
 };
@@ -139,8 +133,9 @@ OverlayJobs overlayJobs(const Problem &problem, const Choice &choice,
       }
       if (preparation.stage == Stage::Pipeline)
         job.work *= longer;
+      uint32_t item = preparation.items.empty() ? 0 : preparation.items.front();
       add(overlay.onExecuteLane ? 0 : cpuLanes + l, job,
-          operationOf(preparation));
+          {item, preparation.stage});
     }
 
   std::vector<std::vector<Job>> cpuJobs = jobsOf(problem, choice, schedule);
@@ -196,15 +191,12 @@ OverlayJobs overlayJobs(const Problem &problem, const Choice &choice,
 Timeline simulateOverlay(const Problem &problem, const Choice &choice,
                          const Schedule &schedule,
                          const OverlaySchedule &overlay, bool cached) {
-  Timeline result;
   if (!problem.device.coprocessor ||
       !checkSchedule(problem, choice, schedule).empty() ||
-      !checkOverlaySchedule(problem, overlay).empty()) {
-    result.finish = Simulator::never;
-    return result;
-  }
+      !checkOverlaySchedule(problem, overlay).empty())
+    return {{}, Simulator::never};
   if (problem.layers.empty())
-    return result;
+    return {};
   OverlayJobs jobs = overlayJobs(problem, choice, schedule, overlay, cached);
   return timelineOf(problem.device, jobs.lanes, jobs.operations, jobs.counters,
                     jobs.start);
@@ -234,11 +226,10 @@ std::string checkOverlaySchedule(const Problem &problem,
   }
   std::vector<uint8_t> built(problem.pipelines.size(), false),
       uploaded(layers, false);
-  for (size_t l = 0; l < overlay.lanes.size(); ++l)
-    for (size_t j = 0; j < overlay.lanes[l].size(); ++j) {
-      const StretchPreparation &preparation = overlay.lanes[l][j];
+  for (const auto &lane : overlay.lanes)
+    for (const StretchPreparation &preparation : lane) {
       bool isDevice = preparation.stage == Stage::Device;
-      if (isDevice != (l == 0 && j == 0))
+      if (isDevice != (&preparation == overlay.lanes[0].data()))
         return "host lanes: the device comes once, first of all";
       if (isDevice)
         continue;

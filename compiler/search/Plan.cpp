@@ -46,10 +46,7 @@ static Problem withoutLanes(const Problem &problem) {
 /// With or without decoding, as the options say.
 static Plan planEither(const Problem &problem, const Options &options) {
   Plan result;
-  Problem narrow;
-  if (!options.pipeline)
-    narrow = withoutLanes(problem);
-  const Problem &used = options.pipeline ? problem : narrow;
+  const Problem used = options.pipeline ? problem : withoutLanes(problem);
 
   auto usable = usableCandidates(
       used, options, options.localSearch ? Dominance::Every : Dominance::Paper);

@@ -116,8 +116,8 @@ struct Arrival {
 };
 
 struct Device {
-  double readBandwidth =
-      1e6; ///< bytes a millisecond, shared by reads that run together
+  /// Bytes a millisecond, shared by reads that run together.
+  double readBandwidth = 1e6;
   double readLatency = 0; ///< of each read
   /// Where a device was seen reading a file in order: the pieces in which
   /// weights come, in the order of the layers. The piece that ends at `bytes`

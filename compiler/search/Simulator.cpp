@@ -347,13 +347,10 @@ Timeline timelineOf(const Device &device,
 
 Timeline simulate(const Problem &problem, const Choice &choice,
                   const Schedule &schedule) {
-  Timeline result;
-  if (!checkSchedule(problem, choice, schedule).empty()) {
-    result.finish = Simulator::never;
-    return result;
-  }
+  if (!checkSchedule(problem, choice, schedule).empty())
+    return {{}, Simulator::never};
   if (problem.layers.empty())
-    return result;
+    return {};
   return timelineOf(problem.device, jobsOf(problem, choice, schedule),
                     schedule.lanes, problem.layers.size(),
                     decoderStart(problem, choice) +

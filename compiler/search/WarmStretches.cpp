@@ -108,18 +108,7 @@ StretchChoice fastestInStretches(const Problem &problem) {
 }
 
 StretchChoice withFewPipelines(const Problem &problem, StretchChoice choice) {
-  double sum = 0;
   std::set<uint32_t> used;
-  auto count = [&] {
-    sum = 0;
-    used.clear();
-    for (uint32_t i = 0; i < problem.layers.size(); ++i)
-      if (!problem.layers[i].inStretch.empty()) {
-        const Candidate &candidate = problem.chosenInStretch(choice, i);
-        sum += candidate.execute;
-        used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
-      }
-  };
   // Makes `to` do without a pipeline, and says what that loses.
   auto avoid = [&](uint32_t pipeline, StretchChoice &to) {
     constexpr double never = std::numeric_limits<double>::infinity();
@@ -142,22 +131,27 @@ StretchChoice withFewPipelines(const Problem &problem, StretchChoice choice) {
     return loss;
   };
   for (;;) {
-    count();
+    double sum = 0;
+    used.clear();
+    for (uint32_t i = 0; i < problem.layers.size(); ++i)
+      if (!problem.layers[i].inStretch.empty()) {
+        const Candidate &candidate = problem.chosenInStretch(choice, i);
+        sum += candidate.execute;
+        used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
+      }
     double least = worthPipeline * sum;
-    std::optional<uint32_t> spared;
-    StretchChoice without;
+    std::optional<StretchChoice> without;
     for (uint32_t pipeline : used) {
       StretchChoice next = choice;
       double loss = avoid(pipeline, next);
       if (loss >= least)
         continue;
       least = loss;
-      spared = pipeline;
       without = std::move(next);
     }
-    if (!spared)
+    if (!without)
       return choice;
-    choice = std::move(without);
+    choice = std::move(*without);
   }
 }
 
@@ -207,7 +201,6 @@ WarmStretches planWarmStretches(const Problem &problem, const Choice &cpu,
 }
 
 void leaveToCpus(Problem &problem, const Choice &cpu) {
-  using Candidates = std::vector<Candidate>;
   for (;;) {
     StretchChoice choice =
         withFewPipelines(problem, fastestInStretches(problem));
@@ -221,7 +214,7 @@ void leaveToCpus(Problem &problem, const Choice &cpu) {
     double least = worthPipeline * plan.time;
     const std::vector<uint32_t> *left = nullptr;
     for (const auto &[pipeline, layers] : layersOf) {
-      std::vector<Candidates> taken;
+      std::vector<std::vector<Candidate>> taken;
       for (uint32_t i : layers)
         taken.push_back(std::exchange(problem.layers[i].inStretch, {}));
       double loss = planWarmStretches(problem, cpu, choice).time - plan.time;
