@@ -77,9 +77,7 @@ GpuProfile builtinGpuProfile() {
   p.pipelineCachedMs = 0.5;
   p.pipelineThreads = 2;
   p.pipelineScaling = 0.7;
-  p.uploadGBps = 4;
-  p.inputGBps = 4;
-  p.downloadGBps = 4;
+  p.uploadGBps = p.inputGBps = p.downloadGBps = 4;
   p.submitUs = 30;
   p.syncUs = 50;
   p.dispatchUs = 5;

@@ -46,10 +46,8 @@ bool isCacheFile(const std::string &path, std::string &error) {
 
 std::string writeCacheFile(const std::string &path, const std::string &text) {
   std::string error;
-  if (!isCacheFile(path, error) && !error.empty()) {
-    if (unlink(path.c_str()) != 0)
-      return error;
-  }
+  if (!isCacheFile(path, error) && !error.empty() && unlink(path.c_str()) != 0)
+    return error;
   artifact::AtomicFile file;
   artifact::Fault fault;
   if (!file.open(path.c_str(), fault, 0600) ||

@@ -120,10 +120,8 @@ std::string missingKernels(const DeviceProfile &profile,
   size_t missing = 0;
   const KernelFacts *first = nullptr;
   for (const KernelFacts &kernel : kernels)
-    if (!timesOf(profile, kernel)) {
-      ++missing;
-      first = first ? first : &kernel;
-    }
+    if (!timesOf(profile, kernel) && missing++ == 0)
+      first = &kernel;
   if (!missing)
     return "";
   return "device profile '" + profile.name +

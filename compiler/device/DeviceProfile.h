@@ -17,8 +17,8 @@ namespace nnv12::device {
 
 /// Predictor coefficients of a routine, or of a family of routines.
 struct Efficiency {
-  double compute =
-      0.5; ///< part of the core's peak multiply-adds that it reaches
+  /// Part of the core's peak multiply-adds that it reaches.
+  double compute = 0.5;
   double memory = 0.5; ///< part of the core's memory bandwidth that it reaches
   double overhead = 1; ///< microseconds, once a call
 };
@@ -130,8 +130,8 @@ struct DeviceProfile {
   static constexpr unsigned currentVersion = 2;
 
   std::string name; ///< for people
-  std::string
-      identity; ///< the machine of a measured profile, see hostIdentity()
+  /// The machine of a measured profile, see hostIdentity().
+  std::string identity;
   /// The revision of the code generator whose kernels were measured,
   /// Program.revision of a bundle: where it is the compiler's own, times are of
   /// its code. Else times are good whose `code` it still generates.
@@ -156,10 +156,10 @@ struct DeviceProfile {
   /// the same.
   double tinyStartUs = 0;
   double startUsPerLayer = 0; ///< more for each layer
-  double startUsPerMB =
-      0; ///< more for each MB of weights that opening asks for early
-  double laneStartUs =
-      0; ///< more for each thread of a session, lanes' or computing
+  /// More for each MB of weights that opening asks for early.
+  double startUsPerMB = 0;
+  /// More for each thread of a session, lanes' or computing.
+  double laneStartUs = 0;
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
@@ -170,8 +170,8 @@ struct DeviceProfile {
     double megabytes, us;
   };
   std::vector<Arrival> arrival;
-  double mapUsPerMB =
-      50; ///< of a big core, for each MB that is read and mapped
+  /// Microseconds that a big core takes to map a megabyte.
+  double mapUsPerMB = 50;
   double mapLittleUsPerMB = 50; ///< and a little one
   // Memory that the system supplies at its first use, in the pages that the
   // runtime asks for, huge ones where the system has them, and in small ones.
@@ -187,8 +187,8 @@ struct DeviceProfile {
   double laterMsPerMB = 0.25;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the
   // device cannot.
-  double zstdStartUs =
-      300; ///< loading the library, once, where anything is compressed
+  /// Loading the library, once, where anything is compressed.
+  double zstdStartUs = 300;
   double zstdMBps = 800;
   double zstdLittleMBps = 300;
   // The same where whole elements repeat, as in weights that were 8-bit numbers

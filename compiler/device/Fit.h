@@ -9,8 +9,8 @@ namespace nnv12::device {
 /// How well predictions agree with measured times.
 struct Fit {
   unsigned kernels = 0; ///< that were measured and have facts
-  double errorBefore =
-      0; ///< median of |predicted / measured - 1|, coefficients as they were
+  /// Median of |predicted / measured - 1|, coefficients as they were.
+  double errorBefore = 0;
   double errorAfter = 0; ///< with the fitted ones
 };
 

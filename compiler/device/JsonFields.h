@@ -151,10 +151,13 @@ public:
     if (isSaid || !written)
       number(name, value, range, /*required=*/false);
   }
-  /// The value of a field that need not be there.
-  template <typename Value> void preset(Value &to, const Value &value) {
+  /// A number that is as the other one where it is not said.
+  template <typename Number>
+  void numberOr(const char *name, Number &value, Number other, Range range,
+                bool isSaid = true) {
     if (!written)
-      to = value;
+      value = other;
+    optional(isSaid, name, value, range);
   }
   /// Written only where `isSaid`.
   void names(bool isSaid, const char *name, std::vector<std::string> &values,
@@ -192,19 +195,20 @@ public:
       return;
     }
     const Json *all = section(name, required);
-    for (auto it = all ? all->begin() : Json::const_iterator();
-         all && it != all->end(); ++it) {
-      std::string place = prefix + name + "." + it.key();
-      if (!it->is_object())
-        *error = place + ": found " + describe(*it) + ", expected an object";
-      else {
-        Value value;
-        Fields fields(*it, place + ".", *error);
-        visit(fields, value);
-        to[it.key()] = std::move(value);
+    if (!all)
+      return;
+    for (const auto &[key, object] : all->items()) {
+      std::string place = prefix + name + "." + key;
+      if (!object.is_object()) {
+        *error = place + ": found " + describe(object) + ", expected an object";
+        return;
       }
+      Value value;
+      Fields fields(object, place + ".", *error);
+      visit(fields, value);
       if (!error->empty())
         return;
+      to[key] = std::move(value);
     }
   }
   /// An object, by name; null if there is none.

@@ -93,15 +93,14 @@ void visitDevice(Fields &top, DeviceProfile &p) {
     f.number("startUsPerMB", p.startUsPerMB, notNegative, false);
     f.number("laneStartUs", p.laneStartUs, notNegative, false);
     f.number("mapUsPerMB", p.mapUsPerMB, notNegative);
-    f.preset(p.mapLittleUsPerMB, p.mapUsPerMB);
-    f.number("mapLittleUsPerMB", p.mapLittleUsPerMB, notNegative, false);
+    f.numberOr("mapLittleUsPerMB", p.mapLittleUsPerMB, p.mapUsPerMB,
+               notNegative);
     visitArrival(f, p);
   });
   top.in("memory", [&](Fields &f) {
     f.number("firstTouchUsPerMB", p.firstTouchUsPerMB, notNegative);
-    f.preset(p.firstTouchSmallUsPerMB, p.firstTouchUsPerMB);
-    f.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB, notNegative,
-             false);
+    f.numberOr("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB,
+               p.firstTouchUsPerMB, notNegative);
     f.number("preparedMB", p.preparedMB, notNegative, false);
     f.number("mostPreparedMB", p.mostPreparedMB, notNegative, false);
     f.number("laterMsPerMB", p.laterMsPerMB, notNegative, false);
@@ -109,14 +108,12 @@ void visitDevice(Fields &top, DeviceProfile &p) {
   top.in("codecs", [&](Fields &f) {
     f.number("zstdStartUs", p.zstdStartUs, notNegative, false);
     f.number("zstdMBps", p.zstdMBps, Fields::Rate);
-    f.preset(p.zstdLittleMBps, p.zstdMBps);
-    f.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Rate, false);
+    f.numberOr("zstdLittleMBps", p.zstdLittleMBps, p.zstdMBps, Fields::Rate);
     // Where nobody measured it: matches are a third as fast as entropy coding.
-    f.preset(p.zstdRepeatsMBps, p.zstdMBps / 3);
-    f.preset(p.zstdRepeatsLittleMBps, p.zstdLittleMBps / 3);
-    f.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Rate, false);
-    f.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Rate,
-             false);
+    f.numberOr("zstdRepeatsMBps", p.zstdRepeatsMBps, p.zstdMBps / 3,
+               Fields::Rate);
+    f.numberOr("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps,
+               p.zstdLittleMBps / 3, Fields::Rate);
   });
   top.in("interference", [&](Fields &f) {
     f.number("execute", p.executeInterference, Fields::AtLeastOne);
@@ -154,17 +151,15 @@ void visitGpu(Fields &f, GpuProfile &gpu) {
   f.number("compute", gpu.compute, Fields::Rate, false);
   f.number("startMs", gpu.startMs, notNegative);
   f.number("pipelineMs", gpu.pipelineMs, notNegative);
-  f.preset(gpu.pipelineCachedMs, gpu.pipelineMs);
-  f.number("pipelineCachedMs", gpu.pipelineCachedMs, notNegative, false);
+  f.numberOr("pipelineCachedMs", gpu.pipelineCachedMs, gpu.pipelineMs,
+             notNegative);
   f.count("pipelineThreads", gpu.pipelineThreads, 1, false);
   f.count("pipelineBatch", gpu.pipelineBatch, 1, false);
   f.number("pipelineScaling", gpu.pipelineScaling, Fields::PartOfOne, false);
   f.boolean("lazyPipelines", gpu.lazyPipelines, false);
   f.number("uploadGBps", gpu.uploadGBps, Fields::Rate);
-  f.preset(gpu.inputGBps, gpu.uploadGBps);
-  f.preset(gpu.downloadGBps, gpu.uploadGBps);
-  f.number("inputGBps", gpu.inputGBps, Fields::Rate, false);
-  f.number("downloadGBps", gpu.downloadGBps, Fields::Rate, false);
+  f.numberOr("inputGBps", gpu.inputGBps, gpu.uploadGBps, Fields::Rate);
+  f.numberOr("downloadGBps", gpu.downloadGBps, gpu.uploadGBps, Fields::Rate);
   f.number("submitUs", gpu.submitUs, notNegative);
   f.number("syncUs", gpu.syncUs, notNegative);
   f.number("dispatchUs", gpu.dispatchUs, notNegative);
@@ -180,9 +175,8 @@ void visitGpu(Fields &f, GpuProfile &gpu) {
         of.number("groupUs", e.group, Fields::NotNegative);
         of.number("stepUs", e.step, Fields::NotNegative);
         of.number("memory", e.memory, Fields::Rate);
-        of.preset(e.latencyFromMemory, e.latency);
-        of.optional(e.latencyFromMemory != e.latency, "latencyFromMemoryUs",
-                    e.latencyFromMemory, Fields::NotNegative);
+        of.numberOr("latencyFromMemoryUs", e.latencyFromMemory, e.latency,
+                    Fields::NotNegative, e.latencyFromMemory != e.latency);
         of.optional(e.work > 0, "workUs", e.work, Fields::NotNegative);
       });
   f.entries("kernels", gpu.kernels, gpu.measured,
