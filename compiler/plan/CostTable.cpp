@@ -87,28 +87,20 @@ static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
 
 Estimate CostTable::estimate(Value constant,
                              std::optional<plan::Narrowing> narrow) {
-  auto op = constant.getDefiningOp<nn::ConstantOp>();
   RankedTensorType type = nn::typeOf(constant);
   StoredForm form = {Storage::packed, narrow};
   auto [it, isNew] = estimates.try_emplace(WeightsKey::of(constant, form));
-  if (isNew && narrow) {
-    StoredBytes bytes = storedBytes(constant, form);
-    it->second = nnv12::estimate(bytes.data.get(), bytes.size,
-                                 storedElementSize(type, form));
+  if (!isNew)
     return it->second;
-  }
-  auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
-  if (!data || data->bytes().empty())
-    return it->second;
-  unsigned elementSize = nn::storageElementSize(type.getElementType());
-  if (nn::layoutTag(type).empty()) {
-    it->second = nnv12::estimate(data->bytes().data(), data->bytes().size(),
-                                 elementSize);
-  } else {
+  unsigned elementSize = storedElementSize(type, form);
+  auto data = nn::ConstantData::get(constant);
+  if (!narrow && !nn::layoutTag(type).empty() && !data->bytes().empty()) {
     std::vector<char> rows = packedRows(type, data->bytes().data());
-    it->second = nnv12::estimate(rows.data(), rows.size(), elementSize);
+    return it->second = nnv12::estimate(rows.data(), rows.size(), elementSize);
   }
-  return it->second;
+  StoredBytes bytes = storedBytes(constant, form);
+  return it->second =
+             nnv12::estimate(bytes.data.get(), bytes.size, elementSize);
 }
 
 CostTable::Time CostTable::oneCore(KernelFacts kernel) {

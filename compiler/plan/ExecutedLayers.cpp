@@ -71,30 +71,25 @@ static void countFreshBytes(const ExecutionOrder &order,
 
 /// Whether `op`, or a layer fused into it, compares floats for equality.
 static bool comparesForEquality(Operation *op) {
-  WalkResult result = op->walk([](nn::BinaryOp binary) {
+  auto visit = [](nn::BinaryOp binary) {
     bool isFloat =
         isa<FloatType>(getElementTypeOrSelf(binary.getLhs().getType()));
     return isFloat && binary.getKind() == nn::BinaryKind::equal
                ? WalkResult::interrupt()
                : WalkResult::advance();
-  });
-  return result.wasInterrupted();
+  };
+  return op->walk(visit).wasInterrupted();
 }
 
 static void findCompared(std::vector<ExecutedLayer> &layers) {
+  if (layers.empty())
+    return;
   llvm::SmallPtrSet<Operation *, 16> compared;
-  SmallVector<Operation *> todo;
-  for (const ExecutedLayer &layer : layers)
-    if (comparesForEquality(layer.op))
-      todo.push_back(layer.op);
-  while (!todo.empty()) {
-    Operation *op = todo.pop_back_val();
-    if (!compared.insert(op).second)
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        todo.push_back(producer);
-  }
+  for (Operation &op : llvm::reverse(*layers.front().op->getBlock()))
+    if (comparesForEquality(&op) ||
+        llvm::any_of(op.getUsers(),
+                     [&](Operation *user) { return compared.contains(user); }))
+      compared.insert(&op);
   for (ExecutedLayer &layer : layers)
     layer.isComparedForEquality = compared.contains(layer.op);
 }

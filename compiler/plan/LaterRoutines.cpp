@@ -8,6 +8,7 @@
 #include "compiler/search/Search.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -30,13 +31,10 @@ bool nnv12::gainsLater(const CostedCandidate &first,
 /// The name of the layer's main weights in a form.
 static std::string weightsName(const PlannedLayer &layer,
                                const std::string &form) {
-  Value weights = layer.layer.weights();
-  auto constant = weights.getDefiningOp<nn::ConstantOp>();
-  auto number = [](const void *pointer) {
-    return std::to_string(reinterpret_cast<uintptr_t>(pointer));
-  };
-  return "weights " + number(constant.getValue().getAsOpaquePointer()) + " " +
-         number(constant.getType().getAsOpaquePointer()) + " " + form;
+  auto constant = layer.layer.weights().getDefiningOp<nn::ConstantOp>();
+  return llvm::formatv("weights {0} {1} {2}",
+                       constant.getValue().getAsOpaquePointer(),
+                       constant.getType().getAsOpaquePointer(), form);
 }
 
 /// Bytes that the session takes for its first run: weights, the file's

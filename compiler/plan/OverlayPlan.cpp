@@ -67,14 +67,11 @@ static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
                         const OverlayPlan &plan, StretchHalves *halves) {
   for (uint32_t i = 0; i < stretch.range.count; ++i) {
     const StretchCandidate &way = plan.wayOf(stretch, i);
-    if (!halves) {
-      stretch.half.emplace_back();
-      stretch.kernels.push_back(way.kernels);
-      continue;
-    }
     uint32_t layer = stretch.range.first + i;
-    stretch.half.push_back(halves->of(layer, *way.routine, stretch.range.first,
-                                      stretch.range.end()));
+    stretch.half.push_back(halves ? halves->of(layer, *way.routine,
+                                               stretch.range.first,
+                                               stretch.range.end())
+                                  : codegen::HalfTensors());
     SmallVector<codegen::HalfKernel> kernels;
     Operation *op = layers[layer].layer.op;
     stretch.kernels.push_back(stepsInHalf(way.routine->steps(op), op,

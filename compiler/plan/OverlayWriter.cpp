@@ -126,10 +126,10 @@ private:
     llvm::DenseMap<Value, size_t> position;
     for (auto [i, token] : llvm::enumerate(queues.front()))
       position[token] = i;
-    std::multimap<size_t, Value> behind;
+    std::vector<size_t> behind(records.size());
     for (auto [i, stretch] : llvm::enumerate(overlay.stretches)) {
       SmallVector<Value> after = {device};
-      size_t last = 0;
+      size_t &last = behind[i];
       for (const std::vector<std::string> &keys : stretch.kernels)
         for (const std::string &key : keys) {
           Value maker = makerOf.lookup(key);
@@ -145,14 +145,13 @@ private:
       // A record that only later runs need is behind all of the first one's.
       if (!stretch.cold && coldEnd)
         last = std::max(last, coldEnd - 1);
-      behind.insert({last, records[i]});
     }
     SmallVector<Value> queue;
     for (auto [i, token] : llvm::enumerate(queues.front())) {
       queue.push_back(token);
-      auto [begin, end] = behind.equal_range(i);
-      for (auto it = begin; it != end; ++it)
-        queue.push_back(it->second);
+      for (auto [record, last] : llvm::zip(records, behind))
+        if (last == i)
+          queue.push_back(record);
     }
     queues.front() = std::move(queue);
   }

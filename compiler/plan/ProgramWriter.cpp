@@ -90,13 +90,12 @@ private:
     if (!planned.layer.mainOperand)
       return {};
     std::string form = formName(op, routine);
-    auto it = ready.find(form);
-    if (it == ready.end()) {
-      assert(ready.count("") && "a form is made of the packed weights");
-      it = ready.try_emplace(form, transform(ready.lookup(""), form, routine))
-               .first;
+    Value &weights = ready[form];
+    if (!weights) {
+      assert(ready.lookup("") && "a form is made of the packed weights");
+      weights = transform(ready.lookup(""), form, routine);
     }
-    return {it->second};
+    return {weights};
   }
 
   Value transform(Value after, StringRef form, const Routine &routine) {
@@ -150,8 +149,7 @@ private:
     llvm::DenseSet<Operation *> placed, scheduled;
     for (const auto &queue : found.lanes)
       for (const search::Operation &operation : queue)
-        for (Operation *op : stages.find(operation))
-          scheduled.insert(op);
+        scheduled.insert_range(stages.find(operation));
     std::function<void(Lane &, Operation *)> place = [&](Lane &lane,
                                                          Operation *op) {
       if (!placed.insert(op).second)

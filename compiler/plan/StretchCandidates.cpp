@@ -63,12 +63,12 @@ public:
 private:
   /// Bytes of the constants that layers read, each once.
   double weights() const {
-    llvm::SmallPtrSet<const void *, 16> seen;
+    llvm::DenseSet<Attribute> seen;
     double bytes = 0;
     for (const PlannedLayer &layer : layers)
       for (Value v : layer.layer.op->getOperands())
         if (auto constant = order.baseOf(v).getDefiningOp<nn::ConstantOp>())
-          if (seen.insert(constant.getValue().getAsOpaquePointer()).second)
+          if (seen.insert(constant.getValue()).second)
             bytes += double(nn::storageSize(constant));
     return bytes;
   }
@@ -130,12 +130,11 @@ private:
     if (form && (layer.layer.mainOperand != form->operand ||
                  formName(op, *layer.first().routine) != form->name))
       return std::nullopt;
-    llvm::SmallPtrSet<const void *, 4> seen;
+    llvm::SmallDenseSet<Attribute, 4> seen;
     for (OpOperand &operand : op->getOpOperands()) {
       Value base = order.baseOf(operand.get());
       auto constant = base.getDefiningOp<nn::ConstantOp>();
-      if (!constant ||
-          !seen.insert(constant.getValue().getAsOpaquePointer()).second)
+      if (!constant || !seen.insert(constant.getValue()).second)
         continue;
       bool isForm = form && form->operand == operand.getOperandNumber();
       bool isHalf = half.has(
