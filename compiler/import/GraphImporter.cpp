@@ -2,7 +2,6 @@
 
 #include "compiler/import/GraphImporter.h"
 
-#include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
 #include "llvm/Support/Path.h"
@@ -45,19 +44,13 @@ LayerBuilder GraphImporter::report(const Twine &what) {
                       options_.maxTensorBytes);
 }
 
-Location GraphImporter::nodeLoc(const onnx::NodeProto &proto, int index) {
-  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc_);
-}
-
-std::string GraphImporter::nodePrefix(const onnx::NodeProto &proto, int index) {
-  return path_ + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
-         "): ";
-}
-
 LayerBuilder GraphImporter::reportNode(const onnx::NodeProto &proto,
                                        int index) {
-  return LayerBuilder(builder_, nodeLoc(proto, index), nodePrefix(proto, index),
-                      options_.maxTensorBytes);
+  std::string name = nodeName(proto, index);
+  return LayerBuilder(
+      builder_, NameLoc::get(builder_.getStringAttr(name), fileLoc_),
+      path_ + ": node '" + name + "' (" + proto.op_type() + "): ",
+      options_.maxTensorBytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,19 +217,19 @@ bool GraphImporter::bindOutputs() {
 
 bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
                                     Scope &scope) {
-  for (const onnx::TensorProto &t : graph.initializer()) {
-    if (scope.definesHere(t.name()))
-      return report("initialiser '" + t.name() + "': ")
-          .refuse("the name twice", "each name once");
-    scope.initializers[t.name()] = &t;
-  }
-  for (const onnx::SparseTensorProto &t : graph.sparse_initializer()) {
-    const std::string &name = t.values().name();
+  auto add = [&](const std::string &name, auto &known, const auto &tensor) {
     if (scope.definesHere(name))
-      return report("initialiser '" + name + "': ")
-          .refuse("the name twice", "each name once");
-    scope.sparse[name] = &t;
-  }
+      return bool(report("initialiser '" + name + "': ")
+                      .refuse("the name twice", "each name once"));
+    known[name] = &tensor;
+    return true;
+  };
+  for (const onnx::TensorProto &t : graph.initializer())
+    if (!add(t.name(), scope.initializers, t))
+      return false;
+  for (const onnx::SparseTensorProto &t : graph.sparse_initializer())
+    if (!add(t.values().name(), scope.sparse, t))
+      return false;
   return true;
 }
 
@@ -317,9 +310,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
   }
 
   SmallVector<ImportValue> inputs;
-  SmallVector<bool> present;
   for (const std::string &name : proto.input()) {
-    present.push_back(!name.empty());
     inputs.emplace_back();
     if (name.empty())
       continue;
@@ -330,9 +321,6 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                   "a graph input, an initialiser or a node's output");
     if (undecoded_)
       return false;
-    // An absent optional input of a function, passed on.
-    if (value->kind == ImportValue::Tensor && !value->tensor)
-      present.back() = false;
     inputs.back() = std::move(*value);
   }
 
@@ -344,8 +332,8 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
       attributes[a.name()] = actual;
   }
 
-  Node node(*this, proto, attributes, std::move(inputs), std::move(present),
-            opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
+  Node node(*this, reportNode(proto, index), proto, attributes,
+            std::move(inputs), opset->second);
   llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
   llvm::SaveAndRestore frameHere(currentFrame_, &frame);
   std::string key =
@@ -359,7 +347,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     const ImportValue &result = node.results()[i];
     if (proto.output(i).empty())
       continue;
-    if (result.kind == ImportValue::Tensor && !result.tensor) {
+    if (result.isAbsent()) {
       if (functions_.count(key)) // an optional output that the body left out
         continue;
       return node.refuse("output '" + proto.output(i) + "'",

@@ -3,23 +3,14 @@
 #define NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
 
 #include "compiler/import/ExternalData.h"
+#include "compiler/import/ImportOptions.h"
 #include "compiler/import/Node.h"
+#include "compiler/import/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <memory>
-
-namespace onnx {
-class FunctionProto;
-class ModelProto;
-class SparseTensorProto;
-class ValueInfoProto;
-} // namespace onnx
-
-namespace google::protobuf {
-template <typename T> class RepeatedPtrField;
-} // namespace google::protobuf
 
 namespace nnv12::importer {
 
@@ -56,8 +47,6 @@ public:
   /// Null after a fault, which has been reported.
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  mlir::OpBuilder &builder() override { return builder_; }
-  const ImportOptions &options() const override { return options_; }
   const std::string &argumentName(unsigned i) const override {
     return argumentNames_[i];
   }
@@ -89,8 +78,6 @@ private:
 
   LayerBuilder report(const llvm::Twine &what = "");
   LayerBuilder reportNode(const onnx::NodeProto &proto, int index);
-  mlir::Location nodeLoc(const onnx::NodeProto &proto, int index);
-  std::string nodePrefix(const onnx::NodeProto &proto, int index);
 
   const onnx::ModelProto &model_;
   std::string path_;

@@ -1,7 +1,6 @@
 //===- GraphInputs.cpp - Arguments of the model and their shapes ----------===//
 
 #include "compiler/import/GraphImporter.h"
-#include "compiler/import/Onnx.h"
 #include "compiler/import/TensorData.h"
 
 using namespace mlir;

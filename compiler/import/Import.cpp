@@ -2,11 +2,10 @@
 
 #include "compiler/import/Import.h"
 
+#include "artifact/Escape.h"
 #include "artifact/FileKind.h"
 #include "artifact/MappedFile.h"
 #include "compiler/import/GraphImporter.h"
-#include "compiler/import/Names.h"
-#include "compiler/import/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -15,6 +14,9 @@
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
 
 /// The nesting for which protobuf, which parses by recursion, surely has the
 /// stack.
@@ -25,6 +27,56 @@ static std::nullptr_t refuse(StringRef path, MLIRContext &context,
   emitError(FileLineColLoc::get(&context, path, 0, 0))
       << path << ": " << message;
   return nullptr;
+}
+
+/// Other text stays as it is: labels of classes have line ends, and strings
+/// that a model computes with are fields of bytes.
+static bool isName(const FieldDescriptor &field) {
+  return field.type() == FieldDescriptor::TYPE_STRING &&
+         field.name() != "doc_string" && field.name() != "value";
+}
+
+static void escapeField(Message &message, const FieldDescriptor *field) {
+  const Reflection &reflection = *message.GetReflection();
+  std::string scratch;
+  if (!field->is_repeated()) {
+    const std::string &name =
+        reflection.GetStringReference(message, field, &scratch);
+    if (std::string text = artifact::escaped(name); text != name)
+      reflection.SetString(&message, field, text);
+    return;
+  }
+  for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+    const std::string &name =
+        reflection.GetRepeatedStringReference(message, field, i, &scratch);
+    if (std::string text = artifact::escaped(name); text != name)
+      reflection.SetRepeatedString(&message, field, i, text);
+  }
+}
+
+/// Escapes control characters in all names of the model (artifact/Escape.h):
+/// diagnostics, bundles, and tools' output hold none of them. By a list: models
+/// may nest as deep as protobuf's parser takes them.
+static void escapeNames(onnx::ModelProto &model) {
+  std::vector<Message *> left = {&model};
+  std::vector<const FieldDescriptor *> fields;
+  while (!left.empty()) {
+    Message &message = *left.back();
+    left.pop_back();
+    const Reflection &reflection = *message.GetReflection();
+    reflection.ListFields(message, &fields);
+    for (const FieldDescriptor *field : fields) {
+      if (isName(*field))
+        escapeField(message, field);
+      if (field->type() != FieldDescriptor::TYPE_MESSAGE)
+        continue;
+      if (!field->is_repeated())
+        left.push_back(reflection.MutableMessage(&message, field));
+      else
+        for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+          left.push_back(reflection.MutableRepeatedMessage(&message, field, i));
+    }
+  }
 }
 
 /// Parses the model, null after a fault. `bytes` are not needed afterwards.

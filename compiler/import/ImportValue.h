@@ -21,6 +21,9 @@ struct ImportValue {
   ImportValue(mlir::Value v) : tensor(v) {}
   ImportValue(Kind kind, std::vector<ImportValue> list)
       : kind(kind), list(std::move(list)) {}
+
+  /// An optional input or output that is left out.
+  bool isAbsent() const { return kind == Tensor && !tensor; }
 };
 
 } // namespace nnv12::importer

@@ -43,10 +43,6 @@ static llvm::SmallVector<StringRef> numbersIn(StringRef text) {
   return parts;
 }
 
-static std::string joined(llvm::ArrayRef<StringRef> parts) {
-  return llvm::join(parts, ",");
-}
-
 namespace {
 enum class Numbers { any, divisors, oneFactor };
 } // namespace
@@ -68,7 +64,7 @@ static std::string normalizeNumbers(std::string &value) {
         (kind != Numbers::any && number == 0))
       return found(value, expected);
   }
-  value = joined(parts);
+  value = llvm::join(parts, ",");
   return "";
 }
 

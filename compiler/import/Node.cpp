@@ -14,17 +14,13 @@ using namespace nnv12::importer;
 
 using onnx::AttributeProto;
 
-Node::Node(NodeContext &graph, const onnx::NodeProto &proto,
-           Attributes attributes, SmallVector<ImportValue> inputs,
-           SmallVector<bool> present, int64_t opset, Location loc,
-           std::string prefix)
-    : LayerBuilder(graph.builder(), loc, std::move(prefix),
-                   graph.options().maxTensorBytes),
-      graph_(graph), proto_(proto), attributes_(std::move(attributes)),
-      inputs_(std::move(inputs)), present_(std::move(present)),
+Node::Node(NodeContext &graph, LayerBuilder builder,
+           const onnx::NodeProto &proto, Attributes attributes,
+           SmallVector<ImportValue> inputs, int64_t opset)
+    : LayerBuilder(std::move(builder)), graph_(graph), proto_(proto),
+      attributes_(std::move(attributes)), inputs_(std::move(inputs)),
       results_(proto.output_size()), opset_(opset) {
   assert(int(inputs_.size()) == proto.input_size() &&
-         this->present_.size() == inputs_.size() &&
          "a value, or that there is none, for each input");
 }
 

@@ -2,8 +2,8 @@
 #ifndef NNV12_COMPILER_IMPORT_NODE_H
 #define NNV12_COMPILER_IMPORT_NODE_H
 
+#include "compiler/import/ImportValue.h"
 #include "compiler/import/LayerBuilder.h"
-#include "compiler/import/NodeContext.h"
 #include "compiler/import/TypeSet.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -19,11 +19,34 @@ namespace nnv12::importer {
 /// Attributes by name; inside a function, references are resolved.
 using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
 
+class ExternalData;
+class Node;
+
+/// The graph around a node: the importer's services for handlers.
+class NodeContext {
+public:
+  virtual ~NodeContext() = default;
+
+  /// The name in the model of argument `i` of @main.
+  virtual const std::string &argumentName(unsigned i) const = 0;
+  virtual ExternalData &external() = 0;
+  /// Imports the graph of a control flow node with these inputs, in place.
+  /// The node's fault is set when one occurs inside.
+  virtual llvm::SmallVector<ImportValue>
+  importSubgraph(Node &node, const onnx::GraphProto &graph,
+                 llvm::ArrayRef<ImportValue> inputs) = 0;
+  /// The constant for a tensor of an attribute or initialiser; one even if it
+  /// is met many times.
+  virtual Value tensorConstant(const onnx::TensorProto &tensor,
+                               LayerBuilder &b) = 0;
+};
+
 class Node : public LayerBuilder {
 public:
-  Node(NodeContext &graph, const onnx::NodeProto &proto, Attributes attributes,
-       llvm::SmallVector<ImportValue> inputs, llvm::SmallVector<bool> present,
-       int64_t opset, mlir::Location loc, std::string prefix);
+  /// `builder` names the node in messages.
+  Node(NodeContext &graph, LayerBuilder builder, const onnx::NodeProto &proto,
+       Attributes attributes, llvm::SmallVector<ImportValue> inputs,
+       int64_t opset);
 
   llvm::StringRef op() const;
   /// Version of the operator set that the op's domain has here.
@@ -36,7 +59,7 @@ public:
 
   unsigned inputs() const { return inputs_.size(); }
   /// Whether optional input i is given.
-  bool has(unsigned i) const { return i < present_.size() && present_[i]; }
+  bool has(unsigned i) const { return i < inputs() && !inputs_[i].isAbsent(); }
   /// A tensor; a fault if it is not given, or no tensor.
   Value in(unsigned i);
   /// Null if it is not given.
@@ -101,7 +124,6 @@ private:
   const onnx::NodeProto &proto_;
   Attributes attributes_;
   llvm::SmallVector<ImportValue> inputs_;
-  llvm::SmallVector<bool> present_;
   llvm::SmallVector<ImportValue> results_;
   int64_t opset_;
 };

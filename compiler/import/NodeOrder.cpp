@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/GraphImporter.h"
-#include "compiler/import/Onnx.h"
 
 #include <cassert>
 #include <queue>

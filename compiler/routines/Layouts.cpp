@@ -46,10 +46,11 @@ LayoutRequest Routine::layouts(Operation *layer) const {
   return sameLayouts(layer, "");
 }
 
-LayoutRequest nnv12::blockedLayouts(Operation *layer, std::string weights) {
-  LayoutRequest request =
-      sameLayouts(layer, blockedTag(shapeOf(layer->getOperand(0)).size()));
-  request.operands[1] = std::move(weights);
+LayoutRequest nnv12::blockedLayouts(Operation *layer,
+                                    std::string (*weights)(int64_t rank)) {
+  int64_t rank = shapeOf(layer->getOperand(0)).size();
+  LayoutRequest request = sameLayouts(layer, blockedTag(rank));
+  request.operands[1] = weights(rank);
   if (cast<nn::Linear>(layer).getBias())
     request.operands[2] = "A16a";
   return request;

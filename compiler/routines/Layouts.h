@@ -30,8 +30,10 @@ std::string transposedRowTag(int64_t rank);
 /// All operands and results as they come.
 LayoutRequest anyLayouts(mlir::Operation *layer);
 /// For a conv or conv_transpose: input, residual and result in blocks of 16
-/// channels, the weights in `weights`, the bias padded to a whole block.
-LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
+/// channels, the weights as `weights` names it for their rank, the bias padded
+/// to a whole block.
+LayoutRequest blockedLayouts(mlir::Operation *layer,
+                             std::string (*weights)(int64_t rank));
 
 /// Whether a layer with a window has one or two spatial dimensions and is f32.
 bool hasBlockableWindow(mlir::Operation *layer);

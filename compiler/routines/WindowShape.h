@@ -21,6 +21,12 @@ inline bool isNonEmptyF32(mlir::Operation *layer) {
          llvm::all_of(layer->getResults(), fits);
 }
 
+/// Padding behind the input whose elements an average may count.
+inline llvm::ArrayRef<int64_t> countedPadsHigh(nn::PoolOp op) {
+  auto counted = op.getCountedPadsHigh();
+  return counted ? *counted : op.getPadsHigh();
+}
+
 /// Neighbouring outputs of one dimension whose windows have the same taps
 /// inside of the input.
 struct TapRange {

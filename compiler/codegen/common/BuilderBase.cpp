@@ -2,12 +2,10 @@
 
 #include "compiler/codegen/common/BuilderBase.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -42,10 +40,6 @@ MemRefType BuilderBase::memory(Type element) {
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
-
-Value BuilderBase::constant(int64_t c) {
-  return arith::ConstantIndexOp::create(b, c);
-}
 
 Value BuilderBase::val(Index i) {
   if (i.isConstant())
@@ -111,10 +105,6 @@ Index BuilderBase::max(Index x, Index y) {
   if (x.isConstant() && y.isConstant())
     return Index(std::max(x.constant, y.constant));
   return Index(Value(arith::MaxSIOp::create(b, val(x), val(y))));
-}
-
-Value BuilderBase::less(Index x, Index y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, val(x), val(y));
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/common/Coord.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -240,12 +239,10 @@ Coord CoordMath::select(const Condition &condition, const Coord &x,
     return y;
   int64_t lo = std::min(x.lo, y.lo), hi = std::max(x.hi, y.hi);
   if (!condition.varying && x.isUniform() && y.isUniform())
-    return Coord(arith::SelectOp::create(k.b, condition.uniform, k.val(x.base),
-                                         k.val(y.base)),
-                 lo, hi);
-  return fromVector(
-      arith::SelectOp::create(k.b, toMask(condition), toVector(x), toVector(y)),
-      lo, hi, x.wild || y.wild);
+    return Coord(k.select(condition.uniform, k.val(x.base), k.val(y.base)), lo,
+                 hi);
+  return fromVector(k.select(toMask(condition), toVector(x), toVector(y)), lo,
+                    hi, x.wild || y.wild);
 }
 
 Condition CoordMath::less(const Coord &x, int64_t bound) {
@@ -259,8 +256,7 @@ Condition CoordMath::less(const Coord &x, int64_t bound) {
     result.uniform = k.less(x.base, bound);
   else
     result.varying =
-        arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, toVector(x),
-                              k.iconst(bound, vectorType()));
+        k.compare(Order::slt, toVector(x), k.iconst(bound, vectorType()));
   return result;
 }
 
@@ -268,8 +264,7 @@ Condition CoordMath::notLess(const Coord &x, int64_t bound) {
   // One comparison sets one part only.
   Condition result = less(x, bound);
   auto invert = [&](Value v) -> Value {
-    return v ? Value(arith::XOrIOp::create(k.b, v, k.iconst(1, v.getType())))
-             : v;
+    return v ? k.bitXor(v, k.iconst(1, v.getType())) : v;
   };
   assert(!(result.uniform && result.varying) && "it compares once");
   bool decided = result.never || result.always();
@@ -281,7 +276,7 @@ Condition CoordMath::notLess(const Coord &x, int64_t bound) {
 
 Condition CoordMath::both(const Condition &x, const Condition &y) {
   auto combine = [&](Value a, Value b) -> Value {
-    return a && b ? Value(arith::AndIOp::create(k.b, a, b)) : a ? a : b;
+    return a && b ? k.bitAnd(a, b) : a ? a : b;
   };
   Condition result;
   result.never = x.never || y.never;
@@ -302,6 +297,5 @@ Value CoordMath::toMask(const Condition &condition) {
     return condition.uniform;
   if (!condition.uniform)
     return condition.varying;
-  return arith::AndIOp::create(k.b, condition.varying,
-                               k.broadcast(condition.uniform, lanes));
+  return k.bitAnd(condition.varying, k.broadcast(condition.uniform, lanes));
 }

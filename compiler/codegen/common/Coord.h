@@ -19,7 +19,7 @@ namespace nnv12::codegen {
 struct Coord {
   Index base;         ///< of lane 0, unless `vector` is set
   int64_t stride = 0; ///< lane l is base + l * stride
-  mlir::Value vector; ///< the lanes, if no progression
+  Value vector;       ///< the lanes, if no progression
   int64_t lo = 0;     ///< bounds of all active lanes, inclusive
   int64_t hi = 0;
   int64_t multiple = 1; ///< base.value is a multiple of this
@@ -28,7 +28,7 @@ struct Coord {
 
   Coord(int64_t c = 0) : base(c), lo(c), hi(c) {}
   /// A value in [lo, hi] that is a multiple of `multiple`.
-  Coord(mlir::Value value, int64_t lo, int64_t hi, int64_t multiple = 1)
+  Coord(Value value, int64_t lo, int64_t hi, int64_t multiple = 1)
       : base(value), lo(lo), hi(hi), multiple(multiple) {
     assert(lo <= hi && multiple > 0 && "there is such a value");
   }
@@ -42,14 +42,14 @@ struct Coord {
   }
 };
 
-using Coords = llvm::SmallVector<Coord, 6>;
+using Coords = SmallVector<Coord, 6>;
 
 /// The result of a comparison: it may be decided, or a test that is the same
 /// for all lanes, or one by lane, or both of these (which must both hold).
 struct Condition {
   bool never = false;
-  mlir::Value uniform; ///< i1; null if that holds always
-  mlir::Value varying; ///< a vector of i1; null if that holds always
+  Value uniform; ///< i1; null if that holds always
+  Value varying; ///< a vector of i1; null if that holds always
   bool always() const { return !never && !uniform && !varying; }
 };
 
@@ -57,7 +57,7 @@ struct Condition {
 class CoordMath {
 public:
   /// `laneType` is the integer type of indices in vectors.
-  CoordMath(BuilderBase &k, mlir::Type laneType) : k(k), laneType(laneType) {}
+  CoordMath(BuilderBase &k, Type laneType) : k(k), laneType(laneType) {}
 
   int64_t lanes = 1;  ///< of a vector now
   int64_t active = 1; ///< the first of them whose result counts
@@ -75,28 +75,28 @@ public:
   Condition within(const Coord &x, int64_t lo, int64_t end);
   Condition both(const Condition &x, const Condition &y);
   /// The condition (neither always nor never) as an i1 or a vector of it.
-  mlir::Value toMask(const Condition &condition);
+  Value toMask(const Condition &condition);
   /// The same coordinate, known to lie in [lo, hi] in the lanes that stay
   /// active.
   Coord bounded(Coord x, int64_t lo, int64_t hi);
   /// An integer (a scalar or a vector of `lanes`) as a coordinate; any integer
   /// type, values in [lo, hi].
-  Coord fromValue(mlir::Value value, int64_t lo, int64_t hi);
+  Coord fromValue(Value value, int64_t lo, int64_t hi);
   /// The lanes as a vector of laneType.
-  mlir::Value toVector(const Coord &x);
+  Value toVector(const Coord &x);
   /// A scalar of `type` if uniform, else a vector.
-  mlir::Value toValue(const Coord &x, mlir::IntegerType type);
+  Value toValue(const Coord &x, mlir::IntegerType type);
   /// `first` plus the index of each lane times stride.
-  mlir::Value iota(int64_t stride, int64_t first = 0);
+  Value iota(int64_t stride, int64_t first = 0);
 
 private:
-  mlir::VectorType vectorType();
+  VectorType vectorType();
   /// Whether base + [0, (active - 1) * stride] lies between two multiples.
   bool staysBetweenMultiples(const Coord &x, int64_t divisor);
-  Coord fromVector(mlir::Value vector, int64_t lo, int64_t hi, bool wild);
+  Coord fromVector(Value vector, int64_t lo, int64_t hi, bool wild);
 
   BuilderBase &k;
-  mlir::Type laneType;
+  Type laneType;
 };
 
 } // namespace nnv12::codegen

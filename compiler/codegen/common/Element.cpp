@@ -4,9 +4,7 @@
 #include "compiler/codegen/common/Math.h"
 
 #include "dialects/nn/ConstantData.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -64,6 +62,15 @@ const TensorView &ElementEmitter::view(Value tensor) {
 // Elements
 //===----------------------------------------------------------------------===//
 
+const ElementFunction *codegen::elementFunction(Operation *op) {
+  for (auto table : {pointwiseFunctions(), movementFunctions(),
+                     reductionFunctions(), resamplingFunctions()})
+    for (const ElementFunction &f : table)
+      if (f.layer == op->getName().getStringRef())
+        return &f;
+  return nullptr;
+}
+
 Value ElementEmitter::element(Value tensor, ArrayRef<Coord> index) {
   for (const Memo &memo : llvm::reverse(memos))
     if (memo.tensor == tensor && memo.mask == mask && memo.lanes == at.lanes &&
@@ -120,7 +127,7 @@ Value ElementEmitter::select(Value condition, Value x, Value y) {
     x = allLanes(x);
     y = allLanes(y);
   }
-  return arith::SelectOp::create(k.b, condition, x, y);
+  return k.select(condition, x, y);
 }
 
 Value ElementEmitter::select(const Condition &condition, Value x, Value y) {
@@ -133,7 +140,7 @@ Value ElementEmitter::select(const Condition &condition, Value x, Value y) {
     x = allLanes(x);
     y = allLanes(y);
   }
-  return arith::SelectOp::create(k.b, at.toMask(condition), x, y);
+  return k.select(at.toMask(condition), x, y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,12 +157,10 @@ Value ElementEmitter::guarded(const Condition &inside, Value otherwise,
     if (!inside.varying)
       return then();
     Value outer = mask;
-    mask = outer ? Value(arith::AndIOp::create(k.b, outer, inside.varying))
-                 : inside.varying;
+    mask = outer ? k.bitAnd(outer, inside.varying) : inside.varying;
     Value result = then();
     mask = outer;
-    return Value(arith::SelectOp::create(k.b, inside.varying, allLanes(result),
-                                         allLanes(otherwise)));
+    return k.select(inside.varying, allLanes(result), allLanes(otherwise));
   };
   if (!inside.uniform)
     return masked();
@@ -275,16 +280,8 @@ Coord ElementEmitter::indexFrom(Value tensor, ArrayRef<Coord> index,
     x = isUnsigned(tensor) ? Value(arith::ExtUIOp::create(k.b, wide, x))
                            : Value(arith::ExtSIOp::create(k.b, wide, x));
   }
-  Type type = x.getType();
-  Value zero = k.iconst(0, type);
-  Value negative =
-      arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, zero);
-  Value fromEnd = arith::AddIOp::create(k.b, x, k.iconst(size, type));
-  x = arith::SelectOp::create(k.b, negative, fromEnd, x);
-  int64_t last = std::max<int64_t>(size - 1, 0);
-  x = arith::MaxSIOp::create(k.b, x, zero);
-  x = arith::MinSIOp::create(k.b, x, k.iconst(last, type));
-  return at.fromValue(x, 0, last);
+  return at.fromValue(clampIndex(k, x, size), 0,
+                      std::max<int64_t>(size - 1, 0));
 }
 
 Coord ElementEmitter::offset(const TensorView &view, ArrayRef<Coord> index) {

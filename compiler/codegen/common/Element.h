@@ -22,8 +22,8 @@ namespace nnv12::codegen {
 /// A tensor's logical shape and, if it lies in memory, its layout. A kernel may
 /// work with a simpler view of the tensor than its type (dimensions merged).
 struct TensorView {
-  llvm::SmallVector<int64_t> shape;
-  llvm::SmallVector<nn::Layout::Axis> axes;
+  SmallVector<int64_t> shape;
+  SmallVector<nn::Layout::Axis> axes;
   static TensorView of(mlir::RankedTensorType type);
   int64_t elements() const;
   /// Whether memory has more than the elements: whole blocks.
@@ -35,89 +35,79 @@ struct TensorView {
 
 class ElementEmitter {
 public:
-  ElementEmitter(BuilderBase &k, mlir::Type laneType) : k(k), at(k, laneType) {}
+  ElementEmitter(BuilderBase &k, Type laneType) : k(k), at(k, laneType) {}
 
   BuilderBase &k;
-  CoordMath at;     ///< coordinate arithmetic; holds the number of lanes
-  mlir::Value mask; ///< lanes that may touch memory; null means all
+  CoordMath at; ///< coordinate arithmetic; holds the number of lanes
+  Value mask;   ///< lanes that may touch memory; null means all
   /// A lane that is not active is past the end of a vector known now.
   bool hasStaticTail() const { return at.active < at.lanes; }
 
   /// Tells that `tensor` is to be read from `memory`.
-  void addLeaf(mlir::Value tensor, mlir::Value memory) {
-    leaves[tensor] = memory;
-  }
+  void addLeaf(Value tensor, Value memory) { leaves[tensor] = memory; }
   /// Tells the elements of `tensor` themselves, in the compute type: a scalar
   /// or a vector of all lanes. They count at every index that is asked for.
-  void addValue(mlir::Value tensor, mlir::Value elements) {
-    values[tensor] = elements;
-  }
+  void addValue(Value tensor, Value elements) { values[tensor] = elements; }
   /// Whether the tensor is read from memory, not computed by this kernel.
-  bool isLeaf(mlir::Value tensor) const { return leaves.count(tensor); }
-  void setView(mlir::Value tensor, TensorView view) {
+  bool isLeaf(Value tensor) const { return leaves.count(tensor); }
+  void setView(Value tensor, TensorView view) {
     views[tensor] = std::make_unique<TensorView>(std::move(view));
   }
-  const TensorView &view(mlir::Value tensor);
-  static mlir::Type elementType(mlir::Value tensor) {
+  const TensorView &view(Value tensor);
+  static Type elementType(Value tensor) {
     return nn::typeOf(tensor).getElementType();
   }
-  static bool isUnsigned(mlir::Value tensor) {
+  static bool isUnsigned(Value tensor) {
     return elementType(tensor).isUnsignedInteger();
   }
 
   /// The tensor's elements at `index`, in the compute type: a scalar if the
   /// index is uniform, else a scalar (all lanes equal) or a vector.
-  mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Coord> index);
+  Value element(Value tensor, ArrayRef<Coord> index);
   /// As a vector of all lanes (or as it is, if there is one lane).
-  mlir::Value allLanes(mlir::Value x);
+  Value allLanes(Value x);
   /// Makes both vectors if one of them is.
-  void unify(mlir::Value &x, mlir::Value &y);
+  void unify(Value &x, Value &y);
   /// emitBinary() of scalars or vectors.
-  mlir::Value binary(nn::BinaryKind kind, mlir::Value x, mlir::Value y,
-                     bool isUnsigned = false);
-  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
-  mlir::Value select(const Condition &condition, mlir::Value x, mlir::Value y);
+  Value binary(nn::BinaryKind kind, Value x, Value y, bool isUnsigned = false);
+  Value select(Value condition, Value x, Value y);
+  Value select(const Condition &condition, Value x, Value y);
 
   /// inside ? then() : otherwise. then() is emitted so that memory is touched
   /// only where the condition holds.
-  mlir::Value guarded(const Condition &inside, mlir::Value otherwise,
-                      llvm::function_ref<mlir::Value()> then);
+  Value guarded(const Condition &inside, Value otherwise,
+                function_ref<Value()> then);
   /// condition (one for all lanes) ? then() : otherwise(), both of `type`.
-  mlir::Value choose(mlir::Value condition, mlir::Type type,
-                     llvm::function_ref<mlir::Value()> then,
-                     llvm::function_ref<mlir::Value()> otherwise);
+  Value choose(Value condition, Type type, function_ref<Value()> then,
+               function_ref<Value()> otherwise);
   /// A nest of loops over `extents`, outermost first, with carried values.
-  Values accumulate(
-      llvm::ArrayRef<int64_t> extents, const Values &init,
-      llvm::function_ref<Values(llvm::ArrayRef<Coord>, mlir::ValueRange)> body);
+  Values accumulate(ArrayRef<int64_t> extents, const Values &init,
+                    function_ref<Values(ArrayRef<Coord>, ValueRange)> body);
   /// One loop from lo to hi with carried values.
   Values loop(Index lo, Index hi, Index step, const Values &init,
-              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+              function_ref<Values(Value, ValueRange)> body);
   /// Runs `body` with `lanes` lanes, of which `active` count, where there was
   /// one.
-  void withLanes(int64_t lanes, int64_t active,
-                 llvm::function_ref<void()> body);
+  void withLanes(int64_t lanes, int64_t active, function_ref<void()> body);
   /// The dimension of `tensor` along which elements follow each other in
   /// memory, or -1.
-  int contiguousDim(mlir::Value tensor);
+  int contiguousDim(Value tensor);
 
   /// Row-major position of an index, and the reverse.
-  Coord linearize(llvm::ArrayRef<Coord> index, llvm::ArrayRef<int64_t> shape);
-  Coords delinearize(Coord linear, llvm::ArrayRef<int64_t> shape);
+  Coord linearize(ArrayRef<Coord> index, ArrayRef<int64_t> shape);
+  Coords delinearize(Coord linear, ArrayRef<int64_t> shape);
   /// Index of an operand that broadcasts to a result of rank index.size().
-  Coords broadcastIndex(llvm::ArrayRef<Coord> index,
-                        llvm::ArrayRef<int64_t> shape);
+  Coords broadcastIndex(ArrayRef<Coord> index, ArrayRef<int64_t> shape);
   /// An index read from an integer tensor, as ONNX: negative ones count from
   /// the end, and any is clamped into [0, size).
-  Coord indexFrom(mlir::Value tensor, llvm::ArrayRef<Coord> index,
-                  int64_t size);
+  Coord indexFrom(Value tensor, ArrayRef<Coord> index, int64_t size);
 
   /// Offset in memory; the coordinates' structure decides how to load.
-  Coord offset(const TensorView &view, llvm::ArrayRef<Coord> index);
+  Coord offset(const TensorView &view, ArrayRef<Coord> index);
   /// Stored elements at an offset, a scalar if it is uniform.
-  mlir::Value load(mlir::Value memory, const Coord &offset);
+  Value load(Value memory, const Coord &offset);
   /// A constant table in the code segment, as memory.
-  mlir::Value table(llvm::ArrayRef<double> values, mlir::Type element);
+  Value table(ArrayRef<double> values, Type element);
 
   /// Marks the result's index, for the analysis of operands that may share its
   /// memory. A leaf that lies in memory as the result does is read at `offset`,
@@ -128,7 +118,7 @@ public:
     rootOffset = offset;
   }
   /// Whether every access to the leaf so far was at the root index.
-  bool isReadInPlace(mlir::Value tensor) const {
+  bool isReadInPlace(Value tensor) const {
     return !readElsewhere.count(tensor);
   }
 
@@ -138,10 +128,10 @@ public:
 
 private:
   struct Memo {
-    mlir::Value tensor, mask;
+    Value tensor, mask;
     Coords index;
     int64_t lanes, active;
-    mlir::Value result;
+    Value result;
   };
   /// Values emitted in a region are not seen after it.
   struct Scope {
@@ -158,11 +148,11 @@ private:
     }
   };
 
-  mlir::Value computeElement(mlir::Value tensor, llvm::ArrayRef<Coord> index);
+  Value computeElement(Value tensor, ArrayRef<Coord> index);
 
-  llvm::DenseMap<mlir::Value, mlir::Value> leaves, values;
-  llvm::DenseMap<mlir::Value, std::unique_ptr<TensorView>> views;
-  llvm::DenseMap<mlir::Value, char> readElsewhere;
+  llvm::DenseMap<Value, Value> leaves, values;
+  llvm::DenseMap<Value, std::unique_ptr<TensorView>> views;
+  llvm::DenseMap<Value, char> readElsewhere;
   std::vector<Memo> memos;
   Coords root;
   const TensorView *rootMemory = nullptr;
@@ -174,21 +164,20 @@ class ElementTypes;
 
 /// How a kind of layer computes an element. `index` has the result's rank.
 struct ElementFunction {
-  llvm::StringRef layer; ///< name of the operation
-  mlir::Value (*emit)(ElementEmitter &e, mlir::Operation *op,
-                      llvm::ArrayRef<Coord> index);
+  StringRef layer; ///< name of the operation
+  Value (*emit)(ElementEmitter &e, Operation *op, ArrayRef<Coord> index);
   /// Declares the types of emit()'s values, and the operands that it reads.
-  void (*types)(ElementTypes &t, mlir::Operation *op);
+  void (*types)(ElementTypes &t, Operation *op);
 };
 
 /// Null for a layer that has no element function.
-const ElementFunction *elementFunction(mlir::Operation *op);
+const ElementFunction *elementFunction(Operation *op);
 
 /// The tables, by file.
-llvm::ArrayRef<ElementFunction> pointwiseFunctions();
-llvm::ArrayRef<ElementFunction> movementFunctions();
-llvm::ArrayRef<ElementFunction> reductionFunctions();
-llvm::ArrayRef<ElementFunction> resamplingFunctions();
+ArrayRef<ElementFunction> pointwiseFunctions();
+ArrayRef<ElementFunction> movementFunctions();
+ArrayRef<ElementFunction> reductionFunctions();
+ArrayRef<ElementFunction> resamplingFunctions();
 
 } // namespace nnv12::codegen
 

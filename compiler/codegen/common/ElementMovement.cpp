@@ -3,7 +3,6 @@
 #include "compiler/codegen/common/ElementTypes.h"
 #include "compiler/codegen/common/Math.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cassert>
@@ -101,8 +100,8 @@ static Value emitConcat(ElementEmitter &e, Operation *op,
         // Most vectors lie in one input; the others are passed by.
         Index first = index[axis].base;
         Index last = e.k.add(first, (e.at.active - 1) * index[axis].stride);
-        inside.uniform = arith::AndIOp::create(
-            e.k.b, e.k.less(part.start - 1, last), e.k.less(first, end));
+        inside.uniform =
+            e.k.bitAnd(e.k.less(part.start - 1, last), e.k.less(first, end));
       }
       result = e.guarded(inside, result, [&] { return at(part); });
     }
@@ -240,13 +239,11 @@ static Value emitReverseSequence(ElementEmitter &e, Operation *op,
   // Lengths beyond the axis are clamped.
   Type type = t.getType();
   length = arith::MinSIOp::create(e.k.b, length, e.k.iconst(size, type));
-  Value inside =
-      arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, t, length);
+  Value inside = e.k.compare(Order::slt, t, length);
   Value back = arith::SubIOp::create(
       e.k.b, arith::SubIOp::create(e.k.b, length, e.k.iconst(1, type)), t);
   Coords result(index);
-  result[time] = e.at.fromValue(arith::SelectOp::create(e.k.b, inside, back, t),
-                                0, size - 1);
+  result[time] = e.at.fromValue(e.k.select(inside, back, t), 0, size - 1);
   return e.element(reverse.getInput(), result);
 }
 

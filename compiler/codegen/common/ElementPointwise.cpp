@@ -5,7 +5,6 @@
 
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/SmallTypes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <array>
 

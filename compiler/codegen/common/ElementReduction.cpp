@@ -7,8 +7,8 @@
 
 #include "compiler/codegen/common/ElementTypes.h"
 #include "compiler/codegen/common/Math.h"
+#include "compiler/routines/WindowShape.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -88,8 +88,7 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
       e.withLanes(lanes, lanes, all);
     if (int64_t rest = length - whole * lanes)
       e.withLanes(lanes, rest, [&] {
-        Value x = arith::SelectOp::create(
-            e.k.b, e.mask, at(Index(whole * lanes), 0), identity);
+        Value x = e.k.select(e.mask, at(Index(whole * lanes), 0), identity);
         sums[0] = combine(sums[0], x);
       });
     return sums;
@@ -206,8 +205,7 @@ static Value emitArgReduce(ElementEmitter &e, Operation *op,
       Value x = at(c);
       Value place = e.allLanes(e.at.toValue(c, i64));
       Value wins = emitBinary(e.k, better, x, s[0], e.isUnsigned(input));
-      return Values{arith::SelectOp::create(e.k.b, wins, x, s[0]),
-                    arith::SelectOp::create(e.k.b, wins, place, s[1])};
+      return Values{e.k.select(wins, x, s[0]), e.k.select(wins, place, s[1])};
     });
   return best[1];
 }
@@ -400,9 +398,7 @@ static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   if (!average)
     return result;
   // How many elements count.
-  ArrayRef<int64_t> high = pool.getPadsHigh();
-  if (auto counted = pool.getCountedPadsHigh())
-    high = *counted;
+  ArrayRef<int64_t> high = countedPadsHigh(pool);
   Value one = e.k.number(1, type), none = e.k.number(0, type);
   Value count = fold(
       e, kernel, -1, none,
@@ -452,15 +448,14 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
         Value wins = emitBinary(e.k, BinaryKind::greater, value, s[0],
                                 e.isUnsigned(input));
         Value first =
-            arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, s[1],
-                                  e.k.iconst(0, s[1].getType()));
-        wins = arith::OrIOp::create(e.k.b, wins, first);
+            e.k.compare(Order::slt, s[1], e.k.iconst(0, s[1].getType()));
+        wins = e.k.bitOr(wins, first);
         if (!window.inside.always()) {
           Value inside = e.allLanes(e.at.toMask(window.inside));
-          wins = arith::AndIOp::create(e.k.b, wins, inside);
+          wins = e.k.bitAnd(wins, inside);
         }
-        return Values{arith::SelectOp::create(e.k.b, wins, value, s[0]),
-                      arith::SelectOp::create(e.k.b, wins, place, s[1])};
+        return Values{e.k.select(wins, value, s[0]),
+                      e.k.select(wins, place, s[1])};
       });
   return arith::MaxSIOp::create(e.k.b, best[1], e.allLanes(e.k.iconst(0, i64)));
 }

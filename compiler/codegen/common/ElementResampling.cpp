@@ -5,7 +5,6 @@
 #include "compiler/codegen/common/MathExpand.h"
 
 #include "dialects/nn/ResizeTaps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cassert>
@@ -60,8 +59,8 @@ static Value emitResize(ElementEmitter &e, Operation *op,
       dim.weight = e.table(dim.taps.weight, type);
     if (!dim.taps.inside.empty()) {
       Value flags = e.load(e.table(dim.taps.inside, i32), index[d]);
-      Value here = arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::ne, flags,
-                                         e.k.iconst(0, flags.getType()));
+      Value here =
+          e.k.compare(Order::ne, flags, e.k.iconst(0, flags.getType()));
       inside = inside ? e.binary(BinaryKind::bitwise_and, inside, here) : here;
     }
     dims.push_back(std::move(dim));
@@ -219,10 +218,10 @@ static Value emitGridSample(ElementEmitter &e, Operation *op,
       if (reflect)
         x = reflectedInto(x, size);
       if (zeros) {
-        Value ok = arith::AndIOp::create(
-            e.k.b, m.compare(arith::CmpFPredicate::OGE, x, m.c(0)),
-            m.compare(arith::CmpFPredicate::OLE, x, m.c(size - 1)));
-        inside = inside ? Value(arith::AndIOp::create(e.k.b, inside, ok)) : ok;
+        Value ok =
+            e.k.bitAnd(m.compare(arith::CmpFPredicate::OGE, x, m.c(0)),
+                       m.compare(arith::CmpFPredicate::OLE, x, m.c(size - 1)));
+        inside = inside ? e.k.bitAnd(inside, ok) : ok;
       }
       // A reflected place may be half way; nearest has it rounded.
       at.push_back(toCoord(e, m, reflect ? m.roundEven(x) : x, in[d + 2]));
@@ -342,11 +341,9 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
 
   auto sampleAt = [&](Value y, Value x, Value sum) -> Value {
     auto outside = [&](Value v, int64_t size) -> Value {
-      return arith::OrIOp::create(e.k.b, m.less(v, m.c(-1)),
-                                  m.greater(v, m.c(double(size))));
+      return e.k.bitOr(m.less(v, m.c(-1)), m.greater(v, m.c(double(size))));
     };
-    Value none =
-        arith::OrIOp::create(e.k.b, outside(y, in[2]), outside(x, in[3]));
+    Value none = e.k.bitOr(outside(y, in[2]), outside(x, in[3]));
     auto split = [&](Value v, int64_t size, Coord &low, Coord &high, Value &f) {
       v = m.clamp(v, m.c(0), m.c(double(size - 1)));
       Value floor = m.floor(v);

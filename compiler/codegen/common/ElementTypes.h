@@ -9,7 +9,7 @@
 #define NNV12_COMPILER_CODEGEN_COMMON_ELEMENTTYPES_H
 
 #include "compiler/codegen/common/ElementViews.h"
-#include "compiler/codegen/common/TypesUsed.h"
+#include "compiler/codegen/common/Math.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace nnv12::codegen {
@@ -23,31 +23,31 @@ public:
 
   // For element functions. Types of tensors are those that kernels compute
   // their elements in (Math.h).
-  static mlir::Type typeOf(mlir::Value tensor);
-  void read(mlir::Value tensor);
+  static Type typeOf(Value tensor);
+  void read(Value tensor);
   /// A layer's types, where it moves the elements of its first operand.
-  static void moved(ElementTypes &t, mlir::Operation *op) {
+  static void moved(ElementTypes &t, Operation *op) {
     t.read(op->getOperand(0));
   }
-  void computeIn(mlir::Value tensor) { compute(typeOf(tensor)); }
+  void computeIn(Value tensor) { compute(typeOf(tensor)); }
   /// ElementEmitter::indexFrom(tensor, …, size).
-  void readIndices(mlir::Value tensor, int64_t size);
-  void addTable(mlir::Type element);
-  bool isLeaf(mlir::Value tensor) const { return leaves.contains(tensor); }
+  void readIndices(Value tensor, int64_t size);
+  void addTable(Type element);
+  bool isLeaf(Value tensor) const { return leaves.contains(tensor); }
   // Simplification makes one step of casts, and computes with a cast's input
   // instead of its output.
   /// The layer that computes the tensor's elements, which are moved at most
   /// from there; null where they are read.
-  mlir::Operation *originOf(mlir::Value tensor) const;
-  nn::CastOp castBehind(mlir::Value tensor) const {
+  Operation *originOf(Value tensor) const;
+  nn::CastOp castBehind(Value tensor) const {
     return mlir::dyn_cast_or_null<nn::CastOp>(originOf(tensor));
   }
   /// The integer that castBehind() converts to a type that is stored as it is
   /// computed, or null.
-  mlir::Type castFrom(mlir::Value tensor) const;
+  Type castFrom(Value tensor) const;
 
 private:
-  llvm::SmallDenseSet<mlir::Value, 8> leaves, seen;
+  llvm::SmallDenseSet<Value, 8> leaves, seen;
   bool readsLeaf = false;
 };
 

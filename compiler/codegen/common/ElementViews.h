@@ -8,19 +8,19 @@ namespace nnv12::codegen {
 
 /// Whether a kernel can compute the layer element by element: it has one result
 /// and an element function, as have all layers of a nn.fuse.
-bool hasElementKernel(mlir::Operation *layer);
+bool hasElementKernel(Operation *layer);
 /// The misfit of a routine where there is none.
 constexpr char noElementKernel[] =
     "it has more results than one, or no element function";
 
 /// The layers that one kernel computes.
 struct ElementProgram {
-  mlir::Value root;                         ///< the value that is stored
-  TensorView output;                        ///< where
-  llvm::SmallVector<mlir::Value> leaves;    ///< one an operand, in order
-  llvm::SmallVector<mlir::Operation *> ops; ///< in order; root's is the last
+  Value root;                   ///< the value that is stored
+  TensorView output;            ///< where
+  SmallVector<Value> leaves;    ///< one an operand, in order
+  SmallVector<Operation *> ops; ///< in order; root's is the last
 
-  static ElementProgram of(mlir::Operation *layer);
+  static ElementProgram of(Operation *layer);
 };
 
 /// Where all layers are pointwise, drops dimensions of size one and merges

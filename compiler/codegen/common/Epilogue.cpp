@@ -3,7 +3,6 @@
 #include "compiler/codegen/common/Epilogue.h"
 
 #include "compiler/codegen/common/Math.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace nnv12;

@@ -36,8 +36,8 @@ struct Epilogue {
   /// Whether the result may share memory with the residual.
   bool allowsInPlace() const { return residual && !isLong(); }
   /// `sum` includes the bias already. `loadResidual` gives as many lanes.
-  mlir::Value apply(BuilderBase &k, mlir::Value sum,
-                    llvm::function_ref<mlir::Value()> loadResidual) const;
+  Value apply(BuilderBase &k, Value sum,
+              function_ref<Value()> loadResidual) const;
 };
 
 } // namespace nnv12::codegen

@@ -5,7 +5,6 @@
 #include "compiler/codegen/common/SmallFloatMath.h"
 #include "dialects/nn/SmallTypes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,14 +58,13 @@ static Value toBFloat16Bits(BuilderBase &k, Value x) {
     return arith::ShRUIOp::create(k.b, bits, c(16));
   };
   Value bits = arith::BitcastOp::create(k.b, type, x);
-  Value last = arith::AndIOp::create(k.b, upperHalf(bits), c(1));
+  Value last = k.bitAnd(upperHalf(bits), c(1));
   Value rounded = upperHalf(arith::AddIOp::create(
       k.b, arith::AddIOp::create(k.b, bits, c(0x7fff)), last));
-  Value quiet = arith::OrIOp::create(k.b, upperHalf(bits), c(0x40));
+  Value quiet = k.bitOr(upperHalf(bits), c(0x40));
   Value isNaN = arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNO, x, x);
-  return arith::TruncIOp::create(
-      k.b, withElement(type, k.b.getI16Type()),
-      arith::SelectOp::create(k.b, isNaN, quiet, rounded));
+  return arith::TruncIOp::create(k.b, withElement(type, k.b.getI16Type()),
+                                 k.select(isNaN, quiet, rounded));
 }
 
 /// The operation on unsigned or on signed integers.
@@ -101,8 +99,7 @@ Value codegen::toCompute(BuilderBase &k, Value stored, Type element) {
          "it is as memory holds it");
   Type type = withElement(stored.getType(), computeType(element));
   if (element.isInteger(1))
-    return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, stored,
-                                 k.iconst(0, stored.getType()));
+    return k.compare(Order::ne, stored, k.iconst(0, stored.getType()));
   if (element.isBF16())
     stored = arith::BitcastOp::create(
         k.b, withElement(stored.getType(), element), stored);
@@ -111,9 +108,8 @@ Value codegen::toCompute(BuilderBase &k, Value stored, Type element) {
   if (nn::isSmallInteger(element))
     return arith::TruncIOp::create(k.b, type, stored);
   if (element.getIntOrFloatBitWidth() < 8) // a code
-    return arith::AndIOp::create(
-        k.b, stored,
-        k.iconst((1 << element.getIntOrFloatBitWidth()) - 1, type));
+    return k.bitAnd(stored,
+                    k.iconst((1 << element.getIntOrFloatBitWidth()) - 1, type));
   return stored;
 }
 
@@ -155,7 +151,7 @@ static Value floatToInteger(BuilderBase &k, Value x, Type type,
   if (valueBits > mantissa) {
     Value top = k.iconst(isUnsigned ? -1 : llvm::maxIntN(bits), type);
     Value over = m.compare(arith::CmpFPredicate::OGE, x, m.c(limit));
-    result = arith::SelectOp::create(k.b, over, top, result);
+    result = k.select(over, top, result);
   }
   return result;
 }
@@ -193,8 +189,7 @@ Value codegen::emitCast(BuilderBase &k, Value x, Type from, Type to,
     if (fromFloat)
       return arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNE, x,
                                    k.fconst(0, x.getType()));
-    return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, x,
-                                 k.iconst(0, x.getType()));
+    return k.compare(Order::ne, x, k.iconst(0, x.getType()));
   }
   bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (!toFloat) {
@@ -340,7 +335,7 @@ static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
     bool negativeToo = parameter(f, 0, 1) != 0,
          positiveToo = parameter(f, 1, 1) != 0;
     if (negativeToo && positiveToo)
-      return arith::OrIOp::create(k.b, up, down);
+      return k.bitOr(up, down);
     if (!negativeToo && !positiveToo)
       return k.iconst(0, up.getType());
     return negativeToo ? down : up;
@@ -369,9 +364,6 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
   Type type = x.getType();
   unsigned bits = width(x);
   auto c = [&](int64_t v) { return k.iconst(v, type); };
-  auto select = [&](Value condition, Value a, Value b) -> Value {
-    return arith::SelectOp::create(k.b, condition, a, b);
-  };
   switch (f.getKind()) {
   case UnaryKind::identity:
   case UnaryKind::floor:
@@ -383,14 +375,11 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
   case UnaryKind::neg:
     return negative(k, x);
   case UnaryKind::sign: {
-    Value nonZero =
-        arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, x, c(0));
-    Value result = select(nonZero, c(1), c(0));
+    Value result = k.select(k.compare(Order::ne, x, c(0)), c(1), c(0));
     if (isUnsigned)
       return result;
-    Value below =
-        arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, c(0));
-    return select(below, c(-1), result);
+    Value below = k.compare(Order::slt, x, c(0));
+    return k.select(below, c(-1), result);
   }
   case UnaryKind::relu:
     return isUnsigned ? x : larger(k, x, c(0), isUnsigned);
@@ -401,9 +390,9 @@ static Value integerUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
     return smaller(k, larger(k, x, lo, isUnsigned), hi, isUnsigned);
   }
   case UnaryKind::bitwise_not:
-    return arith::XOrIOp::create(k.b, x, c(-1));
+    return k.bitXor(x, c(-1));
   case UnaryKind::logical_not:
-    return arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, x, c(0));
+    return k.compare(Order::eq, x, c(0));
   case UnaryKind::is_nan:
   case UnaryKind::is_inf:
     return k.iconst(0, withElement(type, k.b.getI1Type()));
@@ -425,7 +414,7 @@ Value codegen::emitUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
     // false and true as the numbers 0 and 1.
     if (f.getKind() == UnaryKind::logical_not ||
         f.getKind() == UnaryKind::bitwise_not)
-      return arith::XOrIOp::create(k.b, x, k.iconst(1, x.getType()));
+      return k.bitXor(x, k.iconst(1, x.getType()));
     if (f.getKind() == UnaryKind::is_nan || f.getKind() == UnaryKind::is_inf)
       return k.iconst(0, x.getType());
     return x;
@@ -437,51 +426,57 @@ Value codegen::emitUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
 // Binary
 //===----------------------------------------------------------------------===//
 
+/// The functions that FloatMath has.
+static constexpr std::pair<BinaryKind, Value (FloatMath::*)(Value, Value)>
+    binaryMethods[] = {
+        {BinaryKind::add, &FloatMath::add},
+        {BinaryKind::sub, &FloatMath::sub},
+        {BinaryKind::mul, &FloatMath::mul},
+        {BinaryKind::div, &FloatMath::div},
+        {BinaryKind::pow, &FloatMath::pow},
+        {BinaryKind::fmod, &FloatMath::fmod},
+        {BinaryKind::min, &FloatMath::min},
+        {BinaryKind::max, &FloatMath::max},
+};
+
+struct Comparison {
+  BinaryKind kind;
+  arith::CmpFPredicate floats;
+  Order integers, unsignedIntegers;
+};
+
+/// Null for kinds that compare nothing.
+static const Comparison *comparisonOf(BinaryKind kind) {
+  using F = arith::CmpFPredicate;
+  static constexpr Comparison all[] = {
+      {BinaryKind::equal, F::OEQ, Order::eq, Order::eq},
+      {BinaryKind::less, F::OLT, Order::slt, Order::ult},
+      {BinaryKind::less_equal, F::OLE, Order::sle, Order::ule},
+      {BinaryKind::greater, F::OGT, Order::sgt, Order::ugt},
+      {BinaryKind::greater_equal, F::OGE, Order::sge, Order::uge}};
+  auto *known =
+      llvm::find_if(all, [&](const Comparison &c) { return c.kind == kind; });
+  return known == std::end(all) ? nullptr : known;
+}
+
 static Value floatBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
   FloatMath m(k, x.getType());
-  using P = arith::CmpFPredicate;
   if ((kind == BinaryKind::pow || kind == BinaryKind::fmod) && !m.isF64())
     return m.narrowed(floatBinary(k, kind, m.widened(x), m.widened(y)));
-  switch (kind) {
-  case BinaryKind::add:
-    return m.add(x, y);
-  case BinaryKind::sub:
-    return m.sub(x, y);
-  case BinaryKind::mul:
-    return m.mul(x, y);
-  case BinaryKind::div:
-    return m.div(x, y);
-  case BinaryKind::pow:
-    return m.pow(x, y);
-  case BinaryKind::min:
-    return m.min(x, y);
-  case BinaryKind::max:
-    return m.max(x, y);
-  case BinaryKind::fmod:
-    return m.fmod(x, y);
-  case BinaryKind::mod: {
-    Value r = floatBinary(k, BinaryKind::fmod, x, y);
-    Value apart =
-        arith::XOrIOp::create(k.b, m.less(r, m.c(0)), m.less(y, m.c(0)));
-    // Zero has the sign of the divisor as well.
-    return m.select(m.equal(r, m.c(0)), m.copySign(m.c(0), y),
-                    m.select(apart, m.add(r, y), r));
-  }
-  case BinaryKind::prelu:
+  for (auto [known, method] : binaryMethods)
+    if (known == kind)
+      return (m.*method)(x, y);
+  if (const Comparison *comparison = comparisonOf(kind))
+    return m.compare(comparison->floats, x, y);
+  if (kind == BinaryKind::prelu)
     return m.select(m.less(x, m.c(0)), m.mul(x, y), x);
-  case BinaryKind::equal:
-    return m.compare(P::OEQ, x, y);
-  case BinaryKind::less:
-    return m.compare(P::OLT, x, y);
-  case BinaryKind::less_equal:
-    return m.compare(P::OLE, x, y);
-  case BinaryKind::greater:
-    return m.compare(P::OGT, x, y);
-  case BinaryKind::greater_equal:
-    return m.compare(P::OGE, x, y);
-  default:
+  if (kind != BinaryKind::mod)
     return x; // bits of floats: refused by the verifier
-  }
+  Value r = floatBinary(k, BinaryKind::fmod, x, y);
+  Value apart = k.bitXor(m.less(r, m.c(0)), m.less(y, m.c(0)));
+  // Zero has the sign of the divisor as well.
+  return m.select(m.equal(r, m.c(0)), m.copySign(m.c(0), y),
+                  m.select(apart, m.add(r, y), r));
 }
 
 /// lhs / rhs, truncated, where rhs is neither 0 nor (if signed) -1.
@@ -503,18 +498,17 @@ static Value integerDivide(BuilderBase &k, Value lhs, Value rhs,
                            bool isUnsigned) {
   Type type = lhs.getType();
   Value zero = k.iconst(0, type), one = k.iconst(1, type);
-  using P = arith::CmpIPredicate;
-  Value byZero = arith::CmpIOp::create(k.b, P::eq, rhs, zero);
-  Value divisor = arith::SelectOp::create(k.b, byZero, one, rhs);
+  Value byZero = k.compare(Order::eq, rhs, zero);
+  Value divisor = k.select(byZero, one, rhs);
   Value minusOne;
   if (!isUnsigned) {
-    minusOne = arith::CmpIOp::create(k.b, P::eq, rhs, k.iconst(-1, type));
-    divisor = arith::SelectOp::create(k.b, minusOne, one, divisor);
+    minusOne = k.compare(Order::eq, rhs, k.iconst(-1, type));
+    divisor = k.select(minusOne, one, divisor);
   }
   Value q = safeDivide(k, lhs, divisor, isUnsigned);
   if (!isUnsigned)
-    q = arith::SelectOp::create(k.b, minusOne, negative(k, lhs), q);
-  return arith::SelectOp::create(k.b, byZero, zero, q);
+    q = k.select(minusOne, negative(k, lhs), q);
+  return k.select(byZero, zero, q);
 }
 
 /// The remainder with the dividend's sign; 0 for a zero divisor.
@@ -523,53 +517,45 @@ static Value integerRemainder(BuilderBase &k, Value lhs, Value rhs,
   Value q = integerDivide(k, lhs, rhs, isUnsigned);
   Value r = arith::SubIOp::create(k.b, lhs, arith::MulIOp::create(k.b, q, rhs));
   Value zero = k.iconst(0, lhs.getType());
-  Value byZero =
-      arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, rhs, zero);
-  return arith::SelectOp::create(k.b, byZero, zero, r);
+  Value byZero = k.compare(Order::eq, rhs, zero);
+  return k.select(byZero, zero, r);
 }
 
 /// Square and multiply. A negative exponent gives 0 but for a base of ±1.
 static Value integerPower(BuilderBase &k, Value base, Value exponent,
                           bool isUnsigned) {
   Type type = base.getType();
-  using P = arith::CmpIPredicate;
   Value zero = k.iconst(0, type), one = k.iconst(1, type);
-  Value result = one;
-  Value shift = one;
   Values last = k.loop(
-      0, width(base), 1, {result, base, exponent}, [&](Value, ValueRange s) {
-        Value odd = arith::CmpIOp::create(
-            k.b, P::ne, arith::AndIOp::create(k.b, s[2], one), zero);
+      0, width(base), 1, {one, base, exponent}, [&](Value, ValueRange s) {
+        Value odd = k.compare(Order::ne, k.bitAnd(s[2], one), zero);
         Value product = arith::MulIOp::create(k.b, s[0], s[1]);
-        return Values{arith::SelectOp::create(k.b, odd, product, s[0]),
+        return Values{k.select(odd, product, s[0]),
                       arith::MulIOp::create(k.b, s[1], s[1]),
-                      arith::ShRUIOp::create(k.b, s[2], shift)};
+                      arith::ShRUIOp::create(k.b, s[2], one)};
       });
   if (isUnsigned)
     return last[0];
-  Value isNegative = arith::CmpIOp::create(k.b, P::slt, exponent, zero);
-  Value odd = arith::CmpIOp::create(
-      k.b, P::ne, arith::AndIOp::create(k.b, exponent, one), zero);
-  Value isOne = arith::CmpIOp::create(k.b, P::eq, base, one);
-  Value isMinusOne =
-      arith::CmpIOp::create(k.b, P::eq, base, k.iconst(-1, type));
-  Value inverse = arith::SelectOp::create(k.b, odd, k.iconst(-1, type), one);
-  inverse = arith::SelectOp::create(k.b, isMinusOne, inverse, zero);
-  inverse = arith::SelectOp::create(k.b, isOne, one, inverse);
-  return arith::SelectOp::create(k.b, isNegative, inverse, last[0]);
+  Value isNegative = k.compare(Order::slt, exponent, zero);
+  Value odd = k.compare(Order::ne, k.bitAnd(exponent, one), zero);
+  Value isOne = k.compare(Order::eq, base, one);
+  Value isMinusOne = k.compare(Order::eq, base, k.iconst(-1, type));
+  Value inverse = k.select(odd, k.iconst(-1, type), one);
+  inverse = k.select(isMinusOne, inverse, zero);
+  inverse = k.select(isOne, one, inverse);
+  return k.select(isNegative, inverse, last[0]);
 }
 
 static Value integerBinary(BuilderBase &k, BinaryKind kind, Value x, Value y,
                            bool isUnsigned) {
-  using P = arith::CmpIPredicate;
   Type type = x.getType();
-  auto compare = [&](P ifSigned, P ifUnsigned) -> Value {
-    return arith::CmpIOp::create(k.b, isUnsigned ? ifUnsigned : ifSigned, x, y);
-  };
-  auto isTrue = [&](Value v) -> Value {
+  if (const Comparison *comparison = comparisonOf(kind))
+    return k.compare(
+        isUnsigned ? comparison->unsignedIntegers : comparison->integers, x, y);
+  auto isTrue = [&](Value v) {
     if (getElementTypeOrSelf(v).isInteger(1))
       return v;
-    return arith::CmpIOp::create(k.b, P::ne, v, k.iconst(0, v.getType()));
+    return k.compare(Order::ne, v, k.iconst(0, v.getType()));
   };
   switch (kind) {
   case BinaryKind::add:
@@ -593,73 +579,61 @@ static Value integerBinary(BuilderBase &k, BinaryKind kind, Value x, Value y,
     if (isUnsigned)
       return r;
     Value zero = k.iconst(0, type);
-    Value apart = arith::CmpIOp::create(k.b, P::slt,
-                                        arith::XOrIOp::create(k.b, r, y), zero);
-    Value nonZero = arith::CmpIOp::create(k.b, P::ne, r, zero);
-    return arith::SelectOp::create(k.b,
-                                   arith::AndIOp::create(k.b, apart, nonZero),
-                                   arith::AddIOp::create(k.b, r, y), r);
+    Value apart = k.compare(Order::slt, k.bitXor(r, y), zero);
+    Value nonZero = k.compare(Order::ne, r, zero);
+    return k.select(k.bitAnd(apart, nonZero), arith::AddIOp::create(k.b, r, y),
+                    r);
   }
   case BinaryKind::prelu: {
     if (isUnsigned)
       return x;
-    Value below = arith::CmpIOp::create(k.b, P::slt, x, k.iconst(0, type));
-    return arith::SelectOp::create(k.b, below, arith::MulIOp::create(k.b, x, y),
-                                   x);
+    Value below = k.compare(Order::slt, x, k.iconst(0, type));
+    return k.select(below, arith::MulIOp::create(k.b, x, y), x);
   }
-  case BinaryKind::equal:
-    return compare(P::eq, P::eq);
-  case BinaryKind::less:
-    return compare(P::slt, P::ult);
-  case BinaryKind::less_equal:
-    return compare(P::sle, P::ule);
-  case BinaryKind::greater:
-    return compare(P::sgt, P::ugt);
-  case BinaryKind::greater_equal:
-    return compare(P::sge, P::uge);
   case BinaryKind::logical_and:
-    return arith::AndIOp::create(k.b, isTrue(x), isTrue(y));
+    return k.bitAnd(isTrue(x), isTrue(y));
   case BinaryKind::logical_or:
-    return arith::OrIOp::create(k.b, isTrue(x), isTrue(y));
+    return k.bitOr(isTrue(x), isTrue(y));
   case BinaryKind::logical_xor:
-    return arith::XOrIOp::create(k.b, isTrue(x), isTrue(y));
+    return k.bitXor(isTrue(x), isTrue(y));
   case BinaryKind::bitwise_and:
-    return arith::AndIOp::create(k.b, x, y);
+    return k.bitAnd(x, y);
   case BinaryKind::bitwise_or:
-    return arith::OrIOp::create(k.b, x, y);
+    return k.bitOr(x, y);
   case BinaryKind::bitwise_xor:
-    return arith::XOrIOp::create(k.b, x, y);
+    return k.bitXor(x, y);
   case BinaryKind::shift_left:
   case BinaryKind::shift_right: {
     Value bits = k.iconst(width(x), type);
-    Value fits = arith::CmpIOp::create(k.b, P::ult, y, bits);
+    Value fits = k.compare(Order::ult, y, bits);
     bool arithmetic = kind == BinaryKind::shift_right && !isUnsigned;
-    Value amount = arith::SelectOp::create(
-        k.b, fits, y, k.iconst(arithmetic ? width(x) - 1 : 0, type));
+    Value amount =
+        k.select(fits, y, k.iconst(arithmetic ? width(x) - 1 : 0, type));
     if (arithmetic)
       return arith::ShRSIOp::create(k.b, x, amount);
     Value shifted = kind == BinaryKind::shift_left
                         ? Value(arith::ShLIOp::create(k.b, x, amount))
                         : Value(arith::ShRUIOp::create(k.b, x, amount));
-    return arith::SelectOp::create(k.b, fits, shifted, k.iconst(0, type));
+    return k.select(fits, shifted, k.iconst(0, type));
   }
+  default: // compares, above
+    return x;
   }
-  return x;
 }
 
 /// Arithmetic of false and true: + is or, * is and.
 static Value boolBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
   switch (kind) {
   case BinaryKind::add:
-    return arith::OrIOp::create(k.b, x, y);
+    return k.bitOr(x, y);
   case BinaryKind::sub:
-    return arith::XOrIOp::create(k.b, x, y);
+    return k.bitXor(x, y);
   case BinaryKind::div:
   case BinaryKind::mul:
-    return arith::AndIOp::create(k.b, x, y);
+    return k.bitAnd(x, y);
   case BinaryKind::pow: {
     Value one = k.iconst(1, y.getType());
-    return arith::OrIOp::create(k.b, x, arith::XOrIOp::create(k.b, y, one));
+    return k.bitOr(x, k.bitXor(y, one));
   }
   case BinaryKind::mod:
   case BinaryKind::fmod:
@@ -679,4 +653,14 @@ Value codegen::emitBinary(BuilderBase &k, BinaryKind kind, Value lhs, Value rhs,
   if (element.isInteger(1))
     return boolBinary(k, kind, lhs, rhs);
   return integerBinary(k, kind, lhs, rhs, isUnsigned);
+}
+
+Value codegen::clampIndex(BuilderBase &k, Value x, int64_t size) {
+  Type type = x.getType();
+  Value zero = k.iconst(0, type);
+  Value isNegative = k.compare(Order::slt, x, zero);
+  Value fromEnd = arith::AddIOp::create(k.b, x, k.iconst(size, type));
+  x = larger(k, k.select(isNegative, fromEnd, x), zero, /*isUnsigned=*/false);
+  Value last = k.iconst(std::max<int64_t>(size - 1, 0), type);
+  return smaller(k, x, last, /*isUnsigned=*/false);
 }

@@ -19,32 +19,35 @@
 
 #include "compiler/codegen/common/BuilderBase.h"
 #include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace nnv12::codegen {
 
-struct TypesUsed;
-
 /// The type in which elements of a tensor's element type are computed.
-mlir::Type computeType(mlir::Type element);
+Type computeType(Type element);
 /// The element type as BuilderBase::memory stores it: signless, i1 as i8.
-mlir::Type storageType(mlir::Type element);
+Type storageType(Type element);
 /// A loaded scalar or vector of the storage type as a compute value.
-mlir::Value toCompute(BuilderBase &k, mlir::Value stored, mlir::Type element);
+Value toCompute(BuilderBase &k, Value stored, Type element);
 /// The reverse, rounding to nearest even.
-mlir::Value toStorage(BuilderBase &k, mlir::Value x, mlir::Type element);
+Value toStorage(BuilderBase &k, Value x, Type element);
 
 /// f(x). is_nan and is_inf give i1.
-mlir::Value emitUnary(BuilderBase &k, nn::FunctionAttr f, mlir::Value x,
-                      bool isUnsigned = false);
+Value emitUnary(BuilderBase &k, nn::FunctionAttr f, Value x,
+                bool isUnsigned = false);
 /// Both operands of one type. Comparisons give i1.
-mlir::Value emitBinary(BuilderBase &k, nn::BinaryKind kind, mlir::Value lhs,
-                       mlir::Value rhs, bool isUnsigned = false);
+Value emitBinary(BuilderBase &k, nn::BinaryKind kind, Value lhs, Value rhs,
+                 bool isUnsigned = false);
 /// x, a compute value of tensor element type `from`, as one of type `to`
 /// (rounded to it: a cast to f16 gives an f32 that f16 can hold). `saturate`
 /// and `rounding` as nn.cast has them.
-mlir::Value emitCast(BuilderBase &k, mlir::Value x, mlir::Type from,
-                     mlir::Type to, bool saturate = true,
-                     nn::Rounding rounding = nn::Rounding::nearest);
+Value emitCast(BuilderBase &k, Value x, Type from, Type to,
+               bool saturate = true,
+               nn::Rounding rounding = nn::Rounding::nearest);
+
+/// An integer as ONNX's indices are: negative ones count from the end, and any
+/// is clamped into [0, size).
+Value clampIndex(BuilderBase &k, Value x, int64_t size);
 
 /// How a function of floats is computed.
 struct FloatWay {
@@ -54,19 +57,36 @@ struct FloatWay {
 };
 FloatWay wayOf(nn::UnaryKind kind);
 /// Casts from or to a small float go through this type, f32 or f64.
-mlir::Type betweenSmall(mlir::Type from, mlir::Type to);
+Type betweenSmall(Type from, Type to);
+
+/// Element types of the values of some code, in order of appearance: a kernel's
+/// needs of a device follow from them. They are declared beside the functions
+/// that write code, so that they are known before any is written. More of them
+/// than code has once it is simplified are allowed, fewer are not.
+struct TypesUsed {
+  using Types = llvm::SmallSetVector<Type, 4>;
+  /// Types of values that are loaded, stored or converted from number to
+  /// number.
+  Types moved;
+  /// Types of values that anything else is done with: constants, comparisons
+  /// and selections count, and conversions from and to truth values.
+  Types computed;
+
+  void move(Type type) { moved.insert(type); }
+  void compute(Type type) { computed.insert(type); }
+};
 
 // The types that the functions above write. `type` is a compute type, the
 // others are those of tensors.
-void loadTypes(TypesUsed &types, mlir::Type element);
-void storeTypes(TypesUsed &types, mlir::Type element);
+void loadTypes(TypesUsed &types, Type element);
+void storeTypes(TypesUsed &types, Type element);
 /// `from`: the integer that x is converted from, if it is. Comparisons of x
 /// with constants are simplified to compare that integer.
-void unaryTypes(TypesUsed &types, nn::FunctionAttr f, mlir::Type type,
-                bool isUnsigned = false, mlir::Type from = {});
-void binaryTypes(TypesUsed &types, nn::BinaryKind kind, mlir::Type type,
+void unaryTypes(TypesUsed &types, nn::FunctionAttr f, Type type,
+                bool isUnsigned = false, Type from = {});
+void binaryTypes(TypesUsed &types, nn::BinaryKind kind, Type type,
                  bool isUnsigned = false);
-void castTypes(TypesUsed &types, mlir::Type from, mlir::Type to);
+void castTypes(TypesUsed &types, Type from, Type to);
 
 } // namespace nnv12::codegen
 

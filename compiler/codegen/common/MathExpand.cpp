@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/common/MathExpand.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cassert>
@@ -52,19 +51,11 @@ Value FloatMath::remainder(Value x, Value q, Value d) {
   return sub(sub(x, product), lostByProduct(q, d, product));
 }
 
-// These are single instructions of every target: none is approximated.
-Value FloatMath::abs(Value x) { return math::AbsFOp::create(b, x); }
-Value FloatMath::sqrt(Value x) { return math::SqrtOp::create(b, x); }
-Value FloatMath::floor(Value x) { return math::FloorOp::create(b, x); }
-Value FloatMath::ceil(Value x) { return math::CeilOp::create(b, x); }
-Value FloatMath::truncate(Value x) { return math::TruncOp::create(b, x); }
-Value FloatMath::roundEven(Value x) { return math::RoundEvenOp::create(b, x); }
 Value FloatMath::copySign(Value magnitude, Value sign) {
   // MLIR's lowering for SPIR-V gave wrong powers of f64 on lavapipe.
   if (!k.fuses && isF64()) {
     Value x = abs(magnitude);
-    Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                             bits(sign), integer(0));
+    Value isNegative = k.compare(Order::slt, bits(sign), integer(0));
     return select(isNegative, neg(x), x);
   }
   return math::CopySignOp::create(b, magnitude, sign);
@@ -316,9 +307,9 @@ std::pair<Value, Value> FloatMath::sinCos(Value x) {
   Value quadrant = sub(n, mul(c(4), floor(mul(n, c(0.25)))));
   Value one = equal(quadrant, c(1)), two = equal(quadrant, c(2)),
         three = equal(quadrant, c(3));
-  Value odd = arith::OrIOp::create(b, one, three);
-  Value sineNegative = arith::OrIOp::create(b, two, three);
-  Value cosineNegative = arith::OrIOp::create(b, one, two);
+  Value odd = k.bitOr(one, three);
+  Value sineNegative = k.bitOr(two, three);
+  Value cosineNegative = k.bitOr(one, two);
   Value p = select(odd, co, s), q = select(odd, s, co);
   return {select(sineNegative, neg(p), p), select(cosineNegative, neg(q), q)};
 }
@@ -469,23 +460,21 @@ Value FloatMath::pow(Value x, Value y) {
   Value result = powPositive(a, y);
   Value whole = equal(floor(y), y);
   Value half = mul(y, c(0.5));
-  Value odd = arith::AndIOp::create(
-      b, whole, compare(arith::CmpFPredicate::ONE, floor(half), half));
+  Value odd =
+      k.bitAnd(whole, compare(arith::CmpFPredicate::ONE, floor(half), half));
   // The sign of x goes into the result of an odd power, zero's too.
   result = select(odd, copySign(result, x), result);
   Value hasSign = less(x, c(0));
   Value finite = less(a, c(infinity));
-  Value noPower = arith::AndIOp::create(
-      b, arith::AndIOp::create(b, hasSign, finite),
-      arith::XOrIOp::create(b, whole, k.iconst(1, whole.getType())));
+  Value noPower = k.bitAnd(k.bitAnd(hasSign, finite),
+                           k.bitXor(whole, k.iconst(1, whole.getType())));
   result = select(noPower, c(quietNaN), result);
   result =
       select(compare(arith::CmpFPredicate::UNO, x, y), c(quietNaN), result);
   // (±1)^±inf, 1^NaN and x^0 are 1.
-  Value unit =
-      arith::AndIOp::create(b, equal(a, c(1)), equal(abs(y), c(infinity)));
-  unit = arith::OrIOp::create(b, unit, equal(x, c(1)));
-  unit = arith::OrIOp::create(b, unit, equal(y, c(0)));
+  Value unit = k.bitAnd(equal(a, c(1)), equal(abs(y), c(infinity)));
+  unit = k.bitOr(unit, equal(x, c(1)));
+  unit = k.bitOr(unit, equal(y, c(0)));
   return select(unit, c(1), result);
 }
 

@@ -10,7 +10,8 @@
 #define NNV12_COMPILER_CODEGEN_COMMON_MATHEXPAND_H
 
 #include "compiler/codegen/common/BuilderBase.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace nnv12::codegen {
 
@@ -18,40 +19,40 @@ namespace nnv12::codegen {
 /// Functions take and give values of that type.
 class FloatMath {
 public:
-  FloatMath(BuilderBase &k, mlir::Type type);
+  FloatMath(BuilderBase &k, Type type);
 
-  using Value = mlir::Value;
-  using Predicate = mlir::arith::CmpFPredicate;
+  using Predicate = arith::CmpFPredicate;
 
   bool isF64() const;
   /// A value of this type, f32, as one of f64, and the reverse.
   Value widened(Value x) {
-    return mlir::arith::ExtFOp::create(b, withElement(type, b.getF64Type()), x);
+    return arith::ExtFOp::create(b, withElement(type, b.getF64Type()), x);
   }
-  Value narrowed(Value x) { return mlir::arith::TruncFOp::create(b, type, x); }
+  Value narrowed(Value x) { return arith::TruncFOp::create(b, type, x); }
 
   /// A constant.
   Value c(double x) { return k.fconst(x, type); }
-  Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
   /// Rounds once where the processor does so everywhere, else twice.
   Value fma(Value x, Value y, Value z);
   /// The rounding error of xy = x * y, exactly: x * y - xy.
   Value lostByProduct(Value x, Value y, Value xy);
   /// x - q * d, where that is near to 0: rounded once.
   Value remainder(Value x, Value q, Value d);
-  Value neg(Value x) { return mlir::arith::NegFOp::create(b, x); }
-  Value abs(Value x);
-  Value sqrt(Value x);
-  Value floor(Value x);
-  Value ceil(Value x);
-  Value roundEven(Value x);
-  Value truncate(Value x);
+  Value neg(Value x) { return arith::NegFOp::create(b, x); }
+  // These are single instructions of every target: none is approximated.
+  Value abs(Value x) { return mlir::math::AbsFOp::create(b, x); }
+  Value sqrt(Value x) { return mlir::math::SqrtOp::create(b, x); }
+  Value floor(Value x) { return mlir::math::FloorOp::create(b, x); }
+  Value ceil(Value x) { return mlir::math::CeilOp::create(b, x); }
+  Value roundEven(Value x) { return mlir::math::RoundEvenOp::create(b, x); }
+  Value truncate(Value x) { return mlir::math::TruncOp::create(b, x); }
   Value copySign(Value magnitude, Value sign);
   Value compare(Predicate p, Value x, Value y) {
-    return mlir::arith::CmpFOp::create(b, p, x, y);
+    return arith::CmpFOp::create(b, p, x, y);
   }
   // These are false of NaN.
   Value greater(Value x, Value y) { return compare(Predicate::OGT, x, y); }
@@ -59,7 +60,7 @@ public:
   Value equal(Value x, Value y) { return compare(Predicate::OEQ, x, y); }
   Value isNaN(Value x) { return compare(Predicate::UNO, x, x); }
   Value select(Value condition, Value x, Value y) {
-    return mlir::arith::SelectOp::create(b, condition, x, y);
+    return k.select(condition, x, y);
   }
   /// The smaller / larger; NaN if either is.
   Value min(Value x, Value y);
@@ -67,7 +68,7 @@ public:
   /// min(max(x, lo), hi) of numbers lo <= hi; NaN stays NaN.
   Value clamp(Value x, Value lo, Value hi);
   /// Horner's scheme: c[0] + x * (c[1] + x * …).
-  Value polynomial(Value x, llvm::ArrayRef<double> coefficients);
+  Value polynomial(Value x, ArrayRef<double> coefficients);
 
   Value exp(Value x);     ///< <= 1 ulp
   Value expm1(Value x);   ///< <= 3 ulp
@@ -110,7 +111,7 @@ private:
 
   BuilderBase &k;
   mlir::ImplicitLocOpBuilder &b;
-  mlir::Type type;
+  Type type;
 };
 
 } // namespace nnv12::codegen

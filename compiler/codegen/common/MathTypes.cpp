@@ -1,7 +1,6 @@
 //===- MathTypes.cpp - In which types functions compute -------------------===//
 
 #include "compiler/codegen/common/Math.h"
-#include "compiler/codegen/common/TypesUsed.h"
 
 #include "dialects/nn/SmallTypes.h"
 

@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/common/SmallFloatMath.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cassert>
@@ -14,8 +13,6 @@ using namespace nnv12::codegen;
 using artifact::SmallFloat;
 
 namespace {
-using P = arith::CmpIPredicate;
-
 /// Arithmetic on the bits of a value of `real`, f32 or f64, or a vector of it.
 struct Bits {
   Bits(BuilderBase &k, Type real)
@@ -31,22 +28,15 @@ struct Bits {
   Value add(Value x, int64_t y) {
     return y == 0 ? x : Value(arith::AddIOp::create(k.b, x, c(y)));
   }
-  Value bitAnd(Value x, int64_t y) {
-    return arith::AndIOp::create(k.b, x, c(y));
-  }
-  /// Bits, or truths.
-  Value either(Value x, Value y) { return arith::OrIOp::create(k.b, x, y); }
+  Value bitAnd(Value x, int64_t y) { return k.bitAnd(x, c(y)); }
   Value left(Value x, int64_t by) {
     return arith::ShLIOp::create(k.b, x, c(by));
   }
   Value right(Value x, int64_t by) {
     return arith::ShRUIOp::create(k.b, x, c(by));
   }
-  Value is(P p, Value x, int64_t y) {
-    return arith::CmpIOp::create(k.b, p, x, c(y));
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(k.b, condition, x, y);
+  Value is(Order order, Value x, int64_t y) {
+    return k.compare(order, x, c(y));
   }
   Value of(Value x) { return arith::BitcastOp::create(k.b, type, x); }
   Value number(Value bits) { return arith::BitcastOp::create(k.b, real, bits); }
@@ -81,18 +71,18 @@ Value codegen::emitDecode(BuilderBase &k, const SmallFloat &format, Value code,
     Value number = arith::SIToFPOp::create(k.b, type, magnitude);
     Value unit =
         k.fconst(std::ldexp(1.0, 1 - format.bias - format.mantissaBits), type);
-    result = b.select(b.is(P::slt, magnitude, 1 << format.mantissaBits),
+    result = k.select(b.is(Order::slt, magnitude, 1 << format.mantissaBits),
                       b.of(arith::MulFOp::create(k.b, number, unit)), result);
   } else if (b.bias == format.bias) {
     // The least power of two is subnormal here.
-    result = b.select(b.is(P::eq, magnitude, 0),
+    result = k.select(b.is(Order::eq, magnitude, 0),
                       b.c(int64_t(1) << (b.mantissa - 1)), result);
   }
   if (format.special == SmallFloat::Special::Ieee)
-    result = b.select(b.is(P::eq, magnitude, format.largest() + 1),
+    result = k.select(b.is(Order::eq, magnitude, format.largest() + 1),
                       b.c(b.infinity()), result);
   if (format.nanHasSign() || !format.isSigned)
-    result = b.select(b.is(P::sgt, magnitude,
+    result = k.select(b.is(Order::sgt, magnitude,
                            format.special == SmallFloat::Special::Ieee
                                ? format.largest() + 1
                                : format.largest()),
@@ -100,10 +90,11 @@ Value codegen::emitDecode(BuilderBase &k, const SmallFloat &format, Value code,
   if (format.isSigned) {
     Value sign = b.left(b.bitAnd(bits, format.signBit()),
                         b.width - 1 - format.magnitudeBits());
-    result = b.either(result, sign);
+    result = k.bitOr(result, sign);
   }
   if (format.special == SmallFloat::Special::NegativeZero)
-    result = b.select(b.is(P::eq, bits, format.nan()), b.c(b.nan()), result);
+    result =
+        k.select(b.is(Order::eq, bits, format.nan()), b.c(b.nan()), result);
   return b.number(result);
 }
 
@@ -125,16 +116,17 @@ static Value encodeExponent(Bits &b, const SmallFloat &format, Value bits,
     // that of the normal number with the same bits but the highest, moved up.
     leastBits = int64_t(1) << (b.mantissa - 1);
     Value moved = b.right(b.add(b.left(magnitude, 1), carry), b.mantissa);
-    code = b.select(b.is(P::slt, magnitude, int64_t(1) << b.mantissa),
-                    b.add(moved, -1), code);
+    code = b.k.select(b.is(Order::slt, magnitude, int64_t(1) << b.mantissa),
+                      b.add(moved, -1), code);
   }
-  Value small =
-      b.either(b.is(P::slt, magnitude, leastBits), b.is(P::slt, bits, 0));
-  Value large = b.is(P::sgt, bits, b.power(most));
-  code = b.select(small, b.c(saturate ? 0 : format.nan()), code);
-  code = b.select(large, b.c(saturate ? format.largest() : format.nan()), code);
-  return b.select(b.is(P::sgt, magnitude, b.infinity()), b.c(format.nan()),
-                  code);
+  Value small = b.k.bitOr(b.is(Order::slt, magnitude, leastBits),
+                          b.is(Order::slt, bits, 0));
+  Value large = b.is(Order::sgt, bits, b.power(most));
+  code = b.k.select(small, b.c(saturate ? 0 : format.nan()), code);
+  code =
+      b.k.select(large, b.c(saturate ? format.largest() : format.nan()), code);
+  return b.k.select(b.is(Order::sgt, magnitude, b.infinity()),
+                    b.c(format.nan()), code);
 }
 
 Value codegen::emitEncode(BuilderBase &k, const SmallFloat &format, Value x,
@@ -164,23 +156,23 @@ Value codegen::emitEncode(BuilderBase &k, const SmallFloat &format, Value x,
   int64_t anchor = b.power(leastNormal - format.mantissaBits + b.mantissa);
   Value sum = b.of(
       arith::AddFOp::create(k.b, b.number(magnitude), b.number(b.c(anchor))));
-  code = b.select(b.is(P::slt, magnitude, b.power(leastNormal)),
+  code = k.select(b.is(Order::slt, magnitude, b.power(leastNormal)),
                   b.add(sum, -anchor), code);
 
-  Value isLarge = b.is(P::sgt, code, format.largest());
-  Value isNan = b.is(P::sgt, magnitude, b.infinity());
+  Value isLarge = b.is(Order::sgt, code, format.largest());
+  Value isNan = b.is(Order::sgt, magnitude, b.infinity());
   bool overflows = !saturate && format.special != SmallFloat::Special::None;
   int64_t beyond = overflows ? format.overflow() : format.largest();
   if (format.nanHasSign()) {
-    code = b.select(isLarge, b.c(beyond), code);
-    code = b.either(b.select(isNan, b.c(format.nan()), code), sign);
+    code = k.select(isLarge, b.c(beyond), code);
+    code = k.bitOr(k.select(isNan, b.c(format.nan()), code), sign);
   } else {
-    code = b.select(isLarge, b.c(format.largest()), code);
-    Value isZero = b.is(P::eq, code, 0);
-    Value whole = b.either(code, sign);
+    code = k.select(isLarge, b.c(format.largest()), code);
+    Value isZero = b.is(Order::eq, code, 0);
+    Value whole = k.bitOr(code, sign);
     if (format.special == SmallFloat::Special::NegativeZero)
-      whole = b.select(isZero, code, whole);
-    code = b.select(overflows ? b.either(isNan, isLarge) : isNan,
+      whole = k.select(isZero, code, whole);
+    code = k.select(overflows ? k.bitOr(isNan, isLarge) : isNan,
                     b.c(format.nan()), whole);
   }
   return arith::TruncIOp::create(k.b, byte, code);

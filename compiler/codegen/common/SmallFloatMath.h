@@ -14,13 +14,12 @@
 namespace nnv12::codegen {
 
 /// The value of a code (i8), exactly; `type` is f32 or f64, or vectors of it.
-mlir::Value emitDecode(BuilderBase &k, const artifact::SmallFloat &format,
-                       mlir::Value code, mlir::Type type);
+Value emitDecode(BuilderBase &k, const artifact::SmallFloat &format, Value code,
+                 Type type);
 
 /// The code (i8) of x, f32 or f64.
-mlir::Value emitEncode(BuilderBase &k, const artifact::SmallFloat &format,
-                       mlir::Value x, bool saturate,
-                       artifact::SmallFloat::Rounding rounding);
+Value emitEncode(BuilderBase &k, const artifact::SmallFloat &format, Value x,
+                 bool saturate, artifact::SmallFloat::Rounding rounding);
 
 } // namespace nnv12::codegen
 

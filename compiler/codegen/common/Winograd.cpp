@@ -3,7 +3,6 @@
 #include "compiler/codegen/common/Winograd.h"
 
 #include "compiler/routines/WindowShape.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cassert>
 #include <cmath>

@@ -29,7 +29,7 @@ namespace nnv12::codegen {
 /// A small dense matrix.
 struct Matrix {
   int64_t rows, cols;
-  llvm::SmallVector<double> data; ///< row-major
+  SmallVector<double> data; ///< row-major
   double &at(int64_t row, int64_t col) { return data[index(row, col)]; }
   double at(int64_t row, int64_t col) const { return data[index(row, col)]; }
 
@@ -55,21 +55,19 @@ struct Winograd {
 /// Emits matrix * x * matrix^T for a square x of vectors; multiply-adds that
 /// rows or columns of opposite sign share are emitted once. `load` is asked for
 /// columns one after the other, `store` gets rows one after the other.
-void emitTransform2D(
-    BuilderBase &k, const Matrix &matrix,
-    llvm::function_ref<mlir::Value(int64_t row, int64_t col)> load,
-    llvm::function_ref<void(int64_t row, int64_t col, mlir::Value)> store);
+void emitTransform2D(BuilderBase &k, const Matrix &matrix,
+                     function_ref<Value(int64_t row, int64_t col)> load,
+                     function_ref<void(int64_t row, int64_t col, Value)> store);
 
 /// Emits matrix * x. emitTransform2D() does so with a column, and then with a
 /// row.
-Values emitTransform1D(BuilderBase &k, const Matrix &matrix,
-                       mlir::ValueRange x);
+Values emitTransform1D(BuilderBase &k, const Matrix &matrix, ValueRange x);
 
 /// How many additions and multiplications matrix * x * matrix^T is, about.
 double transformOperations(const Matrix &matrix);
 
 /// Why no F(m x m, 3x3) computes the layer, as Routine::misfit() says it.
-std::string winogradMisfit(mlir::Operation *layer);
+std::string winogradMisfit(Operation *layer);
 
 /// emitTransform2D() on this machine, with the same bits as a kernel: `count`
 /// times matrix * x * matrix^T for 16 square x at once, whose numbers lie side

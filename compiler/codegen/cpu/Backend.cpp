@@ -1,7 +1,6 @@
 //===- Backend.cpp - From a module of kernels to machine code -------------===//
 
 #include "compiler/codegen/cpu/Backend.h"
-#include "compiler/codegen/cpu/FlatLink.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/Lowering.h"
 
@@ -16,14 +15,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
+using namespace mlir;
 using namespace nnv12::codegen;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::ModuleOp;
-using mlir::succeeded;
-using mlir::success;
 
 namespace {
 
@@ -135,15 +128,14 @@ FailureOr<LoweredModule> toLLVM(ModuleOp module, const Target &target,
     return module.emitError(error), failure();
   if (failed(lowerToLLVMDialect(module)))
     return failure();
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
   result.context = std::make_unique<llvm::LLVMContext>();
   // A label's name would tell in which kernel it was before inlining.
   result.context->setDiscardValueNames(!names);
-  result.code =
-      mlir::translateModuleToLLVMIR(module, *result.context, "kernels");
+  result.code = translateModuleToLLVMIR(module, *result.context, "kernels");
   if (!result.code)
     return module.emitError("kernels cannot be translated to LLVM IR"),
            failure();

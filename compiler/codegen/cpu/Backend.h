@@ -9,8 +9,6 @@
 #define NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
 
 #include "compiler/codegen/cpu/CodeBlob.h"
-#include "compiler/codegen/cpu/Target.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace nnv12::codegen {

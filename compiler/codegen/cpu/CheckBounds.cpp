@@ -54,33 +54,6 @@ int64_t elementBytes(Type type) {
   return nn::storageElementSize(getElementTypeOrSelf(type));
 }
 
-/// The checks of one function.
-class FunctionChecks {
-public:
-  FunctionChecks(func::FuncOp function, func::FuncOp fault)
-      : function(function), fault(fault), b(function.getLoc(), function) {}
-
-  LogicalResult run(ModuleOp module);
-
-private:
-  Value constant(int64_t c) { return arith::ConstantIndexOp::create(b, c); }
-  LogicalResult findKernelExtents(ModuleOp module);
-  FailureOr<Extent> extentOf(Operation *access, Value memory);
-  LogicalResult check(Operation *access, Value memory, Value offset,
-                      int64_t elements);
-  LogicalResult checkLanes(Operation *access, Value memory, Value offset,
-                           Value lanes, Value mask);
-  LogicalResult checkMasked(Operation *access, Value memory, Value offset,
-                            VectorType type, Value mask);
-  void failIf(Value condition, Value offset, int64_t bytes,
-              const Extent &extent);
-
-  func::FuncOp function, fault;
-  ImplicitLocOpBuilder b;
-  llvm::DenseMap<Value, Extent> extents;
-  Value title; ///< address of the kernel's title
-};
-
 /// The title as a string in the code, and its address.
 Value titleAddress(ImplicitLocOpBuilder &b, ModuleOp module,
                    const std::string &symbol, StringRef text) {
@@ -100,107 +73,121 @@ Value titleAddress(ImplicitLocOpBuilder &b, ModuleOp module,
   return memref::ExtractAlignedPointerAsIndexOp::create(b, global);
 }
 
-/// A kernel's own operands: their sizes are constants.
-LogicalResult FunctionChecks::findKernelExtents(ModuleOp module) {
-  auto text = function->getAttrOfType<StringAttr>(titleAttribute);
-  auto bytes = function->getAttrOfType<DenseI64ArrayAttr>(bytesAttribute);
-  size_t memories =
-      llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
-  if (!text || !bytes || size_t(bytes.size()) != memories)
-    return function.emitError("found no sizes of its ")
-           << memories << " operands, expected them for checks of bounds";
-  title = titleAddress(b, module, function.getName().str() + ".title", text);
-  for (size_t i = 0; i < memories; ++i)
-    extents[function.getArgument(i)] = {constant(bytes[i]), constant(i)};
-  return success();
-}
+/// The checks of one function.
+class FunctionChecks {
+public:
+  FunctionChecks(func::FuncOp function, func::FuncOp fault)
+      : function(function), fault(fault), b(function.getLoc(), function) {}
 
-FailureOr<Extent> FunctionChecks::extentOf(Operation *access, Value memory) {
-  if (auto global = memory.getDefiningOp<memref::GetGlobalOp>()) {
-    auto type = cast<MemRefType>(memory.getType());
-    return Extent{constant(type.getNumElements() * elementBytes(type)),
-                  constant(-1)};
+  LogicalResult run(ModuleOp module);
+
+private:
+  Value constant(int64_t c) { return arith::ConstantIndexOp::create(b, c); }
+  /// A kernel's own operands: their sizes are constants.
+  LogicalResult findKernelExtents(ModuleOp module) {
+    auto text = function->getAttrOfType<StringAttr>(titleAttribute);
+    auto bytes = function->getAttrOfType<DenseI64ArrayAttr>(bytesAttribute);
+    size_t memories =
+        llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+    if (!text || !bytes || size_t(bytes.size()) != memories)
+      return function.emitError("found no sizes of its ")
+             << memories << " operands, expected them for checks of bounds";
+    title = titleAddress(b, module, function.getName().str() + ".title", text);
+    for (size_t i = 0; i < memories; ++i)
+      extents[function.getArgument(i)] = {constant(bytes[i]), constant(i)};
+    return success();
   }
-  auto found = extents.find(memory);
-  if (found == extents.end())
-    return access->emitError("goes to memory of unknown size");
-  return found->second;
-}
 
-/// Ends the run if the access of `bytes` at element `offset` is not inside.
-void FunctionChecks::failIf(Value condition, Value offset, int64_t bytes,
-                            const Extent &extent) {
-  scf::IfOp::create(b, condition, [&](OpBuilder &inner, Location loc) {
-    func::CallOp::create(
-        inner, loc, fault,
-        ValueRange{title, extent.operand, offset,
-                   arith::ConstantIndexOp::create(inner, loc, bytes),
-                   extent.bytes});
-    scf::YieldOp::create(inner, loc);
-  });
-}
+  FailureOr<Extent> extentOf(Operation *access, Value memory) {
+    if (auto global = memory.getDefiningOp<memref::GetGlobalOp>()) {
+      auto type = cast<MemRefType>(memory.getType());
+      return Extent{constant(type.getNumElements() * elementBytes(type)),
+                    constant(-1)};
+    }
+    auto found = extents.find(memory);
+    if (found == extents.end())
+      return access->emitError("goes to memory of unknown size");
+    return found->second;
+  }
 
-/// `elements` consecutive ones.
-LogicalResult FunctionChecks::check(Operation *access, Value memory,
-                                    Value offset, int64_t elements) {
-  auto extent = extentOf(access, memory);
-  if (failed(extent))
-    return failure();
-  int64_t size = elementBytes(memory.getType());
-  Value start = arith::MulIOp::create(b, offset, constant(size));
-  Value end = arith::AddIOp::create(b, start, constant(elements * size));
-  Value before =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, constant(0));
-  Value behind =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, extent->bytes);
-  failIf(arith::OrIOp::create(b, before, behind), start, elements * size,
-         *extent);
-  return success();
-}
+  /// `elements` consecutive ones.
+  LogicalResult check(Operation *access, Value memory, Value offset,
+                      int64_t elements) {
+    auto extent = extentOf(access, memory);
+    if (failed(extent))
+      return failure();
+    int64_t size = elementBytes(memory.getType());
+    Value start = arith::MulIOp::create(b, offset, constant(size));
+    Value end = arith::AddIOp::create(b, start, constant(elements * size));
+    Value before =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, constant(0));
+    Value behind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, extent->bytes);
+    failIf(arith::OrIOp::create(b, before, behind), start, elements * size,
+           *extent);
+    return success();
+  }
 
-/// One element a lane, at offset + lanes, where the mask is set.
-LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory,
-                                         Value offset, Value lanes,
-                                         Value mask) {
-  auto extent = extentOf(access, memory);
-  if (failed(extent))
-    return failure();
-  int64_t size = elementBytes(memory.getType());
-  auto type = VectorType::get(cast<VectorType>(lanes.getType()).getShape(),
-                              b.getI64Type());
-  auto splat = [&](Value index) -> Value {
-    Value x = arith::IndexCastOp::create(b, b.getI64Type(), index);
-    return vector::BroadcastOp::create(b, type, x);
-  };
-  if (lanes.getType() != type)
-    lanes = arith::ExtSIOp::create(b, type, lanes);
-  Value place = arith::AddIOp::create(b, splat(offset), lanes);
-  Value bound = arith::DivSIOp::create(b, extent->bytes, constant(size));
-  Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place,
-                                       splat(constant(0)));
-  Value behind =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, place, splat(bound));
-  Value bad =
-      arith::AndIOp::create(b, mask, arith::OrIOp::create(b, before, behind));
-  Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
-  // Reports the first of several bad lanes.
-  Value start = arith::MulIOp::create(b, offset, constant(size));
-  failIf(any, start, type.getNumElements() * size, *extent);
-  return success();
-}
+  /// One element a lane, at offset + lanes, where the mask is set.
+  LogicalResult checkLanes(Operation *access, Value memory, Value offset,
+                           Value lanes, Value mask) {
+    auto extent = extentOf(access, memory);
+    if (failed(extent))
+      return failure();
+    int64_t size = elementBytes(memory.getType());
+    auto type = VectorType::get(cast<VectorType>(lanes.getType()).getShape(),
+                                b.getI64Type());
+    auto splat = [&](Value index) -> Value {
+      Value x = arith::IndexCastOp::create(b, b.getI64Type(), index);
+      return vector::BroadcastOp::create(b, type, x);
+    };
+    if (lanes.getType() != type)
+      lanes = arith::ExtSIOp::create(b, type, lanes);
+    Value place = arith::AddIOp::create(b, splat(offset), lanes);
+    Value bound = arith::DivSIOp::create(b, extent->bytes, constant(size));
+    Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place,
+                                         splat(constant(0)));
+    Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, place,
+                                         splat(bound));
+    Value bad =
+        arith::AndIOp::create(b, mask, arith::OrIOp::create(b, before, behind));
+    Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
+    // Reports the first of several bad lanes.
+    Value start = arith::MulIOp::create(b, offset, constant(size));
+    failIf(any, start, type.getNumElements() * size, *extent);
+    return success();
+  }
 
-LogicalResult FunctionChecks::checkMasked(Operation *access, Value memory,
-                                          Value offset, VectorType type,
-                                          Value mask) {
-  if (auto known = mask.getDefiningOp<vector::ConstantMaskOp>())
-    return check(access, memory, offset, known.getMaskDimSizes().front());
-  SmallVector<int64_t> lanes(type.getNumElements());
-  std::iota(lanes.begin(), lanes.end(), 0);
-  auto lanesType = VectorType::get(type.getShape(), b.getI64Type());
-  Value iota = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(lanesType, ArrayRef<int64_t>(lanes)));
-  return checkLanes(access, memory, offset, iota, mask);
-}
+  LogicalResult checkMasked(Operation *access, Value memory, Value offset,
+                            VectorType type, Value mask) {
+    if (auto known = mask.getDefiningOp<vector::ConstantMaskOp>())
+      return check(access, memory, offset, known.getMaskDimSizes().front());
+    SmallVector<int64_t> lanes(type.getNumElements());
+    std::iota(lanes.begin(), lanes.end(), 0);
+    auto lanesType = VectorType::get(type.getShape(), b.getI64Type());
+    Value iota = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(lanesType, ArrayRef<int64_t>(lanes)));
+    return checkLanes(access, memory, offset, iota, mask);
+  }
+
+  /// Ends the run if the access of `bytes` at element `offset` is not inside.
+  void failIf(Value condition, Value offset, int64_t bytes,
+              const Extent &extent) {
+    scf::IfOp::create(b, condition, [&](OpBuilder &inner, Location loc) {
+      func::CallOp::create(
+          inner, loc, fault,
+          ValueRange{title, extent.operand, offset,
+                     arith::ConstantIndexOp::create(inner, loc, bytes),
+                     extent.bytes});
+      scf::YieldOp::create(inner, loc);
+    });
+  }
+
+  func::FuncOp function, fault;
+  ImplicitLocOpBuilder b;
+  llvm::DenseMap<Value, Extent> extents;
+  Value title; ///< address of the kernel's title
+};
 
 LogicalResult FunctionChecks::run(ModuleOp module) {
   b.setInsertionPointToStart(&function.getBody().front());

@@ -3,11 +3,8 @@
 #define NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H
 
 #include "compiler/codegen/cpu/CodeDigest.h"
-
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
+#include "compiler/codegen/cpu/Target.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace nnv12::codegen {
 
@@ -18,6 +15,12 @@ struct CodeBlob {
   std::map<std::string, uint32_t> entries;
   Fingerprints fingerprints;
 };
+
+/// Links an ELF object with lld, in this process, into one section without
+/// relocations. An undefined symbol, writable data, or an absolute address
+/// is an error that names it, reported at `module`.
+mlir::FailureOr<CodeBlob> linkFlat(mlir::ModuleOp module, const Target &target,
+                                   llvm::ArrayRef<char> object);
 
 } // namespace nnv12::codegen
 

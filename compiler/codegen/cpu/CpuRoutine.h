@@ -19,11 +19,11 @@ struct KernelInfo {
   int64_t scratchBytes = 0; ///< private to each thread
   /// The boxes of each result that the tiles compute; empty where tiles are no
   /// boxes. They write disjoint parts that make up the results all the same.
-  llvm::SmallVector<TileMap, 1> maps;
+  SmallVector<TileMap, 1> maps;
   /// Result 0 may share memory with operand i: every element of it is read
   /// before the same place of the result is written, in the same tile, and no
   /// other tile reads it.
-  llvm::SmallVector<unsigned> inPlaceOperands;
+  SmallVector<unsigned> inPlaceOperands = {};
 };
 
 class CpuRoutine : public Routine {
@@ -33,19 +33,23 @@ public:
   /// its operands, in the layouts that the types of `layer` name. Two layers of
   /// the same attributes and types share a kernel, so nothing else may be
   /// looked at (constants are memory like any other operand).
-  virtual KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
-                          llvm::StringRef symbol) const = 0;
+  virtual KernelInfo emit(KernelBuilder &k, Operation *layer,
+                          StringRef symbol) const = 0;
 
   // Called only where there is a weightForm().
 
   /// Emits the kernel that computes the form: operand 0 is the transformed
   /// weights, operand 1 the packed ones.
-  virtual KernelInfo emitTransform(KernelBuilder &k, mlir::Operation *layer,
-                                   llvm::StringRef symbol) const;
+  virtual KernelInfo emitTransform(KernelBuilder &k, Operation *layer,
+                                   StringRef symbol) const {
+    llvm_unreachable("a routine with a weight form has a transform");
+  }
   /// The same, on the compiler's machine: both borrow memory of the caller,
   /// 64-byte aligned.
-  virtual void transform(mlir::Operation *layer, const void *packed,
-                         void *transformed) const;
+  virtual void transform(Operation *layer, const void *packed,
+                         void *transformed) const {
+    llvm_unreachable("a routine with a weight form has a transform");
+  }
 
   /// Casts a routine of cpuRoutines() to its class.
   static const CpuRoutine &of(const Routine &routine) {

@@ -1,6 +1,6 @@
 //===- FlatLink.cpp - Links an object into a flat blob --------------------===//
 
-#include "compiler/codegen/cpu/FlatLink.h"
+#include "compiler/codegen/cpu/CodeBlob.h"
 
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "lld/Common/Driver.h"
@@ -14,16 +14,11 @@
 
 LLD_HAS_DRIVER(elf)
 
+using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::object::ELFObjectFileBase;
 using llvm::object::SymbolRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::ModuleOp;
-using mlir::success;
 
 /// Code and constants become one section at address 0. Sections that would need
 /// the loader's help (writable data, tables of absolute addresses) are refused.
@@ -37,15 +32,14 @@ static constexpr char linkerScript[] = R"(SECTIONS {
 }
 )";
 
-static LogicalResult checkDefined(ModuleOp module,
-                                  llvm::ArrayRef<char> object) {
-  llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()),
+static LogicalResult checkDefined(ModuleOp module, ArrayRef<char> object) {
+  llvm::MemoryBufferRef buffer(StringRef(object.data(), object.size()),
                                "kernels");
   auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
   if (!file)
     return module.emitError("kernels' object file: ")
            << llvm::toString(file.takeError());
-  llvm::SmallVector<std::string> undefined;
+  SmallVector<std::string> undefined;
   for (const SymbolRef &symbol : (*file)->symbols()) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
@@ -64,8 +58,7 @@ static LogicalResult checkDefined(ModuleOp module,
          << llvm::join(undefined, ", ");
 }
 
-static std::error_code writeFile(llvm::StringRef path,
-                                 llvm::ArrayRef<char> bytes) {
+static std::error_code writeFile(StringRef path, ArrayRef<char> bytes) {
   std::error_code error;
   llvm::raw_fd_ostream os(path, error);
   if (error)
@@ -78,7 +71,7 @@ static std::error_code writeFile(llvm::StringRef path,
 }
 
 /// Takes the section and the entry points out of the linked file.
-static FailureOr<CodeBlob> extract(ModuleOp module, llvm::StringRef path) {
+static FailureOr<CodeBlob> extract(ModuleOp module, StringRef path) {
   auto fail = [&](llvm::Error error) -> FailureOr<CodeBlob> {
     module.emitError("linked kernels: ") << llvm::toString(std::move(error));
     return failure();
@@ -117,7 +110,7 @@ static FailureOr<CodeBlob> extract(ModuleOp module, llvm::StringRef path) {
 
 FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
                                              const Target &target,
-                                             llvm::ArrayRef<char> object) {
+                                             ArrayRef<char> object) {
   if (failed(checkDefined(module, object)))
     return failure();
   TemporaryFolder folder;
@@ -129,9 +122,8 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
               outputPath = folder.file("kernels.elf");
   std::error_code error = writeFile(objectPath, object);
   if (!error)
-    error =
-        writeFile(scriptPath,
-                  llvm::ArrayRef<char>(linkerScript, sizeof(linkerScript) - 1));
+    error = writeFile(scriptPath,
+                      ArrayRef<char>(linkerScript, sizeof(linkerScript) - 1));
   if (error)
     return module.emitError(objectPath)
                << ": cannot write: " << error.message(),

@@ -5,7 +5,6 @@
 #include "compiler/codegen/common/Math.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <cassert>
 
@@ -79,7 +78,7 @@ Value KernelBuilder::keepLanes(Value x, Index count) {
   Value isKept = count.isConstant()
                      ? firstLanes(lanes, count.constant)
                      : vector::CreateMaskOp::create(b, bits, val(count));
-  return arith::SelectOp::create(b, isKept, x, zero);
+  return select(isKept, x, zero);
 }
 
 void KernelBuilder::prefetch(Value memory, Index offset) {
@@ -90,8 +89,7 @@ void KernelBuilder::prefetch(Value memory, Index offset) {
 
 Value KernelBuilder::within(Index x, int64_t limit) {
   // One unsigned comparison: a negative number is a huge one.
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, val(x),
-                               constant(std::max<int64_t>(limit, 0)));
+  return compare(Order::ult, val(x), constant(std::max<int64_t>(limit, 0)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,34 +20,30 @@ public:
   const Target &target;
 
   /// The first `count` of `lanes`; the others are zero / untouched in memory.
-  mlir::Value loadPart(mlir::Value memory, Index offset, int64_t lanes,
-                       int64_t count);
-  void storePart(mlir::Value x, mlir::Value memory, Index offset,
-                 int64_t count);
+  Value loadPart(Value memory, Index offset, int64_t lanes, int64_t count);
+  void storePart(Value x, Value memory, Index offset, int64_t count);
   /// The first `count` lanes of x, and zeros.
-  mlir::Value keepLanes(mlir::Value x, Index count);
-  void prefetch(mlir::Value memory, Index offset);
+  Value keepLanes(Value x, Index count);
+  void prefetch(Value memory, Index offset);
   /// 0 <= x < limit.
-  mlir::Value within(Index x, int64_t limit);
+  Value within(Index x, int64_t limit);
 
   /// Calls a micro-kernel: internal, never inlined, shared by name. Its
   /// arguments are the memories, then the indices. `body` runs only if no
   /// function of this name exists yet.
-  void callMicroKernel(llvm::StringRef name, mlir::ValueRange memories,
-                       llvm::ArrayRef<Index> indices,
-                       llvm::function_ref<void(mlir::ValueRange)> body);
+  void callMicroKernel(StringRef name, ValueRange memories,
+                       ArrayRef<Index> indices,
+                       function_ref<void(ValueRange)> body);
 
   /// An entry point with the signature of artifact::KernelFn. `memories` are
   /// the element types of its operands; the body gets one memref for each, then
   /// a memref<f32> of scratch, and the tile range. Do not rely on operands
   /// being distinct memory: an output may be an input (in place).
-  using KernelBody =
-      llvm::function_ref<void(mlir::ValueRange operands, mlir::Value scratch,
-                              mlir::Value begin, mlir::Value end)>;
-  void kernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
-              KernelBody body);
+  using KernelBody = function_ref<void(ValueRange operands, Value scratch,
+                                       Value begin, Value end)>;
+  void kernel(StringRef name, ArrayRef<Type> memories, KernelBody body);
   /// One whose operands are the layer's results, then its operands.
-  void kernel(llvm::StringRef name, mlir::Operation *layer, KernelBody body);
+  void kernel(StringRef name, Operation *layer, KernelBody body);
 };
 
 } // namespace nnv12::codegen

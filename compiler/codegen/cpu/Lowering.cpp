@@ -14,12 +14,8 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 #include <cassert>
@@ -27,41 +23,7 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
-/// Whether every target has the operation of the math dialect itself.
-static bool isSingleInstruction(Operation *op) {
-  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
-             math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
-}
-
 namespace {
-
-/// Replaces transcendental functions of f32 (and narrower floats) by
-/// polynomials.
-struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
-  StringRef getArgument() const override { return "approximate-math"; }
-  StringRef getDescription() const override {
-    return "functions of f32 by polynomials";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<math::MathDialect, vector::VectorDialect>();
-  }
-  void runOnOperation() override {
-    bool any = false;
-    getOperation().walk([&](Operation *op) {
-      any |= isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-             !isSingleInstruction(op);
-    });
-    if (!any)
-      return;
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
-      getOperation()->emitError("approximations of functions do not end");
-      signalPassFailure();
-    }
-  }
-};
 
 /// The entry point artifact::KernelFn of a kernel's body: loads the operands'
 /// addresses from the table and calls it.
@@ -115,7 +77,6 @@ struct AddEntryPoints : PassWrapper<AddEntryPoints, OperationPass<ModuleOp>> {
 void nnv12::codegen::buildKernelPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(std::make_unique<ApproximateMath>());
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
@@ -143,7 +104,6 @@ LogicalResult nnv12::codegen::lowerToLLVMDialect(ModuleOp module) {
 }
 
 void nnv12::codegen::registerKernelPasses() {
-  PassRegistration<ApproximateMath>();
   PassRegistration<AddEntryPoints>();
   PassPipelineRegistration<>("lower-kernels", "kernels to the LLVM dialect",
                              buildKernelPipeline);

@@ -7,16 +7,14 @@
 
 namespace nnv12::codegen {
 
-/// Lowers vector/scf/arith/math/memref/func to the LLVM dialect, so that no
-/// operation is left that LLVM would turn into a call of a library function
-/// wherever MLIR knows how to expand it, and adds each kernel's entry point
-/// (`--lower-kernels`).
+/// Lowers vector/scf/arith/math/memref/func to the LLVM dialect, and adds each
+/// kernel's entry point (`--lower-kernels`).
 void buildKernelPipeline(mlir::OpPassManager &pm);
 
 /// Runs it. Fails with a diagnostic.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
-/// Registers the pipeline, and our own passes of it, with mlir-opt style tools.
+/// Registers the pipeline, and our own pass of it, with mlir-opt style tools.
 void registerKernelPasses();
 
 } // namespace nnv12::codegen

@@ -94,10 +94,39 @@ private:
     std::string input = "–", weights = "–", result = "–";
   };
   std::string cell(const Sample &sample);
-  void learn(const Routine &routine, Operation *layer);
+  /// Remembers the layouts that a routine takes.
+  void learn(const Routine &routine, Operation *layer) {
+    LayoutRequest request = routine.layouts(layer);
+    auto text = [](const std::optional<std::string> &tag) {
+      return !tag           ? std::string("any")
+             : tag->empty() ? "dense"
+                            : "`" + *tag + "`";
+    };
+    Forms f;
+    f.input = text(request.operands[0]);
+    f.result = text(request.results[0]);
+    if (auto form = routine.weightForm(layer))
+      f.weights =
+          "`" + form->name + "`, from " + text(request.operands[form->operand]);
+    else if (layer->getNumOperands() > 1)
+      f.weights = text(request.operands[1]);
+    forms.try_emplace(routine.name().str(), f);
+  }
+
   void printRoutines(llvm::raw_ostream &os);
   void printConvolutions(llvm::raw_ostream &os);
-  void printOthers(llvm::raw_ostream &os);
+  void printOthers(llvm::raw_ostream &os) {
+    const std::pair<const char *, Sample> rows[] = {
+        {"matrix product with a constant, one row", product(1, true)},
+        {"the same, 64 rows", product(64, true)},
+        {"matrix product with a computed matrix", product(256, false)},
+        {"transposed convolution 32 → 16", transposed(32, 16)},
+        {"transposed convolution 32 → 1", transposed(32, 1)},
+        {"pooling", pool()}};
+    os << "| layer | routines |\n|---|---|\n";
+    for (const auto &[title, sample] : rows)
+      os << "| " << title << " | " << cell(sample) << " |\n";
+  }
 
   MLIRContext context;
   std::map<std::string, Forms> forms;
@@ -121,25 +150,6 @@ void setLayouts(const LayoutRequest &request, Operation *layer) {
   set(layer->getResults(), request.results);
 }
 
-/// Remembers the layouts that a routine takes.
-void Table::learn(const Routine &routine, Operation *layer) {
-  LayoutRequest request = routine.layouts(layer);
-  auto text = [](const std::optional<std::string> &tag) {
-    return !tag           ? std::string("any")
-           : tag->empty() ? "dense"
-                          : "`" + *tag + "`";
-  };
-  Forms f;
-  f.input = text(request.operands[0]);
-  f.result = text(request.results[0]);
-  if (auto form = routine.weightForm(layer))
-    f.weights =
-        "`" + form->name + "`, from " + text(request.operands[form->operand]);
-  else if (layer->getNumOperands() > 1)
-    f.weights = text(request.operands[1]);
-  forms.try_emplace(routine.name().str(), f);
-}
-
 /// Short names of the candidates, the preferred one first and bold; in brackets
 /// those that would want other layouts than it does.
 std::string Table::cell(const Sample &sample) {
@@ -161,8 +171,8 @@ std::string Table::cell(const Sample &sample) {
   auto shortName = [](const Routine &routine) {
     StringRef name = routine.name();
     name.consume_back(".nChw16c");
-    return name.split('.').second.empty() ? name.str()
-                                          : name.split('.').second.str();
+    StringRef rest = name.split('.').second;
+    return (rest.empty() ? name : rest).str();
   };
   setLayouts(preferred->layouts(layer), layer);
   llvm::SmallVector<const Routine *> agreeing = cpuRoutines().agreeing(layer);
@@ -211,20 +221,6 @@ void Table::printConvolutions(llvm::raw_ostream &os) {
            << " |";
       os << '\n';
     }
-}
-
-void Table::printOthers(llvm::raw_ostream &os) {
-  os << "| layer | routines |\n|---|---|\n"
-     << "| matrix product with a constant, one row | " << cell(product(1, true))
-     << " |\n"
-     << "| the same, 64 rows | " << cell(product(64, true)) << " |\n"
-     << "| matrix product with a computed matrix | "
-     << cell(product(256, false)) << " |\n"
-     << "| transposed convolution 32 → 16 | " << cell(transposed(32, 16))
-     << " |\n"
-     << "| transposed convolution 32 → 1 | " << cell(transposed(32, 1))
-     << " |\n"
-     << "| pooling | " << cell(pool()) << " |\n";
 }
 
 void Table::printRoutines(llvm::raw_ostream &os) {

@@ -126,17 +126,65 @@ public:
   std::string run();
 
 private:
-  bool allocate(bool atEnd);
-  void poison(unsigned char value);
-  void runTiles(int64_t begin, int64_t end);
+  bool allocate(bool atEnd) {
+    memories.clear();
+    scratch.clear();
+    table.clear();
+    for (auto [i, operand] : llvm::enumerate(check.operands)) {
+      memories.emplace_back(operand.bytes, atEnd);
+      if (!memories.back())
+        return false;
+      table.push_back(memories.back().data);
+      if (i >= check.results)
+        fill(memories.back().data, operand, i + 1);
+    }
+    // Scratch memory is aligned to 64 bytes.
+    scratch.emplace_back((check.info.scratchBytes + 63) / 64 * 64, atEnd);
+    return bool(scratch.back());
+  }
+
+  void poison(unsigned char value) {
+    for (unsigned r = 0; r < check.results; ++r)
+      std::memset(memories[r].data, value, memories[r].bytes);
+  }
+
+  void runTiles(int64_t begin, int64_t end) {
+    std::memset(scratch[0].data, 0xff, scratch[0].bytes);
+    kernel(table.data(), begin, end, scratch[0].data);
+  }
+
   int64_t elementBytes(unsigned result) const {
     return nn::storageElementSize(check.operands[result].element);
   }
   std::string checkMap(unsigned result) const;
   std::string checkBoxes(llvm::ArrayRef<int64_t> order, unsigned char value);
   std::string checkParts(llvm::ArrayRef<int64_t> order);
-  std::string checkWhole(llvm::StringRef how);
-  std::string checkInPlace(unsigned operand, llvm::ArrayRef<int64_t> order);
+  std::string checkWhole(llvm::StringRef how) {
+    for (unsigned r = 0; r < check.results; ++r) {
+      const char *found = memories[r].data;
+      auto [a, b] =
+          std::mismatch(found, found + memories[r].bytes, expected[r].begin());
+      if (a != found + memories[r].bytes)
+        return formatv("result {0}: byte {1} differs {2}", r, a - found, how);
+    }
+    return "";
+  }
+
+  /// Result 0 in the memory of an operand.
+  std::string checkInPlace(unsigned operand, llvm::ArrayRef<int64_t> order) {
+    unsigned number = check.results + operand;
+    if (check.operands[number].bytes != check.operands[0].bytes)
+      return formatv(
+          "operand {0}: in place, but {1} bytes where the result has {2}",
+          operand, check.operands[number].bytes, check.operands[0].bytes);
+    poison(poisons[0]);
+    std::memcpy(memories[0].data, memories[number].data, memories[0].bytes);
+    table[number] = table[0];
+    for (int64_t tile : order)
+      runTiles(tile, tile + 1);
+    table[number] = memories[number].data;
+    return checkWhole(formatv("in the memory of operand {0}", operand).str());
+  }
 
   const TileCheck &check;
   artifact::KernelFn kernel;
@@ -146,33 +194,6 @@ private:
   std::vector<std::vector<char>> expected; ///< the results of all tiles at once
   std::vector<GuardedMemory> scratch;
 };
-
-bool Checker::allocate(bool atEnd) {
-  memories.clear();
-  scratch.clear();
-  table.clear();
-  for (auto [i, operand] : llvm::enumerate(check.operands)) {
-    memories.emplace_back(operand.bytes, atEnd);
-    if (!memories.back())
-      return false;
-    table.push_back(memories.back().data);
-    if (i >= check.results)
-      fill(memories.back().data, operand, i + 1);
-  }
-  // Scratch memory is aligned to 64 bytes.
-  scratch.emplace_back((check.info.scratchBytes + 63) / 64 * 64, atEnd);
-  return bool(scratch.back());
-}
-
-void Checker::poison(unsigned char value) {
-  for (unsigned r = 0; r < check.results; ++r)
-    std::memset(memories[r].data, value, memories[r].bytes);
-}
-
-void Checker::runTiles(int64_t begin, int64_t end) {
-  std::memset(scratch[0].data, 0xff, scratch[0].bytes);
-  kernel(table.data(), begin, end, scratch[0].data);
-}
 
 /// The boxes are as many as the tiles and as large as the result.
 std::string Checker::checkMap(unsigned result) const {
@@ -282,34 +303,6 @@ std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
       if (!written[r][i])
         return formatv("result {0}: no tile writes byte {1}", r, i);
   return "";
-}
-
-std::string Checker::checkWhole(llvm::StringRef how) {
-  for (unsigned r = 0; r < check.results; ++r) {
-    const char *found = memories[r].data;
-    auto [a, b] =
-        std::mismatch(found, found + memories[r].bytes, expected[r].begin());
-    if (a != found + memories[r].bytes)
-      return formatv("result {0}: byte {1} differs {2}", r, a - found, how);
-  }
-  return "";
-}
-
-/// Result 0 in the memory of an operand.
-std::string Checker::checkInPlace(unsigned operand,
-                                  llvm::ArrayRef<int64_t> order) {
-  unsigned number = check.results + operand;
-  if (check.operands[number].bytes != check.operands[0].bytes)
-    return formatv(
-        "operand {0}: in place, but {1} bytes where the result has {2}",
-        operand, check.operands[number].bytes, check.operands[0].bytes);
-  poison(poisons[0]);
-  std::memcpy(memories[0].data, memories[number].data, memories[0].bytes);
-  table[number] = table[0];
-  for (int64_t tile : order)
-    runTiles(tile, tile + 1);
-  table[number] = memories[number].data;
-  return checkWhole(formatv("in the memory of operand {0}", operand).str());
 }
 
 std::string Checker::run() {

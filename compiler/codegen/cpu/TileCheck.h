@@ -21,13 +21,13 @@ namespace nnv12::codegen {
 struct TileCheck {
   struct Operand {
     int64_t bytes;
-    mlir::Type element; ///< the type of the operand's numbers
+    Type element; ///< the type of the operand's numbers
   };
   std::string name;   ///< for messages
   uint32_t entry = 0; ///< offset in the code
   unsigned results = 1;
   KernelInfo info;
-  llvm::SmallVector<Operand> operands; ///< results first
+  SmallVector<Operand> operands; ///< results first
 };
 
 /// Checks one kernel in this process, which dies where the kernel touches
@@ -36,8 +36,8 @@ std::string runTileCheck(const TileCheck &check, artifact::KernelFn kernel);
 
 /// Checks all kernels of `code` in a process of its own, up to the first that
 /// fails. Empty, or one line.
-std::string runTileChecks(llvm::ArrayRef<TileCheck> checks,
-                          llvm::ArrayRef<char> code, const Target &target);
+std::string runTileChecks(ArrayRef<TileCheck> checks, ArrayRef<char> code,
+                          const Target &target);
 
 } // namespace nnv12::codegen
 

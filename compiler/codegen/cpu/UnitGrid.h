@@ -13,23 +13,23 @@ namespace nnv12::codegen {
 class UnitGrid {
 public:
   /// `work` is that of a unit, in element operations.
-  UnitGrid(llvm::ArrayRef<int64_t> extents, double work);
+  UnitGrid(ArrayRef<int64_t> extents, double work);
   /// The same with everything in one tile.
-  static UnitGrid single(llvm::ArrayRef<int64_t> extents);
+  static UnitGrid single(ArrayRef<int64_t> extents);
 
   int64_t tiles() const { return outer * chunks; }
   /// Calls body(first, last) with the units [first, last) of tiles [begin,
   /// end), in one range or several.
   void forRanges(KernelBuilder &k, Index begin, Index end,
-                 llvm::function_ref<void(Index, Index)> body) const;
+                 function_ref<void(Index, Index)> body) const;
   /// The cuts, where dimension i is axis axes[i] of the memory and a position
   /// of it takes scale[i] positions there.
-  llvm::SmallVector<TileMap::Cut> cuts(llvm::ArrayRef<unsigned> axes,
-                                       llvm::ArrayRef<int64_t> scale) const;
+  SmallVector<TileMap::Cut> cuts(ArrayRef<unsigned> axes,
+                                 ArrayRef<int64_t> scale) const;
 
 private:
   UnitGrid() = default;
-  llvm::SmallVector<int64_t> extents;
+  SmallVector<int64_t> extents;
   unsigned cut = 0; ///< the dimension that is cut into chunks of `size`
   int64_t outer = 1, inner = 1, size = 1, chunks = 1;
 };

@@ -12,8 +12,6 @@
 
 #include "compiler/routines/KernelKey.h"
 #include "compiler/weights/Narrow.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -50,11 +48,10 @@ public:
                  this->tile(operands[0], operands[1], tile);
                });
              });
-    KernelInfo info;
-    info.tiles = grid.units * chunks;
-    info.maps = {TileMap::grid({{grid.units, grid.length}, {grid.length, 1}},
-                               {{0, grid.units, 1}, {1, chunks, chunk}})};
-    return info;
+    return {grid.units * chunks,
+            0,
+            {TileMap::grid({{grid.units, grid.length}, {grid.length, 1}},
+                           {{0, grid.units, 1}, {1, chunks, chunk}})}};
   }
 
 private:

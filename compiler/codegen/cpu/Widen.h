@@ -11,11 +11,11 @@ namespace nnv12::codegen {
 /// ones that lie as compiler/weights/Narrow.h says, operand 1: the floats that
 /// they were made of, bit for bit. `packed` has a narrow grid.
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
-                     plan::Narrowing narrowing, llvm::StringRef symbol);
+                     plan::Narrowing narrowing, StringRef symbol);
 
 /// The facts that the time of that kernel depends on.
 KernelFacts widenFacts(mlir::RankedTensorType packed, plan::Narrowing narrowing,
-                       llvm::StringRef target);
+                       StringRef target);
 
 } // namespace nnv12::codegen
 

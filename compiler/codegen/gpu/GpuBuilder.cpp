@@ -4,7 +4,6 @@
 
 #include "compiler/codegen/gpu/SpirvModule.h"
 #include "compiler/weights/Exact.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVAttributes.h"
@@ -91,7 +90,7 @@ void GpuBuilder::store(Value x, Value memory, Index offset) {
     auto bound = [&](arith::CmpFPredicate isBeyond, double most) {
       Value limit = fconst(most, x.getType());
       Value condition = arith::CmpFOp::create(b, isBeyond, x, limit);
-      x = arith::SelectOp::create(b, condition, limit, x);
+      x = select(condition, limit, x);
     };
     bound(arith::CmpFPredicate::OGT, largestHalf);
     bound(arith::CmpFPredicate::OLT, -largestHalf);
@@ -124,14 +123,6 @@ Value GpuBuilder::shared(int64_t size, Type element) {
 }
 
 void GpuBuilder::barrier() { gpu::BarrierOp::create(b); }
-
-Value GpuBuilder::lessUnsigned(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
-}
-
-Value GpuBuilder::minUnsigned(Value x, Value y) {
-  return arith::MinUIOp::create(b, x, y);
-}
 
 void GpuBuilder::forEach(const Values &values,
                          llvm::function_ref<void(Value, Value)> body) {

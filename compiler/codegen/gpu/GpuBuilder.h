@@ -44,45 +44,46 @@ public:
   /// others are only read. With all push words zero a kernel must write
   /// nothing: so pipelines are warmed up. Operands may be the same memory: a
   /// result may be computed in place.
-  void kernel(llvm::ArrayRef<mlir::Type> operands, unsigned pushWords,
+  void kernel(ArrayRef<Type> operands, unsigned pushWords,
               std::array<int32_t, 3> localSize,
-              llvm::function_ref<void(mlir::ValueRange operands)> body);
+              function_ref<void(ValueRange operands)> body);
 
   // These stand in front of those of all builders.
-  mlir::Value load(mlir::Value memory, Index offset);
+  Value load(Value memory, Index offset);
   /// In memory of f16 a number beyond f16's range becomes its largest one.
-  void store(mlir::Value x, mlir::Value memory, Index offset);
+  void store(Value x, Value memory, Index offset);
   /// The type that load() gives.
-  mlir::Type valueType(mlir::Value memory) const;
+  Type valueType(Value memory) const;
 
   // In the body of a kernel: indices.
-  mlir::Value groupId(Dim dim);
-  mlir::Value localId(Dim dim); ///< of the invocation, in its group
-  mlir::Value pushWord(unsigned i);
-  mlir::Value pushFloat(unsigned i); ///< f32, of the same bits
-  mlir::Value lessUnsigned(mlir::Value x, mlir::Value y);
-  mlir::Value minUnsigned(mlir::Value x, mlir::Value y);
+  Value groupId(Dim dim);
+  Value localId(Dim dim); ///< of the invocation, in its group
+  Value pushWord(unsigned i);
+  Value pushFloat(unsigned i); ///< f32, of the same bits
+  Value lessUnsigned(Value x, Value y) { return compare(Order::ult, x, y); }
+  Value minUnsigned(Value x, Value y) {
+    return arith::MinUIOp::create(b, x, y);
+  }
 
   /// Memory of the work group, of `size` elements: garbage at first. All
   /// invocations must come to a barrier(), behind which each sees what the
   /// others wrote before: none may have returned or be in another branch.
-  mlir::Value shared(int64_t size, mlir::Type element);
+  Value shared(int64_t size, Type element);
   void barrier();
 
   /// Emits `body` once, for each of `values`, all of one type, in order, with
   /// its number. Registers cannot be indexed, so they move along in a loop:
   /// for the epilogue of long sums, whose code would be there for each else.
-  void forEach(const Values &values,
-               llvm::function_ref<void(mlir::Value i, mlir::Value x)> body);
+  void forEach(const Values &values, function_ref<void(Value i, Value x)> body);
 
   /// Memory of `size` elements, as kernels see it.
   static mlir::MemRefType memoryIn(mlir::spirv::StorageClass storage,
-                                   int64_t size, mlir::Type element);
+                                   int64_t size, Type element);
 
 private:
   const uint32_t half;
-  llvm::SmallDenseSet<mlir::Value, 4> halves; ///< memories of f16
-  mlir::Value words; ///< the push constants of the kernel that is written
+  llvm::SmallDenseSet<Value, 4> halves; ///< memories of f16
+  Value words; ///< the push constants of the kernel that is written
 };
 
 } // namespace nnv12::codegen

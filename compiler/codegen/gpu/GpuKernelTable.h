@@ -31,12 +31,12 @@ public:
   /// The layer's steps, with `half` of its tensors in f16, whose numbers of
   /// kernels are those of kernels() instead of GpuSteps::kernels, which is
   /// empty. Fails with a diagnostic at the layer.
-  mlir::FailureOr<GpuSteps>
-  add(mlir::Operation *layer, const GpuRoutine &routine, HalfTensors half = {});
+  mlir::FailureOr<GpuSteps> add(Operation *layer, const GpuRoutine &routine,
+                                HalfTensors half = {});
 
-  llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
+  ArrayRef<Kernel> kernels() const { return kernels_; }
   /// The number of the kernel with this key; none where no layer has it.
-  std::optional<unsigned> find(llvm::StringRef key) const {
+  std::optional<unsigned> find(StringRef key) const {
     auto it = known.find(key);
     return it == known.end() ? std::nullopt : std::optional(it->second);
   }

@@ -31,6 +31,19 @@ struct Code {
 
 } // namespace
 
+GpuDispatch GpuDispatch::over(TileMap memory,
+                              std::array<int64_t, 3> positions) {
+  GpuDispatch result;
+  for (unsigned axis : {0, 1, 2}) {
+    int64_t taken = positions[2 - axis],
+            extent = memory.parts[0].box.extent(axis);
+    result.groups[2 - axis] = uint32_t(llvm::divideCeil(extent, taken));
+    memory.shareOut({axis}, taken);
+  }
+  result.maps.push_back(std::move(memory));
+  return result;
+}
+
 std::string GpuRoutine::refusal(Operation *layer,
                                 const GpuTarget &target) const {
   std::string reason = misfit(layer);

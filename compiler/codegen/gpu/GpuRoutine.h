@@ -22,22 +22,21 @@ public:
   using Routine::Routine;
   /// The needs of its kernels, for a layer that fits: declared, not found by
   /// writing them. The code may need less, never more.
-  virtual KernelNeeds needs(mlir::Operation *layer) const { return {}; }
+  virtual KernelNeeds needs(Operation *layer) const { return {}; }
   /// Why it does not compute the layer on this target; empty where it does.
-  std::string refusal(mlir::Operation *layer, const GpuTarget &target) const;
-  bool matches(mlir::Operation *layer) const final {
+  std::string refusal(Operation *layer, const GpuTarget &target) const;
+  bool matches(Operation *layer) const final {
     return refusal(layer, GpuTarget::everything()).empty();
   }
 
   /// The dispatches of kernels that compute the layer. Asked only of a routine
   /// that computes the layer on some target, as is emit().
-  virtual GpuSteps steps(mlir::Operation *layer) const = 0;
+  virtual GpuSteps steps(Operation *layer) const = 0;
   /// Emits kernel `kernel` of steps(): its operands are those of its steps, in
   /// the layouts that the types of `layer` name. As with CPUs, nothing but
   /// attributes and types may be looked at; and nothing that its key does not
   /// say.
-  virtual void emit(GpuBuilder &k, mlir::Operation *layer,
-                    unsigned kernel) const = 0;
+  virtual void emit(GpuBuilder &k, Operation *layer, unsigned kernel) const = 0;
 
   /// A routine of gpuRoutines() by its own type.
   static const GpuRoutine &of(const Routine &routine) {
@@ -47,12 +46,12 @@ public:
 protected:
   /// Names the only kernel by its code, where much that a layer says shows in
   /// it.
-  std::string keyOfCode(mlir::Operation *layer) const;
+  std::string keyOfCode(Operation *layer) const;
   /// A kernel that computes the layer in one dispatch of the layer's results,
   /// then its operands; nothing where there are no groups. An invocation takes
   /// `inner` steps of its inner loop.
-  GpuSteps oneStep(mlir::Operation *layer, std::string key,
-                   GpuDispatch dispatch, double inner) const;
+  GpuSteps oneStep(Operation *layer, std::string key, GpuDispatch dispatch,
+                   double inner) const;
 };
 
 /// All that GPUs have.
@@ -63,14 +62,13 @@ void printGpuRoutines(llvm::raw_ostream &os);
 
 /// The facts that the time of each of `steps` depends on. `steps` are `plain`,
 /// the routine's, with tensors in f16 or without: f16 has no times of its own.
-std::vector<KernelFacts> stepFacts(mlir::Operation *layer,
-                                   const GpuRoutine &routine,
+std::vector<KernelFacts> stepFacts(Operation *layer, const GpuRoutine &routine,
                                    const GpuSteps &plain, const GpuSteps &steps,
                                    const GpuTarget &target);
 
 /// The module of a kernel of the routine's steps, for a layer that it computes
 /// on the target. Fails with a diagnostic.
-mlir::FailureOr<SpirvModule> compileKernel(mlir::Operation *layer,
+mlir::FailureOr<SpirvModule> compileKernel(Operation *layer,
                                            const GpuRoutine &routine,
                                            HalfKernel kernel,
                                            const GpuTarget &target);

@@ -1,7 +1,7 @@
 //===- KernelNeeds.h - A kernel's needs of a GPU ----------------*- C++ -*-===//
 //
 // Routines declare them, by the types in which their functions compute
-// (TypesUsed.h), so that none compiles a kernel to find out. The real needs of
+// (Math.h), so that none compiles a kernel to find out. The real needs of
 // a compiled kernel follow from its code (needsOf, SpirvLowering.h); they may
 // be less. Tests compare the two.
 //

@@ -1,7 +1,7 @@
 //===- Convolution.cpp - Convolutions -------------------------------------===//
 
-#include "compiler/import/ops/Convolution.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Products.h"
 #include "compiler/import/ops/Windows.h"
 
 using namespace mlir;

@@ -49,11 +49,6 @@ static Value createResize(Node &n, Value x, const ResizeRules &rules) {
   return n.create<nn::ResizeOp>({x}, attrs, type);
 }
 
-static void emitResize(Node &n, Value x, const ResizeRules &rules) {
-  if (Value y = createResize(n, x, rules))
-    n.out(y);
-}
-
 /// Output sizes are floor(input * scale), the product in f32 as in other
 /// engines: at 10 * 0.7 it is whole.
 static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
@@ -91,7 +86,7 @@ static void upsample(Node &n) {
   if (!n.failed() && int64_t(scales.size()) != n.rank(x))
     return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
   if (sizesFromScales(n, x, scales, rules))
-    emitResize(n, x, rules);
+    n.out(createResize(n, x, rules));
 }
 
 /// The last dimension of sizes given for some axes keeps the aspect ratio.
@@ -124,8 +119,7 @@ static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
   if (llvm::all_of(shrunk, [](double s) { return s == 1; }) ||
       !sizesFromScales(n, x, shrunk, rules))
     return x;
-  Value y = createResize(n, x, rules);
-  return y ? y : x;
+  return createResize(n, x, rules);
 }
 
 static void resize(Node &n) {
@@ -143,7 +137,7 @@ static void resize(Node &n) {
     if (rules.mode == ResizeMode::nearest)
       x = shrinkNearest(n, x, scales);
     if (sizesFromScales(n, x, scales, rules))
-      emitResize(n, x, rules);
+      n.out(createResize(n, x, rules));
     return;
   }
   rules.coordinates = n.choiceOf<CoordinateMode>(
@@ -168,9 +162,8 @@ static void resize(Node &n) {
     if (roi->size() != 2 * int64_t(axes.size()))
       return n.fail(Twine(roi->size()) + " values of roi",
                     "two for each of " + Twine(axes.size()) + " axes");
-    rules.roi.assign(2 * n.rank(x), 0);
-    for (int64_t i = 0; i < n.rank(x); ++i)
-      rules.roi[i + n.rank(x)] = 1;
+    rules.roi.assign(n.rank(x), 0);
+    rules.roi.append(n.rank(x), 1);
     for (auto [i, a] : llvm::enumerate(axes)) {
       rules.roi[a] = roi->asDouble(i);
       rules.roi[a + n.rank(x)] = roi->asDouble(i + axes.size());
@@ -196,7 +189,7 @@ static void resize(Node &n) {
     }
     if (policy)
       keepAspect(n, x, policy == 1, axes, rules);
-    return emitResize(n, x, rules);
+    return n.out(createResize(n, x, rules));
   }
   auto data = n.constantInput(2, "scales");
   if (n.failed())
@@ -207,7 +200,7 @@ static void resize(Node &n) {
   for (auto [i, a] : llvm::enumerate(axes))
     scales[a] = data->asDouble(i);
   if (sizesFromScales(n, x, scales, rules))
-    emitResize(n, x, rules);
+    n.out(createResize(n, x, rules));
 }
 
 static void gridSample(Node &n) {
@@ -219,9 +212,8 @@ static void gridSample(Node &n) {
   ResizeMode mode = resizeModes[n.choice(
       "mode", n.opset() < 20 ? "bilinear" : "linear",
       {"bilinear", "nearest", "bicubic", "linear", "cubic"})];
-  unsigned padding =
-      n.choice("padding_mode", "zeros", {"zeros", "border", "reflection"});
-  static constexpr const char *paddings[] = {"zeros", "border", "reflection"};
+  static constexpr StringRef paddings[] = {"zeros", "border", "reflection"};
+  unsigned padding = n.choice("padding_mode", "zeros", paddings);
   int64_t rank = n.rank(x);
   if (!n.expectRank(x, 4, n.opset() < 20 ? 4 : 5, "an input") ||
       !n.expectRank(grid, rank, rank, "a grid"))

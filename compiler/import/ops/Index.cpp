@@ -201,13 +201,9 @@ static void unique(Node &n) {
     ++counts[it->second];
     inverse.push_back(it->second);
   }
-  Ints order(firsts.size()), place(firsts.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (sorted) {
-    order.clear();
-    for (auto &entry : seen)
-      order.push_back(entry.second);
-  }
+  Ints order = sorted ? llvm::to_vector(llvm::make_second_range(seen))
+                      : llvm::to_vector(llvm::seq<int64_t>(0, firsts.size()));
+  Ints place(firsts.size());
   assert(order.size() == firsts.size() && "each slice has a place");
   for (auto [i, o] : llvm::enumerate(order))
     place[o] = i;

@@ -1,6 +1,6 @@
 //===- Matrix.cpp - Matrix products ---------------------------------------===//
 
-#include "compiler/import/ops/Matrix.h"
+#include "compiler/import/ops/Products.h"
 
 #include "compiler/import/OpTable.h"
 
@@ -104,11 +104,9 @@ public:
   explicit Einsum(Node &node) : n_(node) {}
 
   Value run(std::string equation, ArrayRef<Value> operands) {
-    std::string terms, result;
-    equation.erase(std::remove(equation.begin(), equation.end(), ' '),
-                   equation.end());
+    llvm::erase(equation, ' ');
     size_t arrow = equation.find("->");
-    terms = equation.substr(0, arrow);
+    std::string terms = equation.substr(0, arrow);
     SmallVector<StringRef> parts;
     StringRef(terms).split(parts, ',');
     if (parts.size() != operands.size())
@@ -129,9 +127,10 @@ public:
       }
       labelled.push_back(diagonals(std::move(l)));
     }
-    result = arrow == std::string::npos ? implicit(terms)
-                                        : equation.substr(arrow + 2);
-    result = expand(result, -1);
+    std::string result =
+        expand(arrow == std::string::npos ? implicit(terms)
+                                          : equation.substr(arrow + 2),
+               -1);
     std::string seen;
     for (char c : result) {
       if (!sizes_.count(c) || seen.find(c) != std::string::npos)
@@ -217,6 +216,15 @@ private:
     return n_.failed() || l.labels.size() == size_t(n_.rank(l.value));
   }
 
+  /// Broadcasts dimension `d` to the size that its label has.
+  void widen(Labelled &l, size_t d) {
+    Ints s = n_.shape(l.value);
+    if (n_.failed() || s[d] == sizes_[l.labels[d]])
+      return;
+    s[d] = sizes_[l.labels[d]];
+    l.value = n_.broadcast(l.value, s);
+  }
+
   Labelled sumOut(Labelled l, const std::string &keep) {
     assert(hasLabels(l) && "a label for each dimension");
     Ints axes;
@@ -228,11 +236,7 @@ private:
         left += c;
     // Indices that broadcast here count as often as their real size.
     for (int64_t a : axes)
-      if (n_.dim(l.value, a) != sizes_[l.labels[a]]) {
-        Ints s = n_.shape(l.value);
-        s[a] = sizes_[l.labels[a]];
-        l.value = n_.broadcast(l.value, s);
-      }
+      widen(l, a);
     l.value = n_.reduce(ReduceKind::sum, l.value, axes, false);
     l.labels = left;
     return l;
@@ -255,16 +259,14 @@ private:
                   const std::string &dimensions) {
     int64_t p = 1;
     for (auto [i, c] : llvm::enumerate(dimensions))
-      if (labels.find(c) != std::string::npos)
+      if (StringRef(labels).contains(c))
         p *= n_.dim(v, i);
     return p;
   }
 
   /// left · right, keeping the labels in `later`.
   Labelled contract(Labelled l, Labelled r, const std::string &later) {
-    auto in = [](char c, const std::string &s) {
-      return s.find(c) != std::string::npos;
-    };
+    auto in = [](char c, StringRef s) { return s.contains(c); };
     // Labels that only one side has and nobody needs are added up first.
     l = sumOut(l, later + r.labels);
     r = sumOut(r, later + l.labels);
@@ -275,14 +277,8 @@ private:
       if (!in(c, l.labels))
         columns += c;
     for (char c : inner) { // both sides must have the full size
-      for (Labelled *side : {&l, &r}) {
-        size_t at = side->labels.find(c);
-        Ints s = n_.shape(side->value);
-        if (n_.failed() || s[at] == sizes_[c])
-          continue;
-        s[at] = sizes_[c];
-        side->value = n_.broadcast(side->value, s);
-      }
+      widen(l, l.labels.find(c));
+      widen(r, r.labels.find(c));
     }
     Value x = arrange(l, batch + rows + inner);
     Value y = arrange(r, batch + inner + columns);

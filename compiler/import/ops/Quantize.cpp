@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/Convolution.h"
-#include "compiler/import/ops/Matrix.h"
+#include "compiler/import/ops/Products.h"
 
 #include "llvm/Support/MathExtras.h"
 

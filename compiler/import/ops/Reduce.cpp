@@ -62,36 +62,14 @@ static Value reduceOrEmpty(Node &n, Value x, const Ints &axes, bool keep) {
   return n.splat(result, n.elem(x), neutral);
 }
 
-/// before, reduction, after.
-template <ReduceKind K>
-static void reduceWith(Node &n, Value (*before)(Node &, Value),
-                       Value (*after)(Node &, Value)) {
-  Value x = n.in(0);
-  std::optional<Ints> axes = reduceAxes(n, x);
-  bool keep = keepDims(n);
-  if (n.failed())
-    return;
-  x = before ? before(n, x) : x;
-  x = axes ? reduceOrEmpty<K>(n, x, *axes, keep) : x;
-  n.out(after ? after(n, x) : x);
-}
-
-template <ReduceKind K> static void reduce(Node &n) {
-  if (n.opset() < 20 || !n.elem(n.in(0)).isInteger(1))
-    return reduceWith<K>(n, nullptr, nullptr);
-  // Since 20: maximum of bools is "any", minimum is "all". As unsigned numbers
-  // they have the right answer for nothing as well: false and true.
-  reduceWith<K>(
-      n,
-      [](Node &n, Value x) {
-        return n.cast(x, n.builder().getIntegerType(8, false));
-      },
-      [](Node &n, Value x) { return n.cast(x, n.i1()); });
-}
-
+static Value itself(Node &, Value x) { return x; }
 static Value absolute(Node &n, Value x) { return n.unary(UnaryKind::abs, x); }
 static Value squared(Node &n, Value x) { return n.square(x); }
 static Value logarithm(Node &n, Value x) { return n.unary(UnaryKind::log, x); }
+static Value asByte(Node &n, Value x) {
+  return n.cast(x, n.builder().getIntegerType(8, false));
+}
+static Value asBool(Node &n, Value x) { return n.cast(x, n.i1()); }
 
 /// Square roots of integers go through doubles and truncate.
 static Value root(Node &n, Value x) {
@@ -102,15 +80,25 @@ static Value root(Node &n, Value x) {
                 type);
 }
 
-static void reduceL1(Node &n) {
-  reduceWith<ReduceKind::sum>(n, absolute, nullptr);
+/// The reduction between functions of its input and of its result.
+template <ReduceKind K, Value (*before)(Node &, Value) = itself,
+          Value (*after)(Node &, Value) = itself>
+static void reduceWith(Node &n) {
+  Value x = n.in(0);
+  std::optional<Ints> axes = reduceAxes(n, x);
+  bool keep = keepDims(n);
+  if (n.failed())
+    return;
+  x = before(n, x);
+  n.out(after(n, axes ? reduceOrEmpty<K>(n, x, *axes, keep) : x));
 }
-static void reduceL2(Node &n) { reduceWith<ReduceKind::sum>(n, squared, root); }
-static void reduceLogSum(Node &n) {
-  reduceWith<ReduceKind::sum>(n, nullptr, logarithm);
-}
-static void reduceSumSquare(Node &n) {
-  reduceWith<ReduceKind::sum>(n, squared, nullptr);
+
+/// Since 20: maximum of bools is "any", minimum is "all". As unsigned numbers
+/// they have the right answer for nothing as well: false and true.
+template <ReduceKind K> static void reduce(Node &n) {
+  if (n.opset() < 20 || !n.elem(n.in(0)).isInteger(1))
+    return reduceWith<K>(n);
+  reduceWith<K, asByte, asBool>(n);
 }
 
 /// log Σ exp x = m + log Σ exp (x - m), with the maximum m, which must be
@@ -225,16 +213,19 @@ OpRows importer::reduceOps() {
       {"CumSum", 11, kNumbers, cumulate<false>, "axis constant"},
       {"Hardmax", 1, kFloats, hardmax},
       {"LogSoftmax", 1, kFloats, logSoftmax},
-      {"ReduceL1", 1, kNumbers, reduceL1, "axes constant"},
-      {"ReduceL2", 1, kNumbers, reduceL2, "axes constant"},
-      {"ReduceLogSum", 1, kFloats, reduceLogSum, "axes constant"},
+      {"ReduceL1", 1, kNumbers, reduceWith<K::sum, absolute>, "axes constant"},
+      {"ReduceL2", 1, kNumbers, reduceWith<K::sum, squared, root>,
+       "axes constant"},
+      {"ReduceLogSum", 1, kFloats, reduceWith<K::sum, itself, logarithm>,
+       "axes constant"},
       {"ReduceLogSumExp", 1, kFloats, reduceLogSumExp, "axes constant"},
       {"ReduceMax", 1, kAll, reduce<K::max>, "axes constant"},
       {"ReduceMean", 1, kNumbers, reduce<K::mean>, "axes constant"},
       {"ReduceMin", 1, kAll, reduce<K::min>, "axes constant"},
       {"ReduceProd", 1, kNumbers, reduce<K::prod>, "axes constant"},
       {"ReduceSum", 1, kNumbers, reduce<K::sum>, "axes constant"},
-      {"ReduceSumSquare", 1, kNumbers, reduceSumSquare, "axes constant"},
+      {"ReduceSumSquare", 1, kNumbers, reduceWith<K::sum, squared>,
+       "axes constant"},
       {"Softmax", 1, kFloats, softmax},
       {"TopK", 1, kNumbers, topK, "K constant; always sorted"},
   };

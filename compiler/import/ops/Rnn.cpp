@@ -185,21 +185,16 @@ static void recurrent(Node &n, const Cell &cell) {
   }
 }
 
-static void rnn(Node &n) {
-  recurrent(n, {nn::RecurrentKind::rnn, 1, {"Tanh"}});
-}
-static void gru(Node &n) {
-  recurrent(n, {nn::RecurrentKind::gru, 3, {"Sigmoid", "Tanh"}});
-}
-static void lstm(Node &n) {
-  recurrent(n, {nn::RecurrentKind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}});
-}
-
 OpRows importer::recurrentOps() {
+  using R = nn::RecurrentKind;
   static const OpRow rows[] = {
-      {"GRU", 7, kFloats, gru},
-      {"LSTM", 7, kFloats, lstm},
-      {"RNN", 7, kFloats, rnn},
+      {"GRU", 7, kFloats,
+       [](Node &n) { recurrent(n, {R::gru, 3, {"Sigmoid", "Tanh"}}); }},
+      {"LSTM", 7, kFloats,
+       [](Node &n) {
+         recurrent(n, {R::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}});
+       }},
+      {"RNN", 7, kFloats, [](Node &n) { recurrent(n, {R::rnn, 1, {"Tanh"}}); }},
   };
   return rows;
 }

@@ -106,12 +106,10 @@ static void depthToSpace(Node &n) {
     return n.fail(Twine(c) + " channels with blocks of " + Twine(block),
                   "a multiple of blocksize²");
   int64_t depth = c / (block * block);
-  if (crd)
-    x = n.transpose(n.reshape(x, {n.dim(x, 0), depth, block, block, h, w}),
-                    {0, 1, 4, 2, 5, 3});
-  else
-    x = n.transpose(n.reshape(x, {n.dim(x, 0), block, block, depth, h, w}),
-                    {0, 3, 4, 1, 5, 2});
+  Ints split{n.dim(x, 0), block, block, block, h, w};
+  split[crd ? 1 : 3] = depth;
+  x = n.transpose(n.reshape(x, split),
+                  crd ? Ints{0, 1, 4, 2, 5, 3} : Ints{0, 3, 4, 1, 5, 2});
   n.out(n.reshape(x, {n.dim(x, 0), depth, h * block, w * block}));
 }
 
@@ -293,7 +291,7 @@ static void pad(Node &n) {
   if (mode == nn::PadMode::wrap && n.opset() < 19)
     return n.fail("mode wrap in operator set " + Twine(n.opset()),
                   "19 or later");
-  Ints pads, axes;
+  Ints pads;
   if (n.opset() < 11) {
     pads = n.intsAttr(n.opset() < 2 ? "paddings" : "pads");
     if (n.floatAttr("value", 0) != 0)
@@ -302,11 +300,8 @@ static void pad(Node &n) {
     pads = n.intsInput(1, "pads");
     value = n.optional(2);
   }
-  bool someAxes = n.opset() >= 18 && n.has(3);
-  if (someAxes)
-    axes = n.axes(n.intsInput(3, "axes"), rank);
-  else
-    axes = n.axesFrom(0, x);
+  Ints axes = n.opset() >= 18 && n.has(3) ? n.axes(n.intsInput(3, "axes"), rank)
+                                          : n.axesFrom(0, x);
   if (n.failed())
     return;
   if (pads.size() != 2 * axes.size())

@@ -20,8 +20,6 @@
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -43,11 +41,49 @@ public:
   KernelInfo emit(nn::ConvOp op, StringRef symbol);
 
 private:
-  std::string nameOf(const ColumnTile &tile, bool allRows) const;
-  Value input(Value in, Index pixel, int64_t vector, int64_t channel);
+  std::string nameOf(const ColumnTile &tile, bool allRows) const {
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
+       << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
+       << w.dilationRows * w.width << (window.hasPadding() ? "_padded" : "")
+       << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
+    return name;
+  }
+
+  /// Channel `channel` of each lane's group, for one vector of the block.
+  Value input(Value in, Index pixel, int64_t vector, int64_t channel) {
+    int64_t first = vector * k.VL;
+    if (group > k.VL) // all lanes are of one group
+      return k.broadcast(
+          k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
+    Value x = k.load(in, k.add(pixel, first), k.VL);
+    if (group == 1)
+      return x;
+    SmallVector<int64_t> lanes;
+    for (int64_t l = 0; l < k.VL; ++l)
+      lanes.push_back(l / group * group + channel);
+    return vector::ShuffleOp::create(k.b, x, x, lanes);
+  }
+
   Values kernelRow(Values acc, const LinearMemory &memory, Index row,
                    Index rowWeights, int64_t vector, int64_t channel,
-                   const ColumnTile &tile);
+                   const ColumnTile &tile) {
+    Values columns(w.kernelCols);
+    for (auto &[column, taps] : tile.columns) {
+      Value x = input(memory.in, k.add(row, column * block), vector, channel);
+      for (ColumnTile::Tap tap : taps) {
+        Value &weight = columns[tap.kernelCol];
+        if (!weight)
+          weight = k.load(
+              memory.weights,
+              k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
+        acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
+      }
+    }
+    return acc;
+  }
+
   void microKernel(ValueRange args, const ColumnTile &tile, bool allRows);
 
   KernelBuilder &k;
@@ -56,51 +92,6 @@ private:
   int64_t group;
   Epilogue epilogue;
 };
-
-std::string DepthwiseEmitter::nameOf(const ColumnTile &tile,
-                                     bool allRows) const {
-  std::string name;
-  llvm::raw_string_ostream os(name);
-  os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
-     << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
-     << w.dilationRows * w.width << (window.hasPadding() ? "_padded" : "")
-     << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
-  return name;
-}
-
-/// Channel `channel` of each lane's group, for one vector of the block.
-Value DepthwiseEmitter::input(Value in, Index pixel, int64_t vector,
-                              int64_t channel) {
-  int64_t first = vector * k.VL;
-  if (group > k.VL) // all lanes are of one group
-    return k.broadcast(
-        k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
-  Value x = k.load(in, k.add(pixel, first), k.VL);
-  if (group == 1)
-    return x;
-  SmallVector<int64_t> lanes;
-  for (int64_t l = 0; l < k.VL; ++l)
-    lanes.push_back(l / group * group + channel);
-  return vector::ShuffleOp::create(k.b, x, x, lanes);
-}
-
-Values DepthwiseEmitter::kernelRow(Values acc, const LinearMemory &memory,
-                                   Index row, Index rowWeights, int64_t vector,
-                                   int64_t channel, const ColumnTile &tile) {
-  Values columns(w.kernelCols);
-  for (auto &[column, taps] : tile.columns) {
-    Value x = input(memory.in, k.add(row, column * block), vector, channel);
-    for (ColumnTile::Tap tap : taps) {
-      Value &weight = columns[tap.kernelCol];
-      if (!weight)
-        weight = k.load(
-            memory.weights,
-            k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
-      acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
-    }
-  }
-  return acc;
-}
 
 /// Arguments: in, weights, out, bias?, residual?, then the offsets of in,
 /// weights, out and bias, the number of kernel rows and, where blocks have
@@ -195,9 +186,8 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
       };
       if (!straight)
         return row(false);
-      Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                        k.val(k.sub(rows.high, rows.low)),
-                                        k.constant(w.kernelRows));
+      Value all = k.compare(Order::eq, k.val(k.sub(rows.high, rows.low)),
+                            k.constant(w.kernelRows));
       k.ifElse(
           all, {}, [&] { return row(true), Values(); },
           [&] { return row(false), Values(); });
@@ -227,8 +217,7 @@ public:
     return misfitOfColumns(shapeOf(op.getWeights()).back());
   }
   LayoutRequest layouts(Operation *layer) const override {
-    return blockedLayouts(layer,
-                          columnTag(shapeOf(layer->getOperand(0)).size()));
+    return blockedLayouts(layer, columnTag);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {

@@ -216,8 +216,7 @@ public:
                  "few outputs for the tile";
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request =
-        blockedLayouts(layer, columnTag(shapeOf(layer->getOperand(0)).size()));
+    LayoutRequest request = blockedLayouts(layer, columnTag);
     request.operands[0] = "";
     return request;
   }

@@ -22,8 +22,6 @@
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -87,7 +85,17 @@ private:
   void microKernel(ValueRange args, const Phase &y, const Phase &x,
                    int64_t pixels);
   Value sumLanes(Values vectors);
-  std::string nameOf(const Phase &y, const Phase &x, int64_t pixels) const;
+  std::string nameOf(const Phase &y, const Phase &x, int64_t pixels) const {
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    os << "few_" << pixels << 'x' << w.outChannels << "_k" << y.taps << 'x'
+       << x.taps << "_t" << y.tapStep << '_' << x.tapStep << "_of"
+       << w.kernelRows << 'x' << w.kernelCols << "_i"
+       << y.tapInput * copy.columns << '_' << x.tapInput << '_' << x.inputStep
+       << "_s" << x.outputStep << "_p" << w.outHeight * w.outWidth << '_'
+       << copy.planes << epilogue.suffix();
+    return name;
+  }
 
   KernelBuilder &k;
   WindowShape w;
@@ -119,18 +127,6 @@ Value FewChannelsEmitter::sumLanes(Values vectors) {
     vectors = next;
   }
   return vectors[0];
-}
-
-std::string FewChannelsEmitter::nameOf(const Phase &y, const Phase &x,
-                                       int64_t pixels) const {
-  std::string name;
-  llvm::raw_string_ostream os(name);
-  os << "few_" << pixels << 'x' << w.outChannels << "_k" << y.taps << 'x'
-     << x.taps << "_t" << y.tapStep << '_' << x.tapStep << "_of" << w.kernelRows
-     << 'x' << w.kernelCols << "_i" << y.tapInput * copy.columns << '_'
-     << x.tapInput << '_' << x.inputStep << "_s" << x.outputStep << "_p"
-     << w.outHeight * w.outWidth << '_' << copy.planes << epilogue.suffix();
-  return name;
 }
 
 /// Arguments: in, weights, out, bias?, residual?, then offsets of in, weights

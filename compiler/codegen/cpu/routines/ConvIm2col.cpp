@@ -18,8 +18,6 @@
 
 #include "compiler/codegen/cpu/routines/ConvPanels.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -49,47 +47,41 @@ private:
     Index begin, end; ///< those whose input is inside
   };
   Index select(Value condition, Index x, Index y) const {
-    return Index(
-        Value(arith::SelectOp::create(k.b, condition, k.val(x), k.val(y))));
+    return Index(k.select(condition, k.val(x), k.val(y)));
   }
-  Segment segment(Index lo, Index hi, Index kernelCol, Value isInside) const;
+  /// The part of columns [lo, hi) whose input column lies inside the input,
+  /// none where the row does not.
+  Segment segment(Index lo, Index hi, Index kernelCol, Value isInside) const {
+    auto columnsBefore = [&](int64_t inputCol) {
+      Index distance =
+          k.max(0, k.sub(inputCol + w.left, k.mul(kernelCol, w.dilationCols)));
+      return k.div(k.add(distance, w.strideCols - 1), w.strideCols);
+    };
+    Segment s{lo, hi, lo, hi};
+    if (w.isPadded()) {
+      s.begin = select(isInside, k.min(k.max(columnsBefore(0), lo), hi), hi);
+      s.end = k.max(k.min(columnsBefore(w.width), hi), s.begin);
+    }
+    return s;
+  }
+
+  /// `count` pixels, `step` elements apart, or zeros where `from` is null.
   void copy(Index count, Value from, Index at, int64_t step, Value scratch,
-            Index to) const;
+            Index to) const {
+    k.loop(0, count, 1, [&](Value i) {
+      for (int64_t v = 0; v < block; v += k.VL) {
+        Value x = from ? k.load(from, k.add(k.add(at, k.mul(i, step)), v), k.VL)
+                       : k.fconst(0, k.vec(k.VL));
+        k.store(x, scratch, k.add(k.add(to, k.mul(i, block)), v));
+      }
+    });
+  }
 
   KernelBuilder &k;
   const ConvPanels &c;
   const WindowShape &w;
   int64_t pixels;
 };
-
-/// The part of columns [lo, hi) whose input column lies inside the input, none
-/// where the row does not.
-Gather::Segment Gather::segment(Index lo, Index hi, Index kernelCol,
-                                Value isInside) const {
-  auto columnsBefore = [&](int64_t inputCol) {
-    Index distance =
-        k.max(0, k.sub(inputCol + w.left, k.mul(kernelCol, w.dilationCols)));
-    return k.div(k.add(distance, w.strideCols - 1), w.strideCols);
-  };
-  Segment s{lo, hi, lo, hi};
-  if (w.isPadded()) {
-    s.begin = select(isInside, k.min(k.max(columnsBefore(0), lo), hi), hi);
-    s.end = k.max(k.min(columnsBefore(w.width), hi), s.begin);
-  }
-  return s;
-}
-
-/// `count` pixels, `step` elements apart, or zeros where `from` is null.
-void Gather::copy(Index count, Value from, Index at, int64_t step,
-                  Value scratch, Index to) const {
-  k.loop(0, count, 1, [&](Value i) {
-    for (int64_t v = 0; v < block; v += k.VL) {
-      Value x = from ? k.load(from, k.add(k.add(at, k.mul(i, step)), v), k.VL)
-                     : k.fconst(0, k.vec(k.VL));
-      k.store(x, scratch, k.add(k.add(to, k.mul(i, block)), v));
-    }
-  });
-}
 
 void Gather::emit(Value memory, Index in, Index first, Index last,
                   Value scratch) const {

@@ -74,5 +74,5 @@ PanelConvRoutine::blockedConv(Operation *layer) const {
 }
 
 LayoutRequest PanelConvRoutine::layouts(Operation *layer) const {
-  return blockedLayouts(layer, panelTag(shapeOf(layer->getOperand(0)).size()));
+  return blockedLayouts(layer, panelTag);
 }

@@ -72,11 +72,11 @@ constexpr char noBlockedConv[] =
 class PanelConvRoutine : public PanelRoutine {
 public:
   using PanelRoutine::PanelRoutine;
-  LayoutRequest layouts(mlir::Operation *layer) const override;
+  LayoutRequest layouts(Operation *layer) const override;
 
 protected:
   /// The layer if it is a convolution in such blocks, wide enough for tuning.
-  std::optional<ConvPanels> blockedConv(mlir::Operation *layer) const;
+  std::optional<ConvPanels> blockedConv(Operation *layer) const;
 };
 
 } // namespace nnv12::codegen

@@ -43,8 +43,7 @@ public:
                : "its groups are no whole blocks of channels";
   }
   LayoutRequest layouts(Operation *layer) const override {
-    size_t rank = shapeOf(layer->getOperand(0)).size();
-    return blockedLayouts(layer, transposedPanelTag(rank));
+    return blockedLayouts(layer, transposedPanelTag);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

@@ -34,7 +34,6 @@
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -114,7 +113,15 @@ private:
   };
   void plan();
   double cost(const PanelTile &tile, int64_t windows) const;
-  Window windowAt(Index position);
+  Window windowAt(Index position) {
+    Window window;
+    window.col = k.mul(k.rem(position, g.cols), f.m);
+    Index line = k.div(position, g.cols);
+    window.row = k.mul(k.rem(line, g.rows), f.m);
+    window.image = w.batch == 1 ? Index(0) : k.div(line, g.rows);
+    return window;
+  }
+
   void transformInput(Index firstWindow, Index windows);
   void panelChunk(Index firstWindow, Index windows, Index firstPanel);
   void transformOutput(Index firstWindow, Index windows, Index panel,
@@ -233,15 +240,6 @@ void WinogradEmitter::plan() {
   shape.channelTail = w.channels % block;
 }
 
-WinogradEmitter::Window WinogradEmitter::windowAt(Index position) {
-  Window window;
-  window.col = k.mul(k.rem(position, g.cols), f.m);
-  Index line = k.div(position, g.cols);
-  window.row = k.mul(k.rem(line, g.rows), f.m);
-  window.image = w.batch == 1 ? Index(0) : k.div(line, g.rows);
-  return window;
-}
-
 //===----------------------------------------------------------------------===//
 // Input
 //===----------------------------------------------------------------------===//
@@ -249,35 +247,32 @@ WinogradEmitter::Window WinogradEmitter::windowAt(Index position) {
 /// (input, V | offset of the window's first pixel, distance of rows, offset in
 /// V, distance of taps): one window of one channel block.
 void WinogradEmitter::inputKernel(Value input, ArrayRef<Index> indices) {
-  k.callMicroKernel("winograd" + std::to_string(f.m) + "_input",
-                    {input, scratch}, indices, [&](ValueRange a) {
-                      transformBlock(
-                          k, f, f.input,
-                          [&](Index lane, int64_t row, int64_t col) {
-                            Index at =
-                                k.add(k.add(a[2], lane), k.mul(a[3], row));
-                            return k.load(a[0], k.add(at, col * block), k.VL);
-                          },
-                          a[1], a[4], a[5]);
-                    });
+  std::string name = "winograd" + std::to_string(f.m) + "_input";
+  k.callMicroKernel(name, {input, scratch}, indices, [&](ValueRange a) {
+    transformBlock(
+        k, f, f.input,
+        [&](Index lane, int64_t row, int64_t col) {
+          Index at = k.add(k.add(a[2], lane), k.mul(a[3], row));
+          return k.load(a[0], k.add(at, col * block), k.VL);
+        },
+        a[1], a[4], a[5]);
+  });
 }
 
 /// (input, patch | offset of the window's first pixel, distance of rows, first
 /// and last row and column inside): copies the pixels inside, dense.
 void WinogradEmitter::gatherKernel(ArrayRef<Index> indices) {
-  k.callMicroKernel("winograd" + std::to_string(f.m) + "_gather",
-                    {operands.in, scratch}, indices, [&](ValueRange a) {
-                      k.loop(a[4], a[5], 1, [&](Value row) {
-                        k.loop(a[6], a[7], 1, [&](Value col) {
-                          Index from = k.add(k.add(a[2], k.mul(row, a[3])),
-                                             k.mul(col, block));
-                          Index to = k.mul(k.add(k.mul(row, f.t), col), block);
-                          for (int64_t lane = 0; lane < block; lane += k.VL)
-                            k.store(k.load(a[0], k.add(from, lane), k.VL), a[1],
-                                    k.add(to, lane));
-                        });
-                      });
-                    });
+  std::string name = "winograd" + std::to_string(f.m) + "_gather";
+  k.callMicroKernel(name, {operands.in, scratch}, indices, [&](ValueRange a) {
+    k.loop(a[4], a[5], 1, [&](Value row) {
+      k.loop(a[6], a[7], 1, [&](Value col) {
+        Index from = k.add(k.add(a[2], k.mul(row, a[3])), k.mul(col, block));
+        Index to = k.mul(k.add(k.mul(row, f.t), col), block);
+        for (int64_t lane = 0; lane < block; lane += k.VL)
+          k.store(k.load(a[0], k.add(from, lane), k.VL), a[1], k.add(to, lane));
+      });
+    });
+  });
 }
 
 void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
@@ -321,8 +316,7 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
       inside();
       return;
     }
-    Value isInside =
-        arith::AndIOp::create(k.b, k.within(row, w.height - f.t + 1),
+    Value isInside = k.bitAnd(k.within(row, w.height - f.t + 1),
                               k.within(col, w.width - f.t + 1));
     k.ifElse(isInside, {}, inside, overBorder);
   });
@@ -456,9 +450,8 @@ void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
     else if (!g.hasRest())
       whole();
     else
-      k.ifElse(arith::AndIOp::create(
-                   k.b, k.within(window.row, w.outHeight - f.m + 1),
-                   k.within(window.col, w.outWidth - f.m + 1)),
+      k.ifElse(k.bitAnd(k.within(window.row, w.outHeight - f.m + 1),
+                        k.within(window.col, w.outWidth - f.m + 1)),
                {}, whole, part);
   });
 }
@@ -488,19 +481,18 @@ KernelInfo WinogradEmitter::emit(StringRef symbol) {
 /// input channel of one panel.
 void weightKernel(KernelBuilder &k, const Winograd &f, ValueRange memories,
                   ArrayRef<Index> indices) {
-  k.callMicroKernel("winograd" + std::to_string(f.m) + "_weights", memories,
-                    indices, [&](ValueRange a) {
-                      transformBlock(
-                          k, f, f.weights,
-                          [&](Index lane, int64_t row, int64_t col) {
-                            return k.load(
-                                a[1],
-                                k.add(k.add(a[4], lane),
-                                      (row * 3 + col) * block * panelWidth),
-                                k.VL);
-                          },
-                          a[0], a[2], a[3]);
-                    });
+  std::string name = "winograd" + std::to_string(f.m) + "_weights";
+  k.callMicroKernel(name, memories, indices, [&](ValueRange a) {
+    transformBlock(
+        k, f, f.weights,
+        [&](Index lane, int64_t row, int64_t col) {
+          return k.load(
+              a[1],
+              k.add(k.add(a[4], lane), (row * 3 + col) * block * panelWidth),
+              k.VL);
+        },
+        a[0], a[2], a[3]);
+  });
 }
 
 /// Elements of the packed weights of a panel and a block of input channels.
@@ -531,7 +523,7 @@ public:
                : "it has few channels, or saves too few multiplications";
   }
   LayoutRequest layouts(Operation *layer) const override {
-    return blockedLayouts(layer, panelTag(4));
+    return blockedLayouts(layer, panelTag);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
@@ -543,11 +535,60 @@ public:
     WindowGrid g(cast<nn::ConvOp>(layer), m);
     return WeightForm{1, "winograd" + std::to_string(m), g.formSize() * 4};
   }
+  /// A tile is a block of input channels of a panel.
   KernelInfo emitTransform(KernelBuilder &k, Operation *layer,
-                           StringRef symbol) const override;
-  Work transformWork(Operation *layer) const override;
+                           StringRef symbol) const override {
+    WindowGrid g(cast<nn::ConvOp>(layer), m);
+    Type f32 = k.b.getF32Type();
+    int64_t tail = g.w.channels % block;
+    k.kernel(symbol, {f32, f32},
+             [&](ValueRange operands, Value, Value begin, Value end) {
+               k.loop(begin, end, 1, [&](Value tile) {
+                 Index panel = k.div(tile, g.inBlocks);
+                 Index first = k.mul(k.rem(tile, g.inBlocks), block);
+                 Index count =
+                     tail ? k.min(block, k.sub(g.w.channels, first)) : block;
+                 Index to = k.add(k.mul(panel, g.panelSize()),
+                                  k.mul(first, panelWidth));
+                 k.loop(0, count, 1, [&](Value channel) {
+                   Index offset = k.mul(channel, panelWidth);
+                   weightKernel(k, g.f, operands,
+                                {k.add(to, offset), g.tapSize(),
+                                 k.add(k.mul(tile, packedBlock), offset)});
+                 });
+               });
+             });
+    return {g.panels * g.inBlocks,
+            0,
+            {TileMap::grid(
+                {{g.panels, g.panelSize()},
+                 {g.panelSize() / g.tapSize(), g.tapSize()},
+                 {g.tapSize(), 1}},
+                {{0, g.panels, 1}, {2, g.inBlocks, block * panelWidth}})}};
+  }
+
+  Work transformWork(Operation *layer) const override {
+    WindowGrid g(cast<nn::ConvOp>(layer), m);
+    Work work;
+    work.multiplyAdds = double(g.panels * panelWidth * g.w.channels) *
+                        transformOperations(g.f.weights);
+    work.bytes = double(g.formSize() + g.panels * g.inBlocks * packedBlock) * 4;
+    return work;
+  }
+
   void transform(Operation *layer, const void *packed,
-                 void *transformed) const override;
+                 void *transformed) const override {
+    WindowGrid g(cast<nn::ConvOp>(layer), m);
+    auto *from = static_cast<const float *>(packed);
+    auto *to = static_cast<float *>(transformed);
+    for (int64_t panel = 0; panel < g.panels; ++panel)
+      for (int64_t first = 0; first < g.w.channels; first += block)
+        transform2D(g.f.weights, std::min(block, g.w.channels - first),
+                    from + (panel * g.inBlocks + first / block) * packedBlock,
+                    panelWidth, block * panelWidth,
+                    to + panel * g.panelSize() + first * panelWidth, panelWidth,
+                    g.tapSize());
+  }
 
 private:
   int64_t m;
@@ -563,62 +604,6 @@ Work ConvWinograd::work(Operation *layer) const {
                           (double(g.inBlocks) * transformOperations(g.f.input) +
                            double(g.panels) * transformOperations(g.f.output));
   return work;
-}
-
-Work ConvWinograd::transformWork(Operation *layer) const {
-  WindowGrid g(cast<nn::ConvOp>(layer), m);
-  Work work;
-  work.multiplyAdds = double(g.panels * panelWidth * g.w.channels) *
-                      transformOperations(g.f.weights);
-  work.bytes = double(g.formSize() + g.panels * g.inBlocks * packedBlock) * 4;
-  return work;
-}
-
-/// A tile is a block of input channels of a panel.
-KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
-                                       StringRef symbol) const {
-  WindowGrid g(cast<nn::ConvOp>(layer), m);
-  Type f32 = k.b.getF32Type();
-  int64_t tail = g.w.channels % block;
-  k.kernel(symbol, {f32, f32},
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             k.loop(begin, end, 1, [&](Value tile) {
-               Index panel = k.div(tile, g.inBlocks);
-               Index first = k.mul(k.rem(tile, g.inBlocks), block);
-               Index count =
-                   tail ? k.min(block, k.sub(g.w.channels, first)) : block;
-               Index to =
-                   k.add(k.mul(panel, g.panelSize()), k.mul(first, panelWidth));
-               k.loop(0, count, 1, [&](Value channel) {
-                 Index offset = k.mul(channel, panelWidth);
-                 weightKernel(k, g.f, operands,
-                              {k.add(to, offset), g.tapSize(),
-                               k.add(k.mul(tile, packedBlock), offset)});
-               });
-             });
-           });
-  KernelInfo info;
-  info.tiles = g.panels * g.inBlocks;
-  info.maps = {
-      TileMap::grid({{g.panels, g.panelSize()},
-                     {g.panelSize() / g.tapSize(), g.tapSize()},
-                     {g.tapSize(), 1}},
-                    {{0, g.panels, 1}, {2, g.inBlocks, block * panelWidth}})};
-  return info;
-}
-
-void ConvWinograd::transform(Operation *layer, const void *packed,
-                             void *transformed) const {
-  WindowGrid g(cast<nn::ConvOp>(layer), m);
-  auto *from = static_cast<const float *>(packed);
-  auto *to = static_cast<float *>(transformed);
-  for (int64_t panel = 0; panel < g.panels; ++panel)
-    for (int64_t first = 0; first < g.w.channels; first += block)
-      transform2D(g.f.weights, std::min(block, g.w.channels - first),
-                  from + (panel * g.inBlocks + first / block) * packedBlock,
-                  panelWidth, block * panelWidth,
-                  to + panel * g.panelSize() + first * panelWidth, panelWidth,
-                  g.tapSize());
 }
 
 } // namespace

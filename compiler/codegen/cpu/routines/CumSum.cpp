@@ -34,8 +34,7 @@ KernelInfo CumSumRoutine::emitOp(KernelBuilder &k, nn::CumSumOp op,
       [&](const Elements &in, const Elements &out, Index unit) {
         bool vectors = rows.lanes > 1;
         Type type = vectors ? Type(k.vec(k.VL, in.compute())) : in.compute();
-        Value neutral = isa<FloatType>(in.compute()) ? k.fconst(product, type)
-                                                     : k.iconst(product, type);
+        Value neutral = k.number(product, type);
         Index group = k.rem(unit, rows.groups);
         Index start =
             k.add(k.mul(k.div(unit, rows.groups), view.size * view.inner),

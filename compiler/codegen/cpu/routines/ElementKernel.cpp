@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <cassert>
@@ -87,7 +86,7 @@ boxesOf(ElementEmitter &e, const ElementProgram &program, const Box &whole) {
   const TensorView &out = program.output;
   std::vector<std::vector<int64_t>> cuts(out.shape.size());
   if (e.view(program.root).shape == out.shape &&
-      llvm::is_contained(program.leaves, program.root) == false)
+      !llvm::is_contained(program.leaves, program.root))
     collectCuts(e, program.root, cuts);
   std::vector<Box> boxes = {whole};
   SmallVector<bool> seen(out.shape.size(), false);
@@ -180,6 +179,7 @@ private:
   Shape shapeOf(const Box &box) const;
   /// How the tiles of a box share it out.
   TileMap::Part partOf(const Box &box) const;
+
   /// Emits the elements at physical position `position` (per axis, `vectorAxis`
   /// included) and stores them.
   /// `offset` is that in memory, if it is known.
@@ -204,8 +204,8 @@ struct KernelEmitter::Shape {
   SmallVector<int> rowAxes; ///< the others that are longer than one
   int64_t rows = 1;
   int64_t innerElements = 1; ///< along innerAxis
-  int64_t innerSteps =
-      1; ///< vectors or elements along innerAxis, tail included
+  /// Vectors or elements along innerAxis, tail included.
+  int64_t innerSteps = 1;
   /// The rows in tiles; where a row is more than a tile, a tile has `chunk`
   /// steps of one row.
   UnitGrid grid = UnitGrid::single({});
@@ -321,11 +321,8 @@ void KernelEmitter::emitElements(ArrayRef<Coord> position,
   double before = e.cost;
   Type element =
       cast<RankedTensorType>(layer->getResult(0).getType()).getElementType();
-  Type compute = computeType(element);
-  Value zero =
-      isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
-  Value x =
-      e.guarded(inside, zero, [&] { return e.element(program.root, index); });
+  Value x = e.guarded(inside, k.number(0, computeType(element)),
+                      [&] { return e.element(program.root, index); });
   x = toStorage(k, e.allLanes(x), element);
   if (e.hasStaticTail() && e.at.active == 1)
     k.storePart(x, output, offset.base, 1);
@@ -443,11 +440,10 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
   auto emitTiles = [&](Index lo, Index hi) {
     if (s.chunks == 1)
       return s.grid.forRanges(k, lo, hi, [&](Index first, Index last) {
-        if (s.rows == 1) {
-          k.loop(first, last, 1,
-                 [&](Value) { row(Index(0), 0, s.innerSteps, Value()); });
-          return;
-        }
+        if (s.rows == 1)
+          return k.loop(first, last, 1, [&](Value) {
+            row(Index(0), 0, s.innerSteps, Value());
+          });
         hoistedLoop(k, first, last, 1,
                     [&](Value r) { row(Index(r), 0, s.innerSteps, Value()); });
       });
@@ -474,43 +470,42 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
 KernelInfo KernelEmitter::emit(StringRef symbol) {
   KernelInfo info;
   info.tiles = 0;
-  k.kernel(symbol, layer,
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             output = operands[0];
-             if (program.output.elements() == 0)
-               return;
-             assert(program.leaves.size() + 1 == operands.size() &&
-                    "a leaf for each operand of the layer");
-             for (auto [leaf, memory] :
-                  llvm::zip(program.leaves, operands.drop_front()))
-               e.addLeaf(leaf, memory);
-             work = workPerElement(program);
-             singleTile = work * program.output.elements() < 2 * tileWork;
-             TileMap map;
-             for (const Axis &axis : program.output.axes)
-               map.axes.push_back({axis.extent, axis.stride});
-             std::vector<Box> boxes = boxesOf(e, program, map.whole());
-             // Such boxes are cut from memory.
-             if (order == LaneOrder::Flat) {
-               map.axes.assign(1, {program.output.elements(), 1});
-               boxes.resize(1);
-             }
-             if (singleTile) {
-               info.tiles = 1;
-               info.maps.push_back(TileMap::grid(map.axes, {}));
-               k.loop(begin, end, 1, [&](Value) {
-                 for (const Box &box : boxes)
-                   emitBox(box, 0, begin, end);
-               });
-               return;
-             }
-             for (const Box &box : boxes) {
-               emitBox(box, info.tiles, begin, end);
-               map.parts.push_back(partOf(box));
-               info.tiles += shapeOf(box).tiles();
-             }
-             info.maps.push_back(std::move(map));
-           });
+  auto body = [&](ValueRange operands, Value, Value begin, Value end) {
+    output = operands[0];
+    if (program.output.elements() == 0)
+      return;
+    assert(program.leaves.size() + 1 == operands.size() &&
+           "a leaf for each operand of the layer");
+    for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
+      e.addLeaf(leaf, memory);
+    work = workPerElement(program);
+    singleTile = work * program.output.elements() < 2 * tileWork;
+    TileMap map;
+    for (const Axis &axis : program.output.axes)
+      map.axes.push_back({axis.extent, axis.stride});
+    std::vector<Box> boxes = boxesOf(e, program, map.whole());
+    // Such boxes are cut from memory.
+    if (order == LaneOrder::Flat) {
+      map.axes.assign(1, {program.output.elements(), 1});
+      boxes.resize(1);
+    }
+    if (singleTile) {
+      info.tiles = 1;
+      info.maps.push_back(TileMap::grid(map.axes, {}));
+      k.loop(begin, end, 1, [&](Value) {
+        for (const Box &box : boxes)
+          emitBox(box, 0, begin, end);
+      });
+      return;
+    }
+    for (const Box &box : boxes) {
+      emitBox(box, info.tiles, begin, end);
+      map.parts.push_back(partOf(box));
+      info.tiles += shapeOf(box).tiles();
+    }
+    info.maps.push_back(std::move(map));
+  };
+  k.kernel(symbol, layer, body);
   if (info.tiles == 0)
     return info;
   auto resultType = cast<RankedTensorType>(layer->getResult(0).getType());

@@ -36,8 +36,8 @@ struct HaloCopy {
   int64_t scratchBytes() const { return copies ? planes * planeSize() * 4 : 0; }
 
   /// Copies from row `firstRow` on.
-  void emit(KernelBuilder &k, mlir::Value in, Index inOffset, Index firstRow,
-            mlir::Value scratch) const;
+  void emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
+            Value scratch) const;
 };
 
 } // namespace nnv12::codegen

@@ -9,13 +9,13 @@ namespace nnv12::codegen {
 /// Memory of a conv, conv_transpose or matmul, in the order of a micro-kernel's
 /// arguments.
 struct LinearMemory {
-  mlir::Value in, weights, out, bias, residual; ///< the last two may be null
+  Value in, weights, out, bias, residual; ///< the last two may be null
 
   /// From the operands of a kernel: out, in, weights, then bias and residual
   /// where the epilogue has them.
-  static LinearMemory of(mlir::ValueRange operands, const Epilogue &epilogue);
+  static LinearMemory of(ValueRange operands, const Epilogue &epilogue);
   /// From the arguments of a micro-kernel, which are `args` from there on.
-  static LinearMemory take(mlir::ValueRange &args, const Epilogue &epilogue);
+  static LinearMemory take(ValueRange &args, const Epilogue &epilogue);
   /// Those that are there.
   Values arguments() const;
 };

@@ -28,7 +28,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/PanelPack.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
@@ -225,35 +224,28 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
     parts.shape.inRow = s.k + panelWidth;
   parts.shape.weightChannel = sideBySide * panelWidth;
   parts.shape.weightBlock = sideBySide * panelWidth * panelWidth;
-  KernelInfo info = emitPanelTiles(k, layer, symbol, grid, parts.shape.epilogue,
-                                   [&](PanelBlock b, Value scratch) {
-                                     b.at = parts.call();
-                                     b.at.in = k.mul(b.row, parts.shape.inRow);
-                                     if (copies) {
-                                       k.ifThen(b.isNew, [&] {
-                                         copyRows(k, b.memory.in, b.row, b.rows,
-                                                  s.k, scratch);
-                                       });
-                                       b.memory.in = scratch;
-                                       b.at.in = 0;
-                                     }
-                                     b.at.out = k.mul(b.row, s.n);
-                                     b.at.weightPanel = s.k * panelWidth;
-                                     if (sideBySide > 1) {
-                                       b.weightStep = b.at.weightPanel;
-                                       b.at.weightPanel = panelWidth;
-                                     }
-                                     emitPanelBlock(k, parts.shape, grid, b);
-                                   });
+  auto tile = [&](PanelBlock b, Value scratch) {
+    b.at = parts.call();
+    b.at.in = k.mul(b.row, parts.shape.inRow);
+    if (copies) {
+      k.ifThen(b.isNew,
+               [&] { copyRows(k, b.memory.in, b.row, b.rows, s.k, scratch); });
+      b.memory.in = scratch;
+      b.at.in = 0;
+    }
+    b.at.out = k.mul(b.row, s.n);
+    b.at.weightPanel = s.k * panelWidth;
+    if (sideBySide > 1) {
+      b.weightStep = b.at.weightPanel;
+      b.at.weightPanel = panelWidth;
+    }
+    emitPanelBlock(k, parts.shape, grid, b);
+  };
+  KernelInfo info =
+      emitPanelTiles(k, layer, symbol, grid, parts.shape.epilogue, tile);
   info.maps = {grid.denseMap(s.n)};
   info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
   return info;
-}
-
-PanelTuning fourPanels() {
-  PanelTuning tuning;
-  tuning.panels = 4;
-  return tuning;
 }
 
 class MatMulPanels64 : public MatMulPanels {
@@ -262,7 +254,7 @@ public:
       : MatMulPanels("matmul.panels64",
                      "the right matrix is a constant, in panels of 64 columns: "
                      "one stream",
-                     fourPanels()) {}
+                     PanelTuning{"", "", sideBySide}) {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return emitWith(k, layer, symbol, sideBySide);
@@ -278,13 +270,52 @@ public:
     return WeightForm{1, "panels64", Shape(layer).formSize() * 4};
   }
   KernelInfo emitTransform(KernelBuilder &k, Operation *layer,
-                           StringRef symbol) const override;
+                           StringRef symbol) const override {
+    Shape s(layer);
+    Type f32 = k.b.getF32Type();
+    k.kernel(
+        symbol, {f32, f32},
+        [&](ValueRange operands, Value, Value begin, Value end) {
+          k.loop(begin, end, 1, [&](Value group) {
+            k.repeat(s.k, [&](Index row) {
+              for (int64_t p = 0; p < sideBySide; ++p)
+                for (int64_t v = 0; v < panelWidth; v += k.VL) {
+                  Index panel = k.add(k.mul(group, sideBySide), p);
+                  Index from =
+                      k.add(k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
+                            k.add(k.mul(row, panelWidth), v));
+                  // Panels that do not exist repeat the last one; nobody
+                  // reads them.
+                  Index to = k.add(k.mul(group, sideBySide * s.k * panelWidth),
+                                   k.add(k.mul(row, sideBySide * panelWidth),
+                                         p * panelWidth + v));
+                  k.store(k.load(operands[1], from, k.VL), operands[0], to);
+                }
+            });
+          });
+        });
+    int64_t size = sideBySide * s.k * panelWidth;
+    return {s.groups,
+            0,
+            {TileMap::grid({{s.groups, size}, {size, 1}}, {{0, s.groups, 1}})}};
+  }
+
   Work transformWork(Operation *layer) const override {
     Shape s(layer);
     return {double(s.formSize()), double(s.formSize() + s.packedSize()) * 4};
   }
   void transform(Operation *layer, const void *packed,
-                 void *transformed) const override;
+                 void *transformed) const override {
+    Shape s(layer);
+    auto *from = static_cast<const float *>(packed);
+    auto *to = static_cast<float *>(transformed);
+    for (int64_t group = 0; group < s.groups; ++group)
+      for (int64_t row = 0; row < s.k; ++row)
+        for (int64_t p = 0; p < sideBySide; ++p, to += panelWidth) {
+          int64_t panel = std::min(group * sideBySide + p, s.panels - 1);
+          std::copy_n(from + (panel * s.k + row) * panelWidth, panelWidth, to);
+        }
+  }
 
 private:
   static constexpr int64_t sideBySide = 4;
@@ -302,50 +333,90 @@ private:
   };
 };
 
-KernelInfo MatMulPanels64::emitTransform(KernelBuilder &k, Operation *layer,
-                                         StringRef symbol) const {
-  Shape s(layer);
-  Type f32 = k.b.getF32Type();
-  k.kernel(symbol, {f32, f32},
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             k.loop(begin, end, 1, [&](Value group) {
-               k.repeat(s.k, [&](Index row) {
-                 for (int64_t p = 0; p < sideBySide; ++p)
-                   for (int64_t v = 0; v < panelWidth; v += k.VL) {
-                     Index panel = k.add(k.mul(group, sideBySide), p);
-                     Index from = k.add(
-                         k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
-                         k.add(k.mul(row, panelWidth), v));
-                     // Panels that do not exist repeat the last one; nobody
-                     // reads them.
-                     Index to =
-                         k.add(k.mul(group, sideBySide * s.k * panelWidth),
-                               k.add(k.mul(row, sideBySide * panelWidth),
-                                     p * panelWidth + v));
-                     k.store(k.load(operands[1], from, k.VL), operands[0], to);
-                   }
-               });
-             });
-           });
-  KernelInfo info;
-  info.tiles = s.groups;
-  int64_t size = sideBySide * s.k * panelWidth;
-  info.maps = {
-      TileMap::grid({{s.groups, size}, {size, 1}}, {{0, s.groups, 1}})};
-  return info;
+/// Copies columns of a dense row-major matrix into panels [column /
+/// 16][row][16] at the beginning of scratch; columns that do not exist become
+/// zero.
+struct PanelPack {
+  int64_t rows, columns;
+  bool isTransposed; ///< memory holds the matrix with columns outermost
+
+  int64_t panelSize() const { return rows * panelWidth; }
+  /// Panels [first, first + count).
+  void emit(KernelBuilder &k, Value in, Index inOffset, Value scratch,
+            Index firstPanel, Index count) const;
+};
+
+/// Transposes n vectors of n lanes (n a power of two): interleaving the halves
+/// log2(n) times turns rows into columns.
+Values transpose(KernelBuilder &k, Values rows) {
+  int64_t n = rows.size();
+  assert(llvm::isPowerOf2_64(n) && "halves are interleaved");
+  for (int64_t round = 1; round < n; round *= 2) {
+    Values next(n);
+    for (int64_t i = 0; i < n / 2; ++i)
+      for (int64_t half = 0; half < 2; ++half) {
+        SmallVector<int64_t> lanes;
+        for (int64_t l = 0; l < n / 2; ++l) {
+          lanes.push_back(half * n / 2 + l);
+          lanes.push_back(n + half * n / 2 + l);
+        }
+        next[2 * i + half] =
+            vector::ShuffleOp::create(k.b, rows[i], rows[i + n / 2], lanes);
+      }
+    rows = next;
+  }
+  return rows;
 }
 
-void MatMulPanels64::transform(Operation *layer, const void *packed,
-                               void *transformed) const {
-  Shape s(layer);
-  auto *from = static_cast<const float *>(packed);
-  auto *to = static_cast<float *>(transformed);
-  for (int64_t group = 0; group < s.groups; ++group)
-    for (int64_t row = 0; row < s.k; ++row)
-      for (int64_t p = 0; p < sideBySide; ++p, to += panelWidth) {
-        int64_t panel = std::min(group * sideBySide + p, s.panels - 1);
-        std::copy_n(from + (panel * s.k + row) * panelWidth, panelWidth, to);
-      }
+/// Rows [row, row + count) of a panel of `columns` columns, count <= VL.
+void packTransposed(KernelBuilder &k, Value in, Index from, int64_t stride,
+                    Value out, Index to, int64_t columns, int64_t count) {
+  assert(count >= 1 && count <= k.VL && "rows of one vector");
+  for (int64_t first = 0; first < panelWidth; first += k.VL) {
+    Values lines;
+    for (int64_t l = 0; l < k.VL; ++l)
+      lines.push_back(
+          first + l < columns
+              ? k.loadPart(in, k.add(from, (first + l) * stride), k.VL, count)
+              : k.fconst(0, k.vec(k.VL)));
+    lines = transpose(k, lines);
+    for (int64_t i = 0; i < count; ++i)
+      k.store(lines[i], out, k.add(to, i * panelWidth + first));
+  }
+}
+
+void PanelPack::emit(KernelBuilder &k, Value in, Index inOffset, Value scratch,
+                     Index firstPanel, Index count) const {
+  int64_t whole = columns / panelWidth, rest = columns % panelWidth;
+  auto panel = [&](Index index, int64_t present) {
+    Index to = k.mul(k.sub(index, firstPanel), panelSize());
+    Index from = k.add(
+        inOffset, k.mul(index, isTransposed ? panelWidth * rows : panelWidth));
+    if (!isTransposed) {
+      k.loop(0, rows, 1, [&](Value row) {
+        for (int64_t v = 0; v < panelWidth; v += k.VL)
+          k.store(k.loadPart(in, k.add(from, k.add(k.mul(row, columns), v)),
+                             k.VL, std::clamp<int64_t>(present - v, 0, k.VL)),
+                  scratch, k.add(to, k.add(k.mul(row, panelWidth), v)));
+      });
+      return;
+    }
+    int64_t done = rows / k.VL * k.VL;
+    if (done)
+      k.loop(0, done, k.VL, [&](Value row) {
+        packTransposed(k, in, k.add(from, row), rows, scratch,
+                       k.add(to, k.mul(row, panelWidth)), present, k.VL);
+      });
+    if (done < rows)
+      packTransposed(k, in, k.add(from, done), rows, scratch,
+                     k.add(to, done * panelWidth), present, rows - done);
+  };
+  Index last = k.add(firstPanel, count);
+  if (whole)
+    k.loop(firstPanel, k.min(last, whole), 1,
+           [&](Value index) { panel(index, panelWidth); });
+  if (rest)
+    k.ifThen(k.less(whole, last), [&] { panel(whole, rest); });
 }
 
 class MatMulPacking : public PanelRoutine {

@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -18,17 +17,15 @@ std::string PanelTuning::nameOf(llvm::StringRef routine) const {
 }
 
 llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
-  static const std::array<PanelTuning, 4> all = [] {
-    std::array<PanelTuning, 4> t;
-    t[1].suffix = "p1", t[1].panels = 1;
-    t[1].summary = "one panel of outputs and many positions in registers";
-    t[2].suffix = "p4", t[2].panels = 4;
-    t[2].summary = "four panels of outputs and few positions in registers";
-    t[3].suffix = "fine";
-    t[3].summary = "more and smaller tiles, for small caches and stealing";
-    t[3].cachePart = 0.125, t[3].tiles = 32, t[3].tileMultiplyAdds = 40e3;
-    return t;
-  }();
+  static const PanelTuning all[] = {
+      {},
+      {"p1", "one panel of outputs and many positions in registers",
+       /*panels=*/1},
+      {"p4", "four panels of outputs and few positions in registers",
+       /*panels=*/4},
+      {"fine", "more and smaller tiles, for small caches and stealing",
+       /*panels=*/0, /*cachePart=*/0.125, /*tiles=*/32,
+       /*tileMultiplyAdds=*/40e3}};
   return all;
 }
 
@@ -276,11 +273,9 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
     b.rows = grid.rowBlocks == 1
                  ? Index(grid.rows)
                  : k.min(grid.rowBlock, k.sub(grid.rows, b.row));
-    Value isFirst =
-        arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, t, begin);
-    Value isChunk0 = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                           k.val(chunk), k.constant(0));
-    b.isNew = arith::OrIOp::create(k.b, isFirst, isChunk0);
+    Value isFirst = k.compare(Order::eq, t, begin);
+    Value isChunk0 = k.compare(Order::eq, k.val(chunk), k.constant(0));
+    b.isNew = k.bitOr(isFirst, isChunk0);
     b.firstPanel = k.mul(chunk, grid.panelChunk);
     body(b, scratch);
   };

@@ -31,31 +31,31 @@ namespace nnv12::codegen {
 /// rest.
 struct PanelTuning {
   /// Behind the last dot of the routine's name; empty for the plain routine.
-  llvm::StringRef suffix = "";
-  llvm::StringRef summary = "";
-  int64_t panels =
-      0; ///< output panels of a micro-kernel; 0: as plan() thinks best
+  StringRef suffix = "";
+  StringRef summary = "";
+  /// Output panels of a micro-kernel; 0: as plan() thinks best.
+  int64_t panels = 0;
   /// Part of the second-level cache that a row block's input may take.
   double cachePart = 0.5;
-  int64_t tiles =
-      8; ///< runtime tiles at least, where the layer is worth so many
-  double tileMultiplyAdds =
-      150e3; ///< a smaller runtime tile is not worth handing out
+  /// Runtime tiles at least, where the layer is worth so many.
+  int64_t tiles = 8;
+  /// A smaller runtime tile is not worth handing out.
+  double tileMultiplyAdds = 150e3;
 
   /// Whether it means something to a layer of so many output panels.
   bool fits(int64_t outPanels) const { return panels <= outPanels; }
   /// "name" or "name.suffix".
-  std::string nameOf(llvm::StringRef routine) const;
+  std::string nameOf(StringRef routine) const;
 };
 
 /// Variants of one panel and of four panels a micro-kernel (fewer weights, or
 /// fewer positions, a step), and of many small tiles (small caches; stealing).
-llvm::ArrayRef<PanelTuning> panelTunings();
+ArrayRef<PanelTuning> panelTunings();
 
 /// One instance of a routine for each of panelTunings(), the plain one first.
 template <typename T> Variants tunedRoutines() {
-  static const llvm::SmallVector<const Routine *> all = [] {
-    llvm::SmallVector<const Routine *> routines;
+  static const SmallVector<const Routine *> all = [] {
+    SmallVector<const Routine *> routines;
     for (const PanelTuning &tuning : panelTunings())
       routines.push_back(new T(tuning)); // as long as the process
     return routines;
@@ -67,12 +67,12 @@ template <typename T> Variants tunedRoutines() {
 /// variant of one.
 class PanelRoutine : public CpuRoutine {
 public:
-  PanelRoutine(llvm::StringRef name, llvm::StringRef summary,
+  PanelRoutine(StringRef name, StringRef summary,
                const PanelTuning &tuning = {})
       : CpuRoutine(tuning.nameOf(name),
                    tuning.suffix.empty() ? summary : tuning.summary),
         tuning(tuning) {}
-  Work work(mlir::Operation *layer) const override {
+  Work work(Operation *layer) const override {
     return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
 
@@ -89,8 +89,8 @@ struct PanelGrid {
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
-  int64_t panelChunk = 1,
-          panelChunks = 1; ///< panels of a chunk, a multiple of tile.panels
+  /// Panels of a chunk, a multiple of tile.panels.
+  int64_t panelChunk = 1, panelChunks = 1;
 
   /// Sizes that the plan weighs, in bytes.
   struct Costs {
@@ -125,7 +125,7 @@ struct PanelBlock {
   Index rows;
   /// An i1, whether the rows differ from those of the tile before: data for all
   /// panels are prepared then.
-  mlir::Value isNew;
+  Value isNew;
   Index firstPanel; ///< panels [firstPanel, …) of the chunk
   LinearMemory memory;
   PanelCall at; ///< of its first row, column and panel
@@ -138,7 +138,7 @@ struct PanelBlock {
 /// The panel groups of the chunk that begins at `firstPanel`: `body` gets a
 /// tile of that many panels and the first of them.
 void emitPanelGroups(KernelBuilder &k, const PanelGrid &grid, Index firstPanel,
-                     llvm::function_ref<void(const PanelTile &, Index)> body);
+                     function_ref<void(const PanelTile &, Index)> body);
 
 /// All positions of the block for the panel group that begins at `panel`.
 void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
@@ -153,10 +153,10 @@ void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
 /// Emits the kernel of a conv, conv_transpose or matmul. `body` gets each
 /// runtime tile, whose `at` is not yet set. Maps and scratch are the caller's
 /// to tell.
-KernelInfo emitPanelTiles(
-    KernelBuilder &k, mlir::Operation *layer, llvm::StringRef symbol,
-    const PanelGrid &grid, const Epilogue &epilogue,
-    llvm::function_ref<void(PanelBlock block, mlir::Value scratch)> body);
+KernelInfo
+emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+               const PanelGrid &grid, const Epilogue &epilogue,
+               function_ref<void(PanelBlock block, Value scratch)> body);
 
 } // namespace nnv12::codegen
 

@@ -2,8 +2,6 @@
 
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include "llvm/ADT/Twine.h"
 
 #include <cassert>
@@ -71,11 +69,66 @@ private:
   Index position(int64_t p, int64_t row, int64_t col) const {
     return Index(p / t.cols * row + p % t.cols * col);
   }
-  Value loadWeights(Index at, int64_t j);
+  Value loadWeights(Index at, int64_t j) {
+    Index offset =
+        k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
+    if (s.plainWeights)
+      return k.loadPart(memory.weights, offset, k.VL, lanes(j));
+    return k.load(memory.weights, offset, k.VL);
+  }
+
   Values steps(Values acc, Index in, Index weights, int64_t count);
-  Values channels(Values acc, Index in, Index weights, int64_t count);
-  Values kernelRow(Values acc, Index in, Index weights, int64_t channels);
-  Values window(Values acc, Index in, Index weights, int64_t channels);
+  Values channels(Values acc, Index in, Index weights, int64_t count) {
+    assert(count > 0 && "there is a channel");
+    int64_t chunk = std::min(unroll, count), chunks = count / chunk;
+    if (chunks == 1)
+      acc = steps(acc, in, weights, chunk);
+    else
+      acc = k.loop(
+          0, chunks * chunk, chunk, acc, [&](Value c, ValueRange carried) {
+            return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
+                         k.add(weights, k.mul(c, s.weightChannel)), chunk);
+          });
+    int64_t done = chunks * chunk;
+    if (done < count)
+      acc = steps(acc, k.add(in, done * s.inChannel),
+                  k.add(weights, done * s.weightChannel), count - done);
+    return acc;
+  }
+
+  Values kernelRow(Values acc, Index in, Index weights, int64_t count) {
+    // Few columns in a straight line, but only where each is a loop over
+    // channels: neighbouring columns read the same inputs, and LLVM would keep
+    // them all in registers that are not there.
+    if (s.kernelCols == 1 || (s.kernelCols <= 3 && count > unroll)) {
+      for (int64_t x = 0; x < s.kernelCols; ++x)
+        acc = channels(acc, k.add(in, x * s.kernelCol),
+                       k.add(weights, x * s.weightCol), count);
+      return acc;
+    }
+    return k.loop(0, s.kernelCols, 1, acc, [&](Value x, ValueRange carried) {
+      return channels(Values(carried), k.add(in, k.mul(x, s.kernelCol)),
+                      k.add(weights, k.mul(x, s.weightCol)), count);
+    });
+  }
+
+  Values window(Values acc, Index in, Index weights, int64_t count) {
+    if (s.kernelRows == 1)
+      return kernelRow(acc, in, weights, count);
+    acc.push_back(k.val(in));
+    acc.push_back(k.val(weights));
+    acc = k.loop(0, s.kernelRows, 1, acc, [&](Value, ValueRange carried) {
+      Values inner(carried.drop_back(2));
+      Value row = carried[accumulators], rowWeights = carried[accumulators + 1];
+      inner = kernelRow(inner, row, rowWeights, count);
+      inner.push_back(k.val(k.add(row, a.kernelRow)));
+      inner.push_back(k.val(k.add(rowWeights, s.weightRow)));
+      return inner;
+    });
+    acc.resize(accumulators);
+    return acc;
+  }
+
   void finish(const Values &acc);
 
   KernelBuilder &k;
@@ -85,14 +138,6 @@ private:
   LinearMemory memory;
   PanelCall a;
 };
-
-Value PanelEmitter::loadWeights(Index at, int64_t j) {
-  Index offset =
-      k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
-  if (s.plainWeights)
-    return k.loadPart(memory.weights, offset, k.VL, lanes(j));
-  return k.load(memory.weights, offset, k.VL);
-}
 
 /// `count` channels in a straight line.
 Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
@@ -126,60 +171,6 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
         acc[p * width + j] = k.fma(x, w[j], acc[p * width + j]);
     }
   }
-  return acc;
-}
-
-Values PanelEmitter::channels(Values acc, Index in, Index weights,
-                              int64_t count) {
-  assert(count > 0 && "there is a channel");
-  int64_t chunk = std::min(unroll, count), chunks = count / chunk;
-  if (chunks == 1)
-    acc = steps(acc, in, weights, chunk);
-  else
-    acc =
-        k.loop(0, chunks * chunk, chunk, acc, [&](Value c, ValueRange carried) {
-          return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
-                       k.add(weights, k.mul(c, s.weightChannel)), chunk);
-        });
-  int64_t done = chunks * chunk;
-  if (done < count)
-    acc = steps(acc, k.add(in, done * s.inChannel),
-                k.add(weights, done * s.weightChannel), count - done);
-  return acc;
-}
-
-Values PanelEmitter::kernelRow(Values acc, Index in, Index weights,
-                               int64_t count) {
-  // Few columns in a straight line, but only where each is a loop over
-  // channels: neighbouring columns read the same inputs, and LLVM would keep
-  // them all in registers that are not there.
-  if (s.kernelCols == 1 || (s.kernelCols <= 3 && count > unroll)) {
-    for (int64_t x = 0; x < s.kernelCols; ++x)
-      acc = channels(acc, k.add(in, x * s.kernelCol),
-                     k.add(weights, x * s.weightCol), count);
-    return acc;
-  }
-  return k.loop(0, s.kernelCols, 1, acc, [&](Value x, ValueRange carried) {
-    return channels(Values(carried), k.add(in, k.mul(x, s.kernelCol)),
-                    k.add(weights, k.mul(x, s.weightCol)), count);
-  });
-}
-
-Values PanelEmitter::window(Values acc, Index in, Index weights,
-                            int64_t count) {
-  if (s.kernelRows == 1)
-    return kernelRow(acc, in, weights, count);
-  acc.push_back(k.val(in));
-  acc.push_back(k.val(weights));
-  acc = k.loop(0, s.kernelRows, 1, acc, [&](Value, ValueRange carried) {
-    Values inner(carried.drop_back(2));
-    Value row = carried[accumulators], rowWeights = carried[accumulators + 1];
-    inner = kernelRow(inner, row, rowWeights, count);
-    inner.push_back(k.val(k.add(row, a.kernelRow)));
-    inner.push_back(k.val(k.add(rowWeights, s.weightRow)));
-    return inner;
-  });
-  acc.resize(accumulators);
   return acc;
 }
 

@@ -16,7 +16,6 @@
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -31,15 +30,11 @@ class PoolEmitter {
 public:
   PoolEmitter(KernelBuilder &k, nn::PoolOp op)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
-        countPadding(op.getCountIncludePad()), high(countedHigh(op)),
+        countPadding(op.getCountIncludePad()), high(countedPadsHigh(op)),
         window(k.target, WindowShape(op), high.back()), w(window.w) {}
   KernelInfo emit(nn::PoolOp op, StringRef symbol);
 
 private:
-  static ArrayRef<int64_t> countedHigh(nn::PoolOp op) {
-    return op.getCountedPadsHigh() ? *op.getCountedPadsHigh()
-                                   : op.getPadsHigh();
-  }
   Value combine(Value acc, Value x);
   void microKernel(ValueRange args, const ColumnTile &tile);
 
@@ -54,7 +49,7 @@ Value PoolEmitter::combine(Value acc, Value x) {
   if (!isMax)
     return arith::AddFOp::create(k.b, acc, x);
   Value larger = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OGT, x, acc);
-  return arith::SelectOp::create(k.b, larger, x, acc);
+  return k.select(larger, x, acc);
 }
 
 /// Arguments: in, out, their offsets, the kernel rows inside the input, those

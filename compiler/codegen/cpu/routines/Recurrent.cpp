@@ -11,9 +11,6 @@
 #include "compiler/codegen/cpu/routines/Rows.h"
 #include "compiler/routines/Work.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 #include <cassert>
 
 using namespace mlir;
@@ -81,17 +78,70 @@ private:
   // Scratch holds the gates' sums, then, a vector apart (for vectors are stored
   // whole), GRU's reset state. It is typed f32; f64 takes two words an element.
   int64_t spare() const { return columns + k.VL; }
-  Value loadScratch(Index at, int64_t lanes);
-  Value loadScratchScalar(Index at);
-  void storeScratch(Value x, Index at);
+  Value loadScratch(Index at, int64_t lanes) {
+    Value x = k.load(scratch, k.mul(at, words), lanes * words);
+    if (words == 1)
+      return x;
+    return vector::BitCastOp::create(k.b, k.vec(lanes, k.b.getF64Type()), x);
+  }
+
+  Value loadScratchScalar(Index at) {
+    if (words == 1)
+      return k.load(scratch, at);
+    return k.extract(loadScratch(at, 1), 0);
+  }
+
+  void storeScratch(Value x, Index at) {
+    if (words == 2)
+      x = vector::BitCastOp::create(k.b, k.vec(2 * k.VL), x);
+    k.store(x, scratch, k.mul(at, words));
+  }
+
   /// scratch[c] = (a gate's input, if `withGates`) + sum over i of state(i) *
   /// weights[c, i] for columns from `first` on.
   void product(int64_t first, int64_t count, Index gate, bool withGates,
                At state);
-  Value activate(unsigned i, Value x);
-  Value limited(Value x);
-  void step(Index t, Index b);
-  void rnn(Index h, Index out);
+  Value activate(unsigned i, Value x) {
+    return emitUnary(k, cast<nn::FunctionAttr>(op.getActivations()[i]), x);
+  }
+
+  Value limited(Value x) {
+    if (!op.getClip())
+      return x;
+    FloatMath m(k, x.getType());
+    double limit = op.getClip()->convertToDouble();
+    return m.clamp(x, m.c(-limit), m.c(limit));
+  }
+
+  void step(Index t, Index b) {
+    Index row = k.add(k.mul(t, batch), b);
+    Index gate = k.mul(row, columns), out = k.mul(row, hidden),
+          h = k.mul(b, hidden);
+    auto state = [&](Index i) { return lastH.load(k.add(h, i)); };
+    switch (op.getKind()) {
+    case nn::RecurrentKind::rnn:
+      product(0, hidden, gate, true, state);
+      return rnn(h, out);
+    case nn::RecurrentKind::gru:
+      product(0, 2 * hidden, gate, true, state);
+      if (op.getLinearBeforeReset())
+        product(2 * hidden, hidden, gate, false, state);
+      return gru(h, gate, out);
+    case nn::RecurrentKind::lstm:
+      product(0, 4 * hidden, gate, true, state);
+      return lstm(h, out);
+    }
+  }
+
+  void rnn(Index h, Index out) {
+    vectors([&](Index j, int64_t active) {
+      Value x = activate(0, limited(loadScratch(j, k.VL)));
+      lastH.store(x, k.add(h, j), active);
+      lastC.store(x, k.add(h, j), active);
+      all.store(x, k.add(out, j), active);
+    });
+  }
+
   void gru(Index h, Index gate, Index out);
   void lstm(Index h, Index out);
   void vectors(llvm::function_ref<void(Index, int64_t)> body) {
@@ -105,25 +155,6 @@ private:
   std::optional<Elements> recurrentBias, initialH, initialC, peepholes, lengths;
   int64_t steps, batch, columns, hidden, words;
 };
-
-Value Cell::loadScratch(Index at, int64_t lanes) {
-  Value x = k.load(scratch, k.mul(at, words), lanes * words);
-  if (words == 1)
-    return x;
-  return vector::BitCastOp::create(k.b, k.vec(lanes, k.b.getF64Type()), x);
-}
-
-Value Cell::loadScratchScalar(Index at) {
-  if (words == 1)
-    return k.load(scratch, at);
-  return k.extract(loadScratch(at, 1), 0);
-}
-
-void Cell::storeScratch(Value x, Index at) {
-  if (words == 2)
-    x = vector::BitCastOp::create(k.b, k.vec(2 * k.VL), x);
-  k.store(x, scratch, k.mul(at, words));
-}
 
 void Cell::product(int64_t first, int64_t count, Index gate, bool withGates,
                    At state) {
@@ -159,27 +190,6 @@ void Cell::product(int64_t first, int64_t count, Index gate, bool withGates,
     block(Index(first + count - rest), (rest + k.VL - 1) / k.VL,
           tail ? tail : k.VL);
   }
-}
-
-Value Cell::limited(Value x) {
-  if (!op.getClip())
-    return x;
-  FloatMath m(k, x.getType());
-  double limit = op.getClip()->convertToDouble();
-  return m.clamp(x, m.c(-limit), m.c(limit));
-}
-
-Value Cell::activate(unsigned i, Value x) {
-  return emitUnary(k, cast<nn::FunctionAttr>(op.getActivations()[i]), x);
-}
-
-void Cell::rnn(Index h, Index out) {
-  vectors([&](Index j, int64_t active) {
-    Value x = activate(0, limited(loadScratch(j, k.VL)));
-    lastH.store(x, k.add(h, j), active);
-    lastC.store(x, k.add(h, j), active);
-    all.store(x, k.add(out, j), active);
-  });
 }
 
 void Cell::gru(Index h, Index gate, Index out) {
@@ -239,26 +249,6 @@ void Cell::lstm(Index h, Index out) {
     lastH.store(y, place, active);
     all.store(y, k.add(out, j), active);
   });
-}
-
-void Cell::step(Index t, Index b) {
-  Index row = k.add(k.mul(t, batch), b);
-  Index gate = k.mul(row, columns), out = k.mul(row, hidden),
-        h = k.mul(b, hidden);
-  auto state = [&](Index i) { return lastH.load(k.add(h, i)); };
-  switch (op.getKind()) {
-  case nn::RecurrentKind::rnn:
-    product(0, hidden, gate, true, state);
-    return rnn(h, out);
-  case nn::RecurrentKind::gru:
-    product(0, 2 * hidden, gate, true, state);
-    if (op.getLinearBeforeReset())
-      product(2 * hidden, hidden, gate, false, state);
-    return gru(h, gate, out);
-  case nn::RecurrentKind::lstm:
-    product(0, 4 * hidden, gate, true, state);
-    return lstm(h, out);
-  }
 }
 
 void Cell::emitBatch(Index b) {

@@ -33,13 +33,4 @@ const RoutineSet &cpuRoutines() {
   return set;
 }
 
-KernelInfo CpuRoutine::emitTransform(KernelBuilder &, mlir::Operation *,
-                                     llvm::StringRef) const {
-  llvm_unreachable("a routine with a weight form has a transform");
-}
-
-void CpuRoutine::transform(mlir::Operation *, const void *, void *) const {
-  llvm_unreachable("a routine with a weight form has a transform");
-}
-
 } // namespace nnv12::codegen

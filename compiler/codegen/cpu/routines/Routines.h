@@ -9,7 +9,7 @@ namespace nnv12::codegen {
 // One line a routine, or a routine with its variants (the plain one first),
 // here and one in Registry.cpp, which has their order of preference. They live
 // as long as the process.
-using Variants = llvm::ArrayRef<const Routine *>;
+using Variants = ArrayRef<const Routine *>;
 
 /// The only routine of a class.
 template <typename T> Variants onlyRoutine() {

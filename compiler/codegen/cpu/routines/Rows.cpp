@@ -2,8 +2,6 @@
 
 #include "compiler/codegen/cpu/routines/Rows.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include <cassert>
 
 using namespace mlir;
@@ -63,8 +61,7 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
   run(whole / chains * chains, whole, 1);
   if (int64_t rest = n % lanes) {
     Value mask = k.firstLanes(lanes, rest);
-    Value x = arith::SelectOp::create(k.b, mask,
-                                      term(Index(whole * lanes), rest), start);
+    Value x = k.select(mask, term(Index(whole * lanes), rest), start);
     sums[0] = combine(sums[0], x);
   }
   Value x = sums[0];

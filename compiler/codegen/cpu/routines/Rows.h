@@ -13,7 +13,7 @@ namespace nnv12::codegen {
 /// A dense tensor seen around one axis: [outer, size, inner].
 struct AxisView {
   int64_t outer = 1, size = 1, inner = 1;
-  AxisView(llvm::ArrayRef<int64_t> shape, int64_t axis);
+  AxisView(ArrayRef<int64_t> shape, int64_t axis);
   int64_t elements() const { return outer * size * inner; }
   /// Where tiles of a grid over (outer, groups of `lanes` inner elements)
   /// write, all along the axis.
@@ -23,61 +23,58 @@ struct AxisView {
 /// Elements of one tensor, read and written in the compute type.
 struct Elements {
   KernelBuilder *k;
-  mlir::Value memory;
-  mlir::Type element; ///< the tensor's
-  Elements(KernelBuilder &k, mlir::Value memory, mlir::Value tensor);
+  Value memory;
+  Type element; ///< the tensor's
+  Elements(KernelBuilder &k, Value memory, Value tensor);
 
-  mlir::Type compute() const { return computeType(element); }
-  mlir::Value load(Index offset) const;
+  Type compute() const { return computeType(element); }
+  Value load(Index offset) const;
   /// The first `active` of `lanes`; the others are zero.
-  mlir::Value load(Index offset, int64_t lanes, int64_t active) const;
-  void store(mlir::Value x, Index offset) const;
-  void store(mlir::Value x, Index offset, int64_t active) const;
+  Value load(Index offset, int64_t lanes, int64_t active) const;
+  void store(Value x, Index offset) const;
+  void store(Value x, Index offset, int64_t active) const;
 };
 
 /// body(offset, active) for every vector of `n` consecutive elements.
 void forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
-                llvm::function_ref<void(Index, int64_t)> body);
+                function_ref<void(Index, int64_t)> body);
 /// Folds term(offset, active) over the vectors of `n` elements, then the lanes.
 /// The lanes that are not active take the value `identity` (a scalar).
-mlir::Value
-foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
-        llvm::function_ref<mlir::Value(Index, int64_t)> term,
-        llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+Value foldRow(KernelBuilder &k, int64_t n, Value identity,
+              function_ref<Value(Index, int64_t)> term,
+              function_ref<Value(Value, Value)> combine);
 
 /// A routine of the layers `Op`, which compute dense rows along an axis of
 /// operand 0.
 template <typename Op> class RowsRoutine : public CpuRoutine {
 public:
   using CpuRoutine::CpuRoutine;
-  std::string misfit(mlir::Operation *layer) const override {
+  std::string misfit(Operation *layer) const override {
     return llvm::isa<Op>(layer) ? ""
                                 : ("it is no " + Op::getOperationName()).str();
   }
-  Work work(mlir::Operation *layer) const override {
+  Work work(Operation *layer) const override {
     auto op = llvm::cast<Op>(layer);
     return {stepsPerElement(op) * double(elementsOf(op.getInput())),
             bytesOf(layer)};
   }
-  KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
-                  llvm::StringRef symbol) const override {
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
     return emitOp(k, llvm::cast<Op>(layer), symbol);
   }
 
 protected:
   virtual KernelInfo emitOp(KernelBuilder &k, Op op,
-                            llvm::StringRef symbol) const = 0;
+                            StringRef symbol) const = 0;
   virtual double stepsPerElement(Op op) const = 0;
 };
 
 /// Emits a kernel that computes the units of `grid`, which write to each result
 /// as `map` says.
-KernelInfo emitUnits(KernelBuilder &k, mlir::Operation *layer,
-                     llvm::StringRef symbol, const UnitGrid &grid,
-                     const TileMap &map,
-                     llvm::function_ref<void(mlir::ValueRange operands,
-                                             mlir::Value scratch, Index unit)>
-                         body);
+KernelInfo emitUnits(
+    KernelBuilder &k, Operation *layer, StringRef symbol, const UnitGrid &grid,
+    const TileMap &map,
+    function_ref<void(ValueRange operands, Value scratch, Index unit)> body);
 
 /// Rows of operand 0 and of the result, `lanes` side by side: a vector of them,
 /// or one where the axis is the innermost.
@@ -87,14 +84,14 @@ struct RowGroups {
   RowGroups(KernelBuilder &k, const AxisView &view);
 
   /// Emits a kernel whose units are (outer, group), in place.
-  KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
-                  llvm::StringRef symbol, double stepsPerElement,
-                  llvm::function_ref<void(const Elements &in,
-                                          const Elements &out, Index unit)>
-                      body) const;
+  KernelInfo
+  emit(KernelBuilder &k, Operation *layer, StringRef symbol,
+       double stepsPerElement,
+       function_ref<void(const Elements &in, const Elements &out, Index unit)>
+           body) const;
   /// body(active) where a group has so many rows.
   void forActive(KernelBuilder &k, Index group,
-                 llvm::function_ref<void(int64_t)> body) const;
+                 function_ref<void(int64_t)> body) const;
 };
 
 } // namespace nnv12::codegen

@@ -8,8 +8,6 @@
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include <functional>
 
 using namespace mlir;
@@ -18,19 +16,12 @@ using namespace nnv12::codegen;
 
 namespace {
 
-/// An index as ONNX has it: negative ones count from the end; clamped.
+/// See clampIndex().
 Index readIndex(KernelBuilder &k, const Elements &indices, Index at,
                 int64_t size) {
-  Type i64 = k.b.getI64Type();
-  Value x = emitCast(k, indices.load(at), indices.element, i64);
-  Value zero = k.iconst(0, i64);
-  Value below = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, zero);
-  x = arith::SelectOp::create(
-      k.b, below, arith::AddIOp::create(k.b, x, k.iconst(size, i64)), x);
-  x = arith::MaxSIOp::create(k.b, x, zero);
-  x = arith::MinSIOp::create(k.b, x,
-                             k.iconst(std::max<int64_t>(size - 1, 0), i64));
-  return Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(), x)));
+  Value x = emitCast(k, indices.load(at), indices.element, k.b.getI64Type());
+  return Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(),
+                                                clampIndex(k, x, size))));
 }
 
 /// The binary function that a reduction is named after; none for "none".
@@ -43,18 +34,6 @@ void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
     k.storePart(k.loadPart(source, i, k.VL, active), target, i, active);
   });
 }
-
-class ScatterRoutine : public CpuRoutine {
-public:
-  ScatterRoutine() : CpuRoutine("scatter", "updates at indices, in order") {}
-  std::string misfit(Operation *layer) const override {
-    return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer)
-               ? ""
-               : "it scatters nothing";
-  }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  StringRef symbol) const override;
-};
 
 void emitElements(KernelBuilder &k, nn::ScatterElementsOp op,
                   const Elements &out, const Elements &indices,
@@ -120,31 +99,40 @@ void emitND(KernelBuilder &k, nn::ScatterNDOp op, const Elements &out,
   });
 }
 
-KernelInfo ScatterRoutine::emit(KernelBuilder &k, Operation *layer,
-                                StringRef symbol) const {
-  Value input = layer->getOperand(0), output = layer->getResult(0);
-  int64_t n = llvm::product_of(shapeOf(input));
-  KernelInfo info;
-  info.tiles = n ? 1 : 0;
-  info.maps = {TileMap::grid({{n, 1}}, {})};
-  info.inPlaceOperands = {0};
-  k.kernel(symbol, layer,
-           [&](ValueRange operands, Value, Value begin, Value end) {
-             if (n == 0)
-               return;
-             Elements out(k, operands[0], output),
-                 indices(k, operands[2], layer->getOperand(1)),
-                 updates(k, operands[3], layer->getOperand(2));
-             k.loop(begin, end, 1, [&](Value) {
-               copyAll(k, operands[0], operands[1], n);
-               if (auto op = dyn_cast<nn::ScatterElementsOp>(layer))
-                 emitElements(k, op, out, indices, updates);
-               else
-                 emitND(k, cast<nn::ScatterNDOp>(layer), out, indices, updates);
-             });
-           });
-  return info;
-}
+class ScatterRoutine : public CpuRoutine {
+public:
+  ScatterRoutine() : CpuRoutine("scatter", "updates at indices, in order") {}
+  std::string misfit(Operation *layer) const override {
+    return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer)
+               ? ""
+               : "it scatters nothing";
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    Value input = layer->getOperand(0), output = layer->getResult(0);
+    int64_t n = llvm::product_of(shapeOf(input));
+    KernelInfo info;
+    info.tiles = n ? 1 : 0;
+    info.maps = {TileMap::grid({{n, 1}}, {})};
+    info.inPlaceOperands = {0};
+    k.kernel(
+        symbol, layer, [&](ValueRange operands, Value, Value begin, Value end) {
+          if (n == 0)
+            return;
+          Elements out(k, operands[0], output),
+              indices(k, operands[2], layer->getOperand(1)),
+              updates(k, operands[3], layer->getOperand(2));
+          k.loop(begin, end, 1, [&](Value) {
+            copyAll(k, operands[0], operands[1], n);
+            if (auto op = dyn_cast<nn::ScatterElementsOp>(layer))
+              emitElements(k, op, out, indices, updates);
+            else
+              emitND(k, cast<nn::ScatterNDOp>(layer), out, indices, updates);
+          });
+        });
+    return info;
+  }
+};
 
 } // namespace
 

@@ -87,12 +87,11 @@ KernelInfo SlidingWindow::plan(double workPerPlane) {
     rowBlocks *= 2;
   rowBlock = divideCeil(w.outHeight, rowBlocks);
   rowBlocks = divideCeil(w.outHeight, rowBlock);
-  KernelInfo info;
-  info.tiles = planes * rowBlocks;
   int64_t row = w.outWidth * block, plane = w.outHeight * row;
-  info.maps = {TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
-                             {{0, planes, 1}, {1, rowBlocks, rowBlock}})};
-  return info;
+  return {planes * rowBlocks,
+          0,
+          {TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
+                         {{0, planes, 1}, {1, rowBlocks, rowBlock}})}};
 }
 
 void SlidingWindow::forEachRow(

@@ -23,9 +23,9 @@ struct ColumnTile {
   };
   /// The taps that lie inside the input, by their input column relative to that
   /// of (pixel 0, kernel column 0).
-  llvm::SmallVector<std::pair<int64_t, llvm::SmallVector<Tap>>> columns;
+  SmallVector<std::pair<int64_t, SmallVector<Tap>>> columns;
   /// By pixel: how many taps are inside, and how many are in input and padding.
-  llvm::SmallVector<int64_t> inside, counted;
+  SmallVector<int64_t> inside, counted;
   /// Names the facts that the code for this tile depends on.
   std::string name;
 };
@@ -56,14 +56,13 @@ public:
   ColumnTile columnTile(int64_t first) const;
   /// Calls body(tile, first column) for the tiles of a row; neighbours that are
   /// alike share one body in a loop.
-  void
-  forEachTile(KernelBuilder &k,
-              llvm::function_ref<void(const ColumnTile &, Index)> body) const;
+  void forEachTile(KernelBuilder &k,
+                   function_ref<void(const ColumnTile &, Index)> body) const;
   KernelRows kernelRows(KernelBuilder &k, Index outputRow) const;
   /// The runtime tiles: (plane, row block); body(plane, output row) for each
   /// row.
-  void forEachRow(KernelBuilder &k, mlir::Value begin, mlir::Value end,
-                  llvm::function_ref<void(Index plane, Index row)> body) const;
+  void forEachRow(KernelBuilder &k, Value begin, Value end,
+                  function_ref<void(Index plane, Index row)> body) const;
   /// Chooses the row block and says what the tiles are; work is multiply-adds
   /// or the like.
   KernelInfo plan(double workPerPlane);

@@ -17,17 +17,6 @@ using namespace nnv12::codegen;
 
 namespace {
 
-class SoftmaxRoutine : public RowsRoutine<nn::SoftmaxOp> {
-public:
-  SoftmaxRoutine()
-      : RowsRoutine("softmax", "softmax and its logarithm along an axis") {}
-
-protected:
-  KernelInfo emitOp(KernelBuilder &k, nn::SoftmaxOp op,
-                    StringRef symbol) const override;
-  double stepsPerElement(nn::SoftmaxOp) const override { return 16; }
-};
-
 /// One row whose elements follow each other.
 void emitRow(KernelBuilder &k, const Elements &in, const Elements &out,
              Index start, int64_t n, bool log) {
@@ -97,24 +86,33 @@ void emitRows(KernelBuilder &k, const Elements &in, const Elements &out,
   });
 }
 
-KernelInfo SoftmaxRoutine::emitOp(KernelBuilder &k, nn::SoftmaxOp op,
-                                  StringRef symbol) const {
-  RowGroups rows(k, AxisView(shapeOf(op.getInput()), op.getAxis()));
-  const AxisView &view = rows.view;
-  return rows.emit(
-      k, op, symbol, stepsPerElement(op),
-      [&](const Elements &in, const Elements &out, Index unit) {
-        Index start = k.mul(k.div(unit, rows.groups), view.size * view.inner);
-        if (view.inner == 1)
-          return emitRow(k, in, out, start, view.size, op.getLog());
-        Index group = k.rem(unit, rows.groups);
-        start = k.add(start, k.mul(group, k.VL));
-        rows.forActive(k, group, [&](int64_t active) {
-          emitRows(k, in, out, start, view.size, view.inner, active,
-                   op.getLog());
+class SoftmaxRoutine : public RowsRoutine<nn::SoftmaxOp> {
+public:
+  SoftmaxRoutine()
+      : RowsRoutine("softmax", "softmax and its logarithm along an axis") {}
+
+protected:
+  KernelInfo emitOp(KernelBuilder &k, nn::SoftmaxOp op,
+                    StringRef symbol) const override {
+    RowGroups rows(k, AxisView(shapeOf(op.getInput()), op.getAxis()));
+    const AxisView &view = rows.view;
+    return rows.emit(
+        k, op, symbol, stepsPerElement(op),
+        [&](const Elements &in, const Elements &out, Index unit) {
+          Index start = k.mul(k.div(unit, rows.groups), view.size * view.inner);
+          if (view.inner == 1)
+            return emitRow(k, in, out, start, view.size, op.getLog());
+          Index group = k.rem(unit, rows.groups);
+          start = k.add(start, k.mul(group, k.VL));
+          rows.forActive(k, group, [&](int64_t active) {
+            emitRows(k, in, out, start, view.size, view.inner, active,
+                     op.getLog());
+          });
         });
-      });
-}
+  }
+
+  double stepsPerElement(nn::SoftmaxOp) const override { return 16; }
+};
 
 } // namespace
 

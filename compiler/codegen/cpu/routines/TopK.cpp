@@ -3,7 +3,6 @@
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -89,16 +88,14 @@ KernelInfo TopKRoutine::emitOp(KernelBuilder &k, nn::TopKOp op,
                          source, k.min(Index(left), k.sub(Index(middle), 1))));
                      Value j = loadIndex(k.add(
                          source, k.min(Index(right), k.sub(Index(last), 1))));
-                     Value takeRight = arith::AndIOp::create(
-                         k.b, rightLeft, better(valueOf(j), valueOf(i)));
-                     Value no = arith::XOrIOp::create(
-                         k.b, leftLeft, k.iconst(1, k.b.getI1Type()));
-                     takeRight = arith::OrIOp::create(
-                         k.b, takeRight,
-                         arith::AndIOp::create(k.b, rightLeft, no));
+                     Value takeRight =
+                         k.bitAnd(rightLeft, better(valueOf(j), valueOf(i)));
+                     Value no =
+                         k.bitXor(leftLeft, k.iconst(1, k.b.getI1Type()));
+                     takeRight = k.bitOr(takeRight, k.bitAnd(rightLeft, no));
                      Value step = arith::IndexCastUIOp::create(
                          k.b, k.b.getIndexType(), takeRight);
-                     storeIndex(arith::SelectOp::create(k.b, takeRight, j, i),
+                     storeIndex(k.select(takeRight, j, i),
                                 k.add(target, Index(at)));
                      Value one = k.constant(1);
                      return Values{

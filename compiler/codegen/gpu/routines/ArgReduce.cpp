@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/common/Math.h"
-#include "compiler/codegen/common/TypesUsed.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/codegen/gpu/routines/Rows.h"
@@ -21,7 +20,6 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/SmallTypes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
@@ -107,7 +105,25 @@ public:
       : GpuEmitter(k), element(elementOf(op)), compared(comparedType(element)),
         output(memories[0]), input(memories[1]), walk(k, isShared(viewOf(op))) {
   }
-  void emit();
+  void emit() {
+    Value outer = mul(walk.outer(), word(OuterStep)),
+          lane = mul(walk.lane(), word(LaneStep));
+    start = add(outer, lane);
+    isBackward = k.compare(Order::ne, word(IsBackward), k.constant(0));
+    last = sub(word(RowWalk::Size), 1);
+
+    Values found = k.loop(walk.first, walk.end, walk.apart, none(),
+                          [&](Value i, ValueRange before) {
+                            Value x = load(walked(i));
+                            return better(before, Values{x, as32(i)});
+                          });
+    if (walk.isShared) {
+      SharedTree tree(k, FlatGrid::invocations, /*lanes=*/1, {compared, i32()});
+      auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
+      found = tree.fold(walk.local, found, combine);
+    }
+    walk.once([&] { store(found[1]); });
+  }
 
 private:
   Type i32() { return k.b.getI32Type(); }
@@ -115,20 +131,84 @@ private:
     return arith::IndexCastOp::create(k.b, i32(), index);
   }
   Value compare(arith::CmpFPredicate floats, arith::CmpIPredicate integers,
-                Value x, Value y);
+                Value x, Value y) {
+    if (isa<FloatType>(compared))
+      return arith::CmpFOp::create(k.b, floats, x, y);
+    return k.compare(integers, x, y);
+  }
+
   /// The number of the `i`-th element, as the row is walked; it is its own
   /// inverse.
   Value walked(Value i) { return select(isBackward, sub(last, i), i); }
   /// The bits that turn the order round, as wide as a compared value.
-  Value flipped();
+  Value flipped() {
+    Value low = as32(word(FlippedLow));
+    if (compared.getIntOrFloatBitWidth() == 32)
+      return low;
+    Type i64 = k.b.getI64Type();
+    Value high = arith::ExtUIOp::create(k.b, i64, as32(word(FlippedHigh)));
+    high = arith::ShLIOp::create(k.b, high, k.iconst(32, i64));
+    return k.bitOr(high, arith::ExtUIOp::create(k.b, i64, low));
+  }
+
   /// Element `number` of the row, as it is compared.
-  Value load(Value number);
+  Value load(Value number) {
+    Value inBlock = mul(rem(number, block), word(Step)),
+          ofBlock = mul(div(number, block), word(BlockStep));
+    Value place = add(start, add(ofBlock, inBlock));
+    Value x = toCompute(k, k.load(input, place), element), bits = flipped();
+    if (isa<FloatType>(compared)) {
+      // A product with -1 may take denormals for zero.
+      x = arith::BitcastOp::create(k.b, bits.getType(), x);
+      x = k.bitXor(x, bits);
+      return arith::BitcastOp::create(k.b, compared, x);
+    }
+    if (x.getType() != compared)
+      x = element.isUnsignedInteger()
+              ? Value(arith::ExtUIOp::create(k.b, compared, x))
+              : Value(arith::ExtSIOp::create(k.b, compared, x));
+    return k.bitXor(x, bits);
+  }
+
   /// Less than every element, or equal and behind them.
-  Values none();
+  Values none() {
+    Value least =
+        isa<FloatType>(compared)
+            ? k.fconst(-std::numeric_limits<double>::infinity(), compared)
+            : k.iconst(llvm::minIntN(compared.getIntOrFloatBitWidth()),
+                       compared);
+    return {least, k.iconst(-1, i32())};
+  }
+
   /// The pair of the larger value, of equal ones the one in front. NaN is no
   /// value, so none() stays.
-  Values better(ValueRange x, ValueRange y);
-  void store(Value number);
+  Values better(ValueRange x, ValueRange y) {
+    using F = arith::CmpFPredicate;
+    using I = arith::CmpIPredicate;
+    Value isLarger = compare(F::OGT, I::sgt, y[0], x[0]),
+          isEqual = compare(F::OEQ, I::eq, y[0], x[0]);
+    Value isBefore = k.compare(I::ult, y[1], x[1]);
+    Value isFirst = both(isEqual, isBefore);
+    Value wins = k.bitOr(isLarger, isFirst);
+    return {select(wins, y[0], x[0]), select(wins, y[1], x[1])};
+  }
+
+  void store(Value number) {
+    Value zero = k.iconst(0, i32());
+    Value index = arith::IndexCastOp::create(k.b, k.b.getIndexType(), number);
+    Value result = as32(walked(index));
+    // Nothing is larger than NaN: one in front stays.
+    if (isa<FloatType>(compared)) {
+      Value front = load(k.constant(0));
+      Value isNaN =
+          arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNO, front, front);
+      result = select(isNaN, zero, result);
+    }
+    // Numbers of 64 bits as two, which every device has.
+    Index place = k.mul(walk.row, 2);
+    k.store(result, output, place);
+    k.store(zero, output, k.add(place, 1));
+  }
 
   Type element, compared;
   Value output, input;
@@ -136,99 +216,6 @@ private:
   Value start;            ///< of the row, in memory
   Value isBackward, last; ///< `last`: number of a row's last element
 };
-
-Value ArgReduceEmitter::compare(arith::CmpFPredicate floats,
-                                arith::CmpIPredicate integers, Value x,
-                                Value y) {
-  if (isa<FloatType>(compared))
-    return arith::CmpFOp::create(k.b, floats, x, y);
-  return arith::CmpIOp::create(k.b, integers, x, y);
-}
-
-Value ArgReduceEmitter::flipped() {
-  Value low = as32(word(FlippedLow));
-  if (compared.getIntOrFloatBitWidth() == 32)
-    return low;
-  Type i64 = k.b.getI64Type();
-  Value high = arith::ExtUIOp::create(k.b, i64, as32(word(FlippedHigh)));
-  high = arith::ShLIOp::create(k.b, high, k.iconst(32, i64));
-  return arith::OrIOp::create(k.b, high, arith::ExtUIOp::create(k.b, i64, low));
-}
-
-Value ArgReduceEmitter::load(Value number) {
-  Value inBlock = mul(rem(number, block), word(Step)),
-        ofBlock = mul(div(number, block), word(BlockStep));
-  Value place = add(start, add(ofBlock, inBlock));
-  Value x = toCompute(k, k.load(input, place), element), bits = flipped();
-  if (isa<FloatType>(compared)) {
-    // A product with -1 may take denormals for zero.
-    x = arith::BitcastOp::create(k.b, bits.getType(), x);
-    x = arith::XOrIOp::create(k.b, x, bits);
-    return arith::BitcastOp::create(k.b, compared, x);
-  }
-  if (x.getType() != compared)
-    x = element.isUnsignedInteger()
-            ? Value(arith::ExtUIOp::create(k.b, compared, x))
-            : Value(arith::ExtSIOp::create(k.b, compared, x));
-  return arith::XOrIOp::create(k.b, x, bits);
-}
-
-Values ArgReduceEmitter::none() {
-  Value least =
-      isa<FloatType>(compared)
-          ? k.fconst(-std::numeric_limits<double>::infinity(), compared)
-          : k.iconst(llvm::minIntN(compared.getIntOrFloatBitWidth()), compared);
-  return {least, k.iconst(-1, i32())};
-}
-
-Values ArgReduceEmitter::better(ValueRange x, ValueRange y) {
-  using F = arith::CmpFPredicate;
-  using I = arith::CmpIPredicate;
-  Value isLarger = compare(F::OGT, I::sgt, y[0], x[0]),
-        isEqual = compare(F::OEQ, I::eq, y[0], x[0]);
-  Value isBefore = arith::CmpIOp::create(k.b, I::ult, y[1], x[1]);
-  Value isFirst = both(isEqual, isBefore);
-  Value wins = arith::OrIOp::create(k.b, isLarger, isFirst);
-  return {select(wins, y[0], x[0]), select(wins, y[1], x[1])};
-}
-
-void ArgReduceEmitter::store(Value number) {
-  Value zero = k.iconst(0, i32());
-  Value index = arith::IndexCastOp::create(k.b, k.b.getIndexType(), number);
-  Value result = as32(walked(index));
-  // Nothing is larger than NaN: one in front stays.
-  if (isa<FloatType>(compared)) {
-    Value front = load(k.constant(0));
-    Value isNaN =
-        arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNO, front, front);
-    result = select(isNaN, zero, result);
-  }
-  // Numbers of 64 bits as two, which every device has.
-  Index place = k.mul(walk.row, 2);
-  k.store(result, output, place);
-  k.store(zero, output, k.add(place, 1));
-}
-
-void ArgReduceEmitter::emit() {
-  Value outer = mul(walk.outer(), word(OuterStep)),
-        lane = mul(walk.lane(), word(LaneStep));
-  start = add(outer, lane);
-  isBackward = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,
-                                     word(IsBackward), k.constant(0));
-  last = sub(word(RowWalk::Size), 1);
-
-  Values found = k.loop(walk.first, walk.end, walk.apart, none(),
-                        [&](Value i, ValueRange before) {
-                          Value x = load(walked(i));
-                          return better(before, Values{x, as32(i)});
-                        });
-  if (walk.isShared) {
-    SharedTree tree(k, FlatGrid::invocations, /*lanes=*/1, {compared, i32()});
-    auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
-    found = tree.fold(walk.local, found, combine);
-  }
-  walk.once([&] { store(found[1]); });
-}
 
 class ArgReduceRoutine : public GpuRoutine {
 public:
@@ -242,9 +229,61 @@ public:
     return request;
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string misfit(Operation *layer) const override;
-  KernelNeeds needs(Operation *layer) const override;
-  GpuSteps steps(Operation *layer) const override;
+  std::string misfit(Operation *layer) const override {
+    auto op = dyn_cast<nn::ArgReduceOp>(layer);
+    if (!op || llvm::is_contained(shapeOf(op.getInput()), 0))
+      return "it does not search a largest or smallest element";
+    Type element = elementOf(op);
+    if (element.getIntOrFloatBitWidth() < 8 || nn::smallFloat(element))
+      return "its elements are of less than 8 bits, or floats of 8";
+    ArrayRef<int64_t> shape = shapeOf(op.getInput());
+    StringRef tag = nn::layoutTag(op.getInput().getType());
+    if (!tag.empty() && (tag != blockedTag(shape.size()) || op.getAxis() != 1))
+      return "its rows are neither dense nor channels in blocks of 16";
+    if (nn::storageSize(op.getInput()) > GpuTarget::maxBufferBytes ||
+        nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
+      return GpuTarget::tooLarge;
+    return "";
+  }
+
+  KernelNeeds needs(Operation *layer) const override {
+    Type element = elementOf(cast<nn::ArgReduceOp>(layer)),
+         compared = comparedType(element);
+    TypesUsed types;
+    loadTypes(types, element);
+    types.compute(compared);
+    // Bits are flipped.
+    types.compute(IntegerType::get(element.getContext(),
+                                   compared.getIntOrFloatBitWidth()));
+    KernelNeeds needs(types);
+    needs.addMemory(storageType(element));
+    return needs;
+  }
+
+  GpuSteps steps(Operation *layer) const override {
+    auto op = cast<nn::ArgReduceOp>(layer);
+    RowView view = viewOf(op);
+    bool isTree = isShared(view);
+    GpuDispatch dispatch =
+        RowWalk::dispatch(view, isTree, RowWalk::Result::Element);
+    uint64_t flipped = flippedBits(op);
+    dispatch.append(stepsInMemory(op));
+    dispatch.append(
+        {int64_t(flipped), int64_t(flipped >> 32), op.getSelectLast()});
+    std::string key;
+    llvm::raw_string_ostream(key)
+        << name() << "_" << elementOf(op) << (isTree ? "" : "_serial");
+    GpuSteps steps = oneStep(
+        layer, std::move(key), std::move(dispatch),
+        double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
+    for (GpuStep &step : steps.steps) {
+      step.grid.barriers =
+          isTree ? SharedTree::barriers(FlatGrid::invocations) : 0;
+      step.variant = isTree ? "tree" : "serial";
+    }
+    return steps;
+  }
+
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     auto op = cast<nn::ArgReduceOp>(layer);
     k.kernel(
@@ -254,67 +293,8 @@ public:
   }
 };
 
-std::string ArgReduceRoutine::misfit(Operation *layer) const {
-  auto op = dyn_cast<nn::ArgReduceOp>(layer);
-  if (!op || llvm::is_contained(shapeOf(op.getInput()), 0))
-    return "it does not search a largest or smallest element";
-  Type element = elementOf(op);
-  if (element.getIntOrFloatBitWidth() < 8 || nn::smallFloat(element))
-    return "its elements are of less than 8 bits, or floats of 8";
-  ArrayRef<int64_t> shape = shapeOf(op.getInput());
-  StringRef tag = nn::layoutTag(op.getInput().getType());
-  if (!tag.empty() && (tag != blockedTag(shape.size()) || op.getAxis() != 1))
-    return "its rows are neither dense nor channels in blocks of 16";
-  if (nn::storageSize(op.getInput()) > GpuTarget::maxBufferBytes ||
-      nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
-    return GpuTarget::tooLarge;
-  return "";
-}
-
-KernelNeeds ArgReduceRoutine::needs(Operation *layer) const {
-  Type element = elementOf(cast<nn::ArgReduceOp>(layer)),
-       compared = comparedType(element);
-  TypesUsed types;
-  loadTypes(types, element);
-  types.compute(compared);
-  // Bits are flipped.
-  types.compute(
-      IntegerType::get(element.getContext(), compared.getIntOrFloatBitWidth()));
-  KernelNeeds needs(types);
-  needs.addMemory(storageType(element));
-  return needs;
-}
-
-GpuSteps ArgReduceRoutine::steps(Operation *layer) const {
-  auto op = cast<nn::ArgReduceOp>(layer);
-  RowView view = viewOf(op);
-  bool isTree = isShared(view);
-  GpuDispatch dispatch =
-      RowWalk::dispatch(view, isTree, RowWalk::Result::Element);
-  uint64_t flipped = flippedBits(op);
-  dispatch.append(stepsInMemory(op));
-  dispatch.push.insert(dispatch.push.end(),
-                       {uint32_t(flipped), uint32_t(flipped >> 32),
-                        uint32_t(op.getSelectLast())});
-  std::string key;
-  llvm::raw_string_ostream(key)
-      << name() << "_" << elementOf(op) << (isTree ? "" : "_serial");
-  GpuSteps steps = oneStep(
-      layer, std::move(key), std::move(dispatch),
-      double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
-  for (GpuStep &step : steps.steps) {
-    step.grid.barriers =
-        isTree ? SharedTree::barriers(FlatGrid::invocations) : 0;
-    step.variant = isTree ? "tree" : "serial";
-  }
-  return steps;
-}
-
 } // namespace
 
-const Routine *gpuArgReduceRoutine() {
-  static const ArgReduceRoutine routine;
-  return &routine;
-}
+const Routine *gpuArgReduceRoutine() { return theRoutine<ArgReduceRoutine>(); }
 
 } // namespace nnv12::codegen

@@ -24,13 +24,12 @@ ChannelMask::ChannelMask(GpuBuilder &k, Value first, Value channels,
   left = arith::IndexCastOp::create(k.b, i32, left);
   auto numbers =
       DenseIntElementsAttr::get(k.vec(4, i32), ArrayRef<int32_t>{0, 1, 2, 3});
-  isChannel = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt,
-                                    arith::ConstantOp::create(k.b, numbers),
-                                    k.broadcast(left, 4));
+  isChannel = k.compare(Order::slt, arith::ConstantOp::create(k.b, numbers),
+                        k.broadcast(left, 4));
 }
 
 Value ChannelMask::apply(Value x) const {
-  return arith::SelectOp::create(k.b, isChannel, x, k.fconst(0, x.getType()));
+  return k.select(isChannel, x, k.fconst(0, x.getType()));
 }
 
 TileMap codegen::blockedMemory(int64_t batch, int64_t blocks, int64_t pixels) {
@@ -68,7 +67,8 @@ GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
 
 std::string BlockedWindow::refusal(const WindowShape &w, int64_t weights) {
   for (int64_t elements :
-       {weights, w.batch * blocksOf(w.channels) * block * w.height * w.width,
+       {weights * w.kernelRows * w.kernelCols,
+        w.batch * blocksOf(w.channels) * block * w.height * w.width,
         w.batch * blocksOf(w.outChannels) * block * w.outHeight * w.outWidth})
     if (elements * 4 > GpuTarget::maxBufferBytes)
       return GpuTarget::tooLarge;

@@ -22,14 +22,13 @@ namespace nnv12::codegen {
 class ChannelMask {
 public:
   /// `lanes`: four, or one for a scalar.
-  ChannelMask(GpuBuilder &k, mlir::Value first, mlir::Value channels,
-              int64_t lanes = 4);
+  ChannelMask(GpuBuilder &k, Value first, Value channels, int64_t lanes = 4);
   /// x with zeros in lanes that are no channels.
-  mlir::Value apply(mlir::Value x) const;
+  Value apply(Value x) const;
 
 private:
   GpuBuilder &k;
-  mlir::Value isChannel;
+  Value isChannel;
 };
 
 /// Vectors of four channels in a block.
@@ -84,7 +83,7 @@ public:
   static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
                               Part part = Part::Quad,
                               unsigned words = WindowWords);
-  /// Why its tensors, with so many weights, or its grid are too large; or
+  /// Why its tensors, with so many weights a tap, or its grid are too large; or
   /// empty.
   static std::string refusal(const WindowShape &w, int64_t weights = 0);
   /// Work groups for so many pixels, as long as they take where a CPU computes
@@ -110,15 +109,15 @@ public:
 
 protected:
   /// A value for each pixel; in windows, some are no pixels of the input.
-  using Four = llvm::SmallVector<Value, pixels>;
-  using TapBody = llvm::function_ref<Values(
-      Value tap, const Four &rows, const Four &cols, mlir::ValueRange carried)>;
+  using Four = SmallVector<Value, pixels>;
+  using TapBody = function_ref<Values(Value tap, const Four &rows,
+                                      const Four &cols, ValueRange carried)>;
 
   /// Finds the invocation's place, and emits `body` for those that have one.
-  void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
+  void forPlace(function_ref<void()> body, Part part = Part::Quad);
   /// The same where the invocations number `count` pixels, and the caller finds
   /// the batch.
-  void forPixels(Value count, llvm::function_ref<void()> body, Part part);
+  void forPixels(Value count, function_ref<void()> body, Part part);
   /// A loop over the window's taps. `body` gets the number of the tap, and
   /// where each pixel reads: its row and column in the input, which are large
   /// unsigned numbers in the padding in front.
@@ -132,18 +131,18 @@ protected:
   /// the pixels' first vectors, `inside` whether they are in the input (empty:
   /// all are), `weight` the first vector of the block's weights in the
   /// invocation's quarter.
-  Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
+  Values addBlock(ValueRange sums, Value input, const Four &from,
                   const Four &inside, Value weights, Value weight);
   /// Adds those of one block at all taps: `plane` is the block's in the input,
   /// `firstTap` the first one's in the weights.
-  Values addTaps(mlir::ValueRange sums, Value input, Value plane, Value weights,
+  Values addTaps(ValueRange sums, Value input, Value plane, Value weights,
                  Value firstTap);
   /// Stores the vector that `body` gives for each pixel that is there: it gets
   /// the vector's place in the result. Lanes that are no channels become zeros.
   void storeResults(Value output,
-                    llvm::function_ref<Value(int64_t i, Value place)> body);
+                    function_ref<Value(int64_t i, Value place)> body);
 
-  mlir::VectorType four;
+  VectorType four;
 
   // The invocation's place, from forPlace() on.
   Value quad, outBlock, batch;

@@ -12,7 +12,6 @@
 #include "compiler/routines/WindowShape.h"
 
 #include "dialects/nn/Layout.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <optional>
 
@@ -55,77 +54,71 @@ public:
   Work work(Operation *layer) const override {
     return {double(elementsOf(layer->getResult(0))), bytesOf(layer)};
   }
-  std::string misfit(Operation *layer) const override;
-  GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *, unsigned) const override;
-};
-
-std::string ConcatRoutine::misfit(Operation *layer) const {
-  auto op = dyn_cast<nn::ConcatOp>(layer);
-  if (!op || !isNonEmptyF32(op))
-    return "it is no concatenation of f32";
-  int64_t axis = op.getAxis();
-  StringRef tag = nn::layoutTag(op.getOutput().getType());
-  for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
-    std::optional<int64_t> run = runOf(operand, axis);
-    if (!run || nn::layoutTag(operand.getType()) != tag)
-      return "its tensors do not lie in memory alike";
-    if (*run % lanes != 0)
-      return "its elements are no whole vectors of four";
-    bool isLast = i + 1 == layer->getNumOperands();
-    if (!tag.empty() && axis == 1 && !isLast && shapeOf(operand)[1] % block)
-      return "its channels are no whole blocks of 16";
+  std::string misfit(Operation *layer) const override {
+    auto op = dyn_cast<nn::ConcatOp>(layer);
+    if (!op || !isNonEmptyF32(op))
+      return "it is no concatenation of f32";
+    int64_t axis = op.getAxis();
+    StringRef tag = nn::layoutTag(op.getOutput().getType());
+    for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
+      std::optional<int64_t> run = runOf(operand, axis);
+      if (!run || nn::layoutTag(operand.getType()) != tag)
+        return "its tensors do not lie in memory alike";
+      if (*run % lanes != 0)
+        return "its elements are no whole vectors of four";
+      bool isLast = i + 1 == layer->getNumOperands();
+      if (!tag.empty() && axis == 1 && !isLast && shapeOf(operand)[1] % block)
+        return "its channels are no whole blocks of 16";
+    }
+    if (nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
+      return GpuTarget::tooLarge;
+    return "";
   }
-  if (nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
-    return GpuTarget::tooLarge;
-  return "";
-}
 
-GpuSteps ConcatRoutine::steps(Operation *layer) const {
-  auto op = cast<nn::ConcatOp>(layer);
-  int64_t axis = op.getAxis();
-  GpuSteps result;
-  result.kernels.push_back(name().str());
-  int64_t resultRun = *runOf(op.getOutput(), axis), offset = 0;
-  for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
-    int64_t run = *runOf(operand, axis);
-    int64_t bytes = nn::storageSize(operand), elements = bytes / 4;
-    TileMap runs = TileMap::grid({{elements / run, resultRun}, {resultRun, 1}});
-    runs.parts[0].box.lo[1] = offset;
-    runs.parts[0].box.hi[1] = offset + run;
-    GpuStep step = {
-        FlatGrid::over(runs, {0, 1}, FlatGrid::invocations * lanes)};
-    step.append(
-        {elements / lanes, run / lanes, resultRun / lanes, offset / lanes});
-    using Kind = GpuStepOperand::Kind;
-    step.operands = {{Kind::Result, 0}, {Kind::Operand, unsigned(i)}};
-    step.grid.bytes = double(2 * bytes);
-    result.steps.push_back(std::move(step));
-    offset += run;
+  GpuSteps steps(Operation *layer) const override {
+    auto op = cast<nn::ConcatOp>(layer);
+    int64_t axis = op.getAxis();
+    GpuSteps result;
+    result.kernels.push_back(name().str());
+    int64_t resultRun = *runOf(op.getOutput(), axis), offset = 0;
+    for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
+      int64_t run = *runOf(operand, axis);
+      int64_t bytes = nn::storageSize(operand), elements = bytes / 4;
+      TileMap runs =
+          TileMap::grid({{elements / run, resultRun}, {resultRun, 1}});
+      runs.parts[0].box.lo[1] = offset;
+      runs.parts[0].box.hi[1] = offset + run;
+      GpuStep step = {
+          FlatGrid::over(runs, {0, 1}, FlatGrid::invocations * lanes)};
+      step.append(
+          {elements / lanes, run / lanes, resultRun / lanes, offset / lanes});
+      using Kind = GpuStepOperand::Kind;
+      step.operands = {{Kind::Result, 0}, {Kind::Operand, unsigned(i)}};
+      step.grid.bytes = double(2 * bytes);
+      result.steps.push_back(std::move(step));
+      offset += run;
+    }
+    return result;
   }
-  return result;
-}
 
-void ConcatRoutine::emit(GpuBuilder &k, Operation *, unsigned) const {
-  k.kernel(
-      {k.vec(lanes), k.vec(lanes)}, CopyPush::Words, FlatGrid::localSize,
-      [&](ValueRange memories) {
-        FlatGrid::forEach(k, k.pushWord(CopyPush::Vectors), [&](Value from) {
-          Value run = k.pushWord(CopyPush::Run);
-          Value which = arith::DivUIOp::create(k.b, from, run);
-          Value inRun = arith::RemUIOp::create(k.b, from, run);
-          Index to = k.add(k.mul(which, k.pushWord(CopyPush::ResultRun)),
-                           k.add(inRun, k.pushWord(CopyPush::Offset)));
-          k.store(k.load(memories[1], from), memories[0], to);
+  void emit(GpuBuilder &k, Operation *, unsigned) const override {
+    k.kernel(
+        {k.vec(lanes), k.vec(lanes)}, CopyPush::Words, FlatGrid::localSize,
+        [&](ValueRange memories) {
+          FlatGrid::forEach(k, k.pushWord(CopyPush::Vectors), [&](Value from) {
+            Value run = k.pushWord(CopyPush::Run);
+            Value which = arith::DivUIOp::create(k.b, from, run);
+            Value inRun = arith::RemUIOp::create(k.b, from, run);
+            Index to = k.add(k.mul(which, k.pushWord(CopyPush::ResultRun)),
+                             k.add(inRun, k.pushWord(CopyPush::Offset)));
+            k.store(k.load(memories[1], from), memories[0], to);
+          });
         });
-      });
-}
+  }
+};
 
 } // namespace
 
-const Routine *gpuConcatRoutine() {
-  static const ConcatRoutine routine;
-  return &routine;
-}
+const Routine *gpuConcatRoutine() { return theRoutine<ConcatRoutine>(); }
 
 } // namespace nnv12::codegen

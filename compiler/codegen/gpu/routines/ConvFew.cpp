@@ -11,6 +11,7 @@
 #include "compiler/codegen/gpu/routines/TransposedWindow.h"
 
 using namespace mlir;
+using llvm::alignTo;
 
 namespace nnv12::codegen {
 namespace {
@@ -37,58 +38,55 @@ private:
   using Window::add, Window::mul, Window::word, Window::k;
 
   /// A vector for each output channel, whose lanes are to be added up.
-  Values sum();
-  void finish(const Values &sums);
+  Values sum() {
+    Value blocks = word(Window::InBlocks);
+    Value taps = mul(word(Window::KernelRows), word(Window::KernelCols));
+    Value zero = k.fconst(0, this->four);
+    return k.loop(
+        0, blocks, 1, Values(outChannels, zero),
+        [&](Value b, ValueRange carried) {
+          Value plane =
+              mul(add(mul(this->batch, blocks), b), word(Window::InPixels));
+          Values firstTaps;
+          for (int64_t o = 0; o < outChannels; ++o)
+            firstTaps.push_back(mul(add(mul(blocks, o), b), taps));
+          return this->forTaps(Values(carried), [&](Value tap, const Four &rows,
+                                                    const Four &cols,
+                                                    ValueRange before) {
+            Four inside, place;
+            this->placesOf(rows, cols, inside, place);
+            Value from = this->vectorsIn(plane, place).front();
+            Values panels, sums(before);
+            for (Value first : firstTaps)
+              panels.push_back(mul(add(first, tap), quads));
+            for (int64_t q = 0; q < quads; ++q) {
+              Value x = this->select(inside.front(),
+                                     k.load(input, k.add(from, q)), zero);
+              for (auto [to, panel] : llvm::zip(sums, panels))
+                to = k.fma(x, k.load(weights, k.add(panel, q)), to);
+            }
+            return sums;
+          });
+        });
+  }
+
+  void finish(const Values &sums) {
+    Value outPixels = word(Window::OutPixels),
+          first = mul(this->batch, outChannels);
+    for (auto [o, vector] : llvm::enumerate(sums)) {
+      Value sum = epilogue.start(int64_t(o));
+      for (int64_t lane = 0; lane < 4; ++lane)
+        sum = arith::AddFOp::create(k.b, sum, k.extract(vector, lane));
+      Value plane = add(first, int64_t(o));
+      Value place = add(mul(plane, outPixels), this->pixel.front());
+      k.store(epilogue.finish(sum, place), output, place);
+    }
+  }
 
   const int64_t outChannels;
   Value output, input, weights;
   PushEpilogue epilogue;
 };
-
-template <typename Op> Values FewChannelsEmitter<Op>::sum() {
-  Value blocks = word(Window::InBlocks);
-  Value taps = mul(word(Window::KernelRows), word(Window::KernelCols));
-  Value zero = k.fconst(0, this->four);
-  return k.loop(
-      0, blocks, 1, Values(outChannels, zero),
-      [&](Value b, ValueRange carried) {
-        Value plane =
-            mul(add(mul(this->batch, blocks), b), word(Window::InPixels));
-        Values firstTaps;
-        for (int64_t o = 0; o < outChannels; ++o)
-          firstTaps.push_back(mul(add(mul(blocks, o), b), taps));
-        return this->forTaps(Values(carried), [&](Value tap, const Four &rows,
-                                                  const Four &cols,
-                                                  ValueRange before) {
-          Four inside, place;
-          this->placesOf(rows, cols, inside, place);
-          Value from = this->vectorsIn(plane, place).front();
-          Values panels, sums(before);
-          for (Value first : firstTaps)
-            panels.push_back(mul(add(first, tap), quads));
-          for (int64_t q = 0; q < quads; ++q) {
-            Value x = this->select(inside.front(),
-                                   k.load(input, k.add(from, q)), zero);
-            for (auto [to, panel] : llvm::zip(sums, panels))
-              to = k.fma(x, k.load(weights, k.add(panel, q)), to);
-          }
-          return sums;
-        });
-      });
-}
-
-template <typename Op> void FewChannelsEmitter<Op>::finish(const Values &sums) {
-  Value outPixels = word(Window::OutPixels),
-        first = mul(this->batch, outChannels);
-  for (auto [o, vector] : llvm::enumerate(sums)) {
-    Value sum = epilogue.start(int64_t(o));
-    for (int64_t lane = 0; lane < 4; ++lane)
-      sum = arith::AddFOp::create(k.b, sum, k.extract(vector, lane));
-    Value plane = add(first, int64_t(o));
-    Value place = add(mul(plane, outPixels), this->pixel.front());
-    k.store(epilogue.finish(sum, place), output, place);
-  }
-}
 
 template <typename Op> class ConvFewRoutine : public ConvolutionRoutine<Op> {
 public:
@@ -120,46 +118,35 @@ public:
                FewChannelsEmitter<Op>(k, cast<Op>(layer), memories).emit();
              });
   }
-  GpuSteps steps(Operation *layer) const override;
+  GpuSteps steps(Operation *layer) const override {
+    using Window = WindowOf<Op>;
+    WindowShape w = this->sizes(cast<Op>(layer));
+    double blocks = double(BlockedWindow::blocksOf(w.channels));
+    GpuSteps steps = this->oneSum(
+        layer, this->name().str() + "_" + std::to_string(w.outChannels),
+        Window::dispatch(w, 1, Window::Part::Pixel), Window::taps(w) * blocks);
+    for (GpuStep &step : steps.steps)
+      step.grid.stepsInTurn =
+          Window::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);
+    return steps;
+  }
 
 private:
-  std::string windowMisfit(Op op, const WindowShape &w) const override;
+  std::string windowMisfit(Op op, const WindowShape &w) const override {
+    if (op.getGroups() > 1 || w.outChannels > mostChannels)
+      return "it has groups, or more than three output channels";
+    return WindowOf<Op>::refusal(w, w.outChannels * alignTo(w.channels, block));
+  }
 };
-
-template <typename Op>
-GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
-  using Window = WindowOf<Op>;
-  WindowShape w = this->sizes(cast<Op>(layer));
-  double blocks = double(BlockedWindow::blocksOf(w.channels));
-  GpuSteps steps = this->oneSum(
-      layer, this->name().str() + "_" + std::to_string(w.outChannels),
-      Window::dispatch(w, 1, Window::Part::Pixel), Window::taps(w) * blocks);
-  for (GpuStep &step : steps.steps)
-    step.grid.stepsInTurn =
-        Window::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);
-  return steps;
-}
-
-template <typename Op>
-std::string ConvFewRoutine<Op>::windowMisfit(Op op,
-                                             const WindowShape &w) const {
-  if (op.getGroups() > 1 || w.outChannels > mostChannels)
-    return "it has groups, or more than three output channels";
-  return WindowOf<Op>::refusal(w, w.outChannels *
-                                      BlockedWindow::blocksOf(w.channels) *
-                                      block * w.kernelRows * w.kernelCols);
-}
 
 } // namespace
 
 const Routine *gpuConvFewRoutine() {
-  static const ConvFewRoutine<nn::ConvOp> routine;
-  return &routine;
+  return theRoutine<ConvFewRoutine<nn::ConvOp>>();
 }
 
 const Routine *gpuConvTransposeFewRoutine() {
-  static const ConvFewRoutine<nn::ConvTransposeOp> routine;
-  return &routine;
+  return theRoutine<ConvFewRoutine<nn::ConvTransposeOp>>();
 }
 
 } // namespace nnv12::codegen

@@ -12,9 +12,8 @@
 #include "compiler/codegen/gpu/routines/SharedProduct.h"
 #include "compiler/codegen/gpu/routines/SumRoutine.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
+using llvm::alignTo;
 
 namespace nnv12::codegen {
 namespace {
@@ -32,26 +31,24 @@ public:
   };
 
   using GpuEmitter::GpuEmitter;
-  void emit(const Epilogue &epilogue, ValueRange memories);
+  void emit(const Epilogue &e, ValueRange memories) {
+    PushEpilogue epilogue(k, e, Words, memories);
+    Value count = word(Vectors);
+    FlatGrid::forEach(k, count, [&](Value place) {
+      Value plane = div(place, mul(word(OutPixels), quads));
+      Value outBlock = rem(plane, word(OutBlocks)), quad = rem(place, quads);
+      Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
+      Value sum = k.loop(
+          0, word(Count), 1, Values{start}, [&](Value part, ValueRange before) {
+            Value x = k.load(memories[1], add(mul(part, count), place));
+            return Values{arith::AddFOp::create(k.b, before[0], x)};
+          })[0];
+      ChannelMask mask(k, mul(add(mul(outBlock, quads), quad), 4),
+                       word(OutChannels));
+      k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
+    });
+  }
 };
-
-void PartsEmitter::emit(const Epilogue &e, ValueRange memories) {
-  PushEpilogue epilogue(k, e, Words, memories);
-  Value count = word(Vectors);
-  FlatGrid::forEach(k, count, [&](Value place) {
-    Value plane = div(place, mul(word(OutPixels), quads));
-    Value outBlock = rem(plane, word(OutBlocks)), quad = rem(place, quads);
-    Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
-    Value sum = k.loop(
-        0, word(Count), 1, Values{start}, [&](Value part, ValueRange before) {
-          Value x = k.load(memories[1], add(mul(part, count), place));
-          return Values{arith::AddFOp::create(k.b, before[0], x)};
-        })[0];
-    ChannelMask mask(k, mul(add(mul(outBlock, quads), quad), 4),
-                     word(OutChannels));
-    k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
-  });
-}
 
 class SharedRoutine : public ConvolutionRoutine<nn::ConvOp> {
 public:
@@ -63,109 +60,98 @@ public:
                     : "convolutions through shared memory"),
         square(square), isSplit(isSplit) {}
 
-  GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override;
+  GpuSteps steps(Operation *layer) const override {
+    using Kind = GpuStepOperand::Kind;
+    auto op = cast<nn::ConvOp>(layer);
+    SharedProduct p = product(op);
+    SharedProduct::Kernel product = kernel(op);
+    Epilogue epilogue = Epilogue::of(op);
+    GpuSteps result;
+    result.kernels.push_back(product.key());
+    GpuStep sums = p.step(product);
+    sums.grid.bytes = bytesOf(layer);
+    sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
+    PushEpilogue::append(sums.operands, product.epilogue);
+    result.steps.push_back(sums);
+    if (!isSplit)
+      return result;
+
+    int64_t vectors = p.batch * p.outBlocks * p.outPixels * quads;
+    result.steps[0].operands[0] = {Kind::Temporary, 0};
+    result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
+    result.temporaries.push_back(p.parts * vectors * 16);
+    result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
+    GpuStep last = {
+        FlatGrid::over(vectors * lanes, FlatGrid::invocations * lanes)};
+    last.kernel = 1;
+    last.append({vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels});
+    PushEpilogue::append(last.push, epilogue);
+    last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
+    PushEpilogue::append(last.operands, epilogue);
+    last.grid.steps = double(p.parts);
+    last.grid.bytes = double((p.parts + 1 + epilogue.residual) * vectors * 16);
+    result.steps.push_back(last);
+    return result;
+  }
+
+  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override {
+    if (which == 0)
+      return kernel(cast<nn::ConvOp>(layer)).emit(k);
+    // Result, parts, bias, residual.
+    k.kernel(SmallVector<Type>(4, k.vec(4)),
+             PartsEmitter::Words + PushEpilogue::Words, FlatGrid::localSize,
+             [&](ValueRange memories) {
+               PartsEmitter(k).emit(epilogueOf(layer), memories);
+             });
+  }
 
 private:
-  std::string windowMisfit(nn::ConvOp op, const WindowShape &w) const override;
-  SharedProduct product(nn::ConvOp op) const;
-  SharedProduct::Kernel kernel(nn::ConvOp op) const;
+  std::string windowMisfit(nn::ConvOp op, const WindowShape &w) const override {
+    if (op.getGroups() > 1)
+      return "it has groups";
+    if (std::string reason = BlockedWindow::refusal(
+            w, alignTo(w.outChannels, block) * alignTo(w.channels, block));
+        !reason.empty())
+      return reason;
+    if (isSplit && product(op).parts < 2)
+      return "it has work groups enough, or few channels";
+    return "";
+  }
+
+  SharedProduct product(nn::ConvOp op) const {
+    WindowShape w = sizes(op);
+    SharedProduct p;
+    p.batch = w.batch;
+    p.inBlocks = BlockedWindow::blocksOf(w.channels);
+    p.outChannels = w.outChannels;
+    p.outBlocks = BlockedWindow::blocksOf(w.outChannels);
+    p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
+    p.inWidth = w.width, p.inPixels = w.height * w.width;
+    p.strideRows = w.strideRows, p.strideCols = w.strideCols;
+    p.window = {w.kernelRows, w.kernelCols, w.dilationRows, w.dilationCols,
+                w.top,        w.left,       w.height};
+    p.weightBlock = p.inBlocks * p.window.taps() * block * quads;
+    if (isSplit) {
+      // So many that there are work groups for a large GPU, each of some taps.
+      constexpr int64_t wanted = 256, fewestTaps = 4;
+      int64_t fewestBlocks = llvm::divideCeil(fewestTaps, p.window.taps());
+      p.parts = std::max<int64_t>(
+          1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
+      // None is left without blocks.
+      p.parts = llvm::divideCeil(p.inBlocks, p.partBlocks());
+    }
+    return p;
+  }
+
+  SharedProduct::Kernel kernel(nn::ConvOp op) const {
+    WindowShape w = sizes(op);
+    bool hasWindow = w.kernelRows != 1 || w.kernelCols != 1 || w.isPadded();
+    return {square, hasWindow, isSplit ? Epilogue() : Epilogue::of(op)};
+  }
 
   const SharedProduct::Square square;
   const bool isSplit;
 };
-
-SharedProduct SharedRoutine::product(nn::ConvOp op) const {
-  WindowShape w = sizes(op);
-  SharedProduct p;
-  p.batch = w.batch;
-  p.inBlocks = BlockedWindow::blocksOf(w.channels);
-  p.outChannels = w.outChannels;
-  p.outBlocks = BlockedWindow::blocksOf(w.outChannels);
-  p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
-  p.inWidth = w.width, p.inPixels = w.height * w.width;
-  p.strideRows = w.strideRows, p.strideCols = w.strideCols;
-  p.window = {w.kernelRows, w.kernelCols, w.dilationRows, w.dilationCols,
-              w.top,        w.left,       w.height};
-  p.weightBlock = p.inBlocks * p.window.taps() * block * quads;
-  if (isSplit) {
-    // So many that there are work groups for a large GPU, each of some taps.
-    constexpr int64_t wanted = 256, fewestTaps = 4;
-    int64_t fewestBlocks = llvm::divideCeil(fewestTaps, p.window.taps());
-    p.parts = std::max<int64_t>(
-        1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
-    // None is left without blocks.
-    p.parts = llvm::divideCeil(p.inBlocks, p.partBlocks());
-  }
-  return p;
-}
-
-SharedProduct::Kernel SharedRoutine::kernel(nn::ConvOp op) const {
-  WindowShape w = sizes(op);
-  bool hasWindow = w.kernelRows != 1 || w.kernelCols != 1 || w.isPadded();
-  return {square, hasWindow, isSplit ? Epilogue() : Epilogue::of(op)};
-}
-
-std::string SharedRoutine::windowMisfit(nn::ConvOp op,
-                                        const WindowShape &w) const {
-  if (op.getGroups() > 1)
-    return "it has groups";
-  if (std::string reason = BlockedWindow::refusal(
-          w, BlockedWindow::blocksOf(w.outChannels) * block *
-                 BlockedWindow::blocksOf(w.channels) * block * w.kernelRows *
-                 w.kernelCols);
-      !reason.empty())
-    return reason;
-  if (isSplit && product(op).parts < 2)
-    return "it has work groups enough, or few channels";
-  return "";
-}
-
-GpuSteps SharedRoutine::steps(Operation *layer) const {
-  using Kind = GpuStepOperand::Kind;
-  auto op = cast<nn::ConvOp>(layer);
-  SharedProduct p = product(op);
-  SharedProduct::Kernel product = kernel(op);
-  Epilogue epilogue = Epilogue::of(op);
-  GpuSteps result;
-  result.kernels.push_back(product.key());
-  GpuStep sums = p.step(product);
-  sums.grid.bytes = bytesOf(layer);
-  sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
-  PushEpilogue::append(sums.operands, product.epilogue);
-  result.steps.push_back(sums);
-  if (!isSplit)
-    return result;
-
-  int64_t vectors = p.batch * p.outBlocks * p.outPixels * quads;
-  result.steps[0].operands[0] = {Kind::Temporary, 0};
-  result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
-  result.temporaries.push_back(p.parts * vectors * 16);
-  result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
-  GpuStep last = {
-      FlatGrid::over(vectors * lanes, FlatGrid::invocations * lanes)};
-  last.kernel = 1;
-  last.append({vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels});
-  PushEpilogue::append(last.push, epilogue);
-  last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
-  PushEpilogue::append(last.operands, epilogue);
-  last.grid.steps = double(p.parts);
-  last.grid.bytes = double((p.parts + 1 + epilogue.residual) * vectors * 16);
-  result.steps.push_back(last);
-  return result;
-}
-
-void SharedRoutine::emit(GpuBuilder &k, Operation *layer,
-                         unsigned which) const {
-  if (which == 0)
-    return kernel(cast<nn::ConvOp>(layer)).emit(k);
-  // Result, parts, bias, residual.
-  k.kernel(SmallVector<Type>(4, k.vec(4)),
-           PartsEmitter::Words + PushEpilogue::Words, FlatGrid::localSize,
-           [&](ValueRange memories) {
-             PartsEmitter(k).emit(epilogueOf(layer), memories);
-           });
-}
 
 } // namespace
 

@@ -5,6 +5,7 @@
 #include "compiler/codegen/gpu/routines/TransposedWindow.h"
 
 using namespace mlir;
+using llvm::alignTo;
 
 namespace nnv12::codegen {
 namespace {
@@ -16,7 +17,15 @@ public:
       : TransposedWindow(k), output(memories[0]), input(memories[1]),
         weights(memories[2]),
         epilogue(k, Epilogue::of(op), TransposeWords, memories) {}
-  void emit();
+  void emit() {
+    forPlace([&] {
+      Values init(pixels, epilogue.start(add(mul(outBlock, quads), quad)));
+      Values sums = sum(init);
+      storeResults(output, [&](int64_t i, Value place) {
+        return epilogue.finish(sums[i], place);
+      });
+    });
+  }
 
 private:
   Values sum(const Values &init);
@@ -39,16 +48,6 @@ Values ConvTransposeEmitter::sum(const Values &init) {
   });
 }
 
-void ConvTransposeEmitter::emit() {
-  forPlace([&] {
-    Values init(pixels, epilogue.start(add(mul(outBlock, quads), quad)));
-    Values sums = sum(init);
-    storeResults(output, [&](int64_t i, Value place) {
-      return epilogue.finish(sums[i], place);
-    });
-  });
-}
-
 class ConvTransposeRoutine : public ConvolutionRoutine<nn::ConvTransposeOp> {
 public:
   ConvTransposeRoutine()
@@ -64,42 +63,35 @@ public:
                ConvTransposeEmitter(k, op, memories).emit();
              });
   }
-  GpuSteps steps(Operation *layer) const override;
+  GpuSteps steps(Operation *layer) const override {
+    auto op = cast<nn::ConvTransposeOp>(layer);
+    WindowShape w = sizes(op);
+    double blocks =
+        double(BlockedWindow::blocksOf(w.channels / op.getGroups()));
+    GpuSteps steps = oneSum(layer, name().str(),
+                            TransposedWindow::dispatch(w, op.getGroups()),
+                            TransposedWindow::taps(w) * blocks);
+    for (GpuStep &step : steps.steps)
+      step.grid.stepsInTurn = TransposedWindow::stepsInTurn(w, blocks) *
+                              double(BlockedWindow::blocksOf(w.outChannels));
+    return steps;
+  }
 
 private:
   std::string windowMisfit(nn::ConvTransposeOp op,
-                           const WindowShape &w) const override;
+                           const WindowShape &w) const override {
+    int64_t groups = op.getGroups();
+    if (cutsBlocks(groups, w))
+      return "its groups are no whole blocks of 16 channels";
+    return TransposedWindow::refusal(w, alignTo(w.outChannels / groups, block) *
+                                            alignTo(w.channels, block));
+  }
 };
-
-GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
-  auto op = cast<nn::ConvTransposeOp>(layer);
-  WindowShape w = sizes(op);
-  double blocks = double(BlockedWindow::blocksOf(w.channels / op.getGroups()));
-  GpuSteps steps =
-      oneSum(layer, name().str(), TransposedWindow::dispatch(w, op.getGroups()),
-             TransposedWindow::taps(w) * blocks);
-  for (GpuStep &step : steps.steps)
-    step.grid.stepsInTurn = TransposedWindow::stepsInTurn(w, blocks) *
-                            double(BlockedWindow::blocksOf(w.outChannels));
-  return steps;
-}
-
-std::string ConvTransposeRoutine::windowMisfit(nn::ConvTransposeOp op,
-                                               const WindowShape &w) const {
-  int64_t groups = op.getGroups();
-  if (cutsBlocks(groups, w))
-    return "its groups are no whole blocks of 16 channels";
-  return TransposedWindow::refusal(
-      w, BlockedWindow::blocksOf(w.outChannels / groups) * block *
-             BlockedWindow::blocksOf(w.channels) * block * w.kernelRows *
-             w.kernelCols);
-}
 
 } // namespace
 
 const Routine *gpuConvTransposeRoutine() {
-  static const ConvTransposeRoutine routine;
-  return &routine;
+  return theRoutine<ConvTransposeRoutine>();
 }
 
 } // namespace nnv12::codegen

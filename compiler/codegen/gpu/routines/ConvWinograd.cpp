@@ -128,7 +128,27 @@ private:
   /// column `line`. Where `isStored`, `store` gets those of row `line`.
   void transform(const Matrix &matrix, llvm::function_ref<Value(int64_t)> load,
                  Value isStored,
-                 llvm::function_ref<void(const Values &)> store);
+                 llvm::function_ref<void(const Values &)> store) {
+    // Two neighbouring rows read from different banks at once.
+    const int64_t rowStep = (matrix.cols + 1) * block;
+    Value half = k.shared(matrix.rows * rowStep, k.b.getF32Type());
+    auto place = [&](Index i, Index j) {
+      return k.add(k.add(k.mul(i, rowStep), k.mul(j, block)), channel);
+    };
+    Values column;
+    for (int64_t i = 0; i < matrix.cols; ++i)
+      column.push_back(load(i));
+    for (auto [i, x] : llvm::enumerate(emitTransform1D(k, matrix, column)))
+      k.store(x, half, place(int64_t(i), line));
+    k.barrier();
+    k.ifThen(isStored, [&] {
+      Values values;
+      for (int64_t j = 0; j < matrix.cols; ++j)
+        values.push_back(k.load(half, place(line, j)));
+      store(emitTransform1D(k, matrix, values));
+    });
+  }
+
   /// Where the number of a tap is, in V or M.
   Value tapPlace(Index tap) { return add(firstTap, mul(tap, tapStep)); }
   Value pixelPlace(Value y, Value x) {
@@ -158,30 +178,6 @@ void Transform::findPlace() {
   tapStep = mul(mul(word(Blocks), word(Count)), block);
   row = sub(mul(down, side), word(Top));
   col = sub(mul(across, side), word(Left));
-}
-
-void Transform::transform(const Matrix &matrix,
-                          llvm::function_ref<Value(int64_t)> load,
-                          Value isStored,
-                          llvm::function_ref<void(const Values &)> store) {
-  // Two neighbouring rows read from different banks at once.
-  const int64_t rowStep = (matrix.cols + 1) * block;
-  Value half = k.shared(matrix.rows * rowStep, k.b.getF32Type());
-  auto place = [&](Index i, Index j) {
-    return k.add(k.add(k.mul(i, rowStep), k.mul(j, block)), channel);
-  };
-  Values column;
-  for (int64_t i = 0; i < matrix.cols; ++i)
-    column.push_back(load(i));
-  for (auto [i, x] : llvm::enumerate(emitTransform1D(k, matrix, column)))
-    k.store(x, half, place(int64_t(i), line));
-  k.barrier();
-  k.ifThen(isStored, [&] {
-    Values values;
-    for (int64_t j = 0; j < matrix.cols; ++j)
-      values.push_back(k.load(half, place(line, j)));
-    store(emitTransform1D(k, matrix, values));
-  });
 }
 
 void Transform::input() {
@@ -244,51 +240,61 @@ public:
   }
 
   LayoutRequest layouts(Operation *layer) const override {
-    return blockedLayouts(layer,
-                          panelTag(shapeOf(layer->getOperand(0)).size()));
+    return blockedLayouts(layer, panelTag);
   }
   std::optional<WeightForm> weightForm(Operation *layer) const override {
     return WeightForm{1, "winograd4",
                       Windows(cast<nn::ConvOp>(layer)).formBytes()};
   }
-  Work work(Operation *layer) const override;
-  std::string misfit(Operation *layer) const override;
+  Work work(Operation *layer) const override {
+    Windows g(cast<nn::ConvOp>(layer));
+    double transforms =
+        double(g.count() * block) *
+        (double(g.inBlocks) * transformOperations(matrices().input) +
+         double(g.outBlocks) * transformOperations(matrices().output));
+    return {double(g.count()) * double(g.formBytes() / 4) + transforms,
+            bytesOf(layer) +
+                2 * double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks))};
+  }
+
+  std::string misfit(Operation *layer) const override {
+    constexpr int64_t fewestChannels = 32;
+    if (std::string reason = winogradMisfit(layer); !reason.empty())
+      return reason;
+    Windows g(cast<nn::ConvOp>(layer));
+    const WindowShape &w = g.w;
+    if (w.channels % block || w.channels < fewestChannels ||
+        w.outChannels < fewestChannels)
+      return "it has few channels, or no whole blocks of 16";
+    for (int64_t bytes :
+         {g.bytes(g.inBlocks), g.bytes(g.outBlocks), g.formBytes()})
+      if (bytes > GpuTarget::maxBufferBytes)
+        return GpuTarget::tooLarge;
+    if (product.square.side > SharedProduct::small.side &&
+        g.count() <= SharedProduct::small.side)
+      return "large squares would be half empty";
+    return BlockedWindow::refusal(w);
+  }
+
   GpuSteps steps(Operation *layer) const override;
-  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned which) const override {
+    if (which == 1)
+      return product.emit(k);
+    Type f32 = k.b.getF32Type();
+    if (which == 0)
+      return k.kernel(
+          {f32, f32}, Transform::Words, Transform::localSize(),
+          [&](ValueRange memories) { Transform(k, memories).input(); });
+    // The result, M, bias and residual.
+    k.kernel({f32, f32, f32, f32}, Transform::Words + PushEpilogue::Words,
+             Transform::localSize(), [&](ValueRange memories) {
+               Transform(k, memories).output(epilogueOf(layer));
+             });
+  }
 
 private:
   SharedProduct::Kernel product;
 };
-
-Work WinogradRoutine::work(Operation *layer) const {
-  Windows g(cast<nn::ConvOp>(layer));
-  double transforms =
-      double(g.count() * block) *
-      (double(g.inBlocks) * transformOperations(matrices().input) +
-       double(g.outBlocks) * transformOperations(matrices().output));
-  return {double(g.count()) * double(g.formBytes() / 4) + transforms,
-          bytesOf(layer) +
-              2 * double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks))};
-}
-
-std::string WinogradRoutine::misfit(Operation *layer) const {
-  constexpr int64_t fewestChannels = 32;
-  if (std::string reason = winogradMisfit(layer); !reason.empty())
-    return reason;
-  Windows g(cast<nn::ConvOp>(layer));
-  const WindowShape &w = g.w;
-  if (w.channels % block || w.channels < fewestChannels ||
-      w.outChannels < fewestChannels)
-    return "it has few channels, or no whole blocks of 16";
-  for (int64_t bytes :
-       {g.bytes(g.inBlocks), g.bytes(g.outBlocks), g.formBytes()})
-    if (bytes > GpuTarget::maxBufferBytes)
-      return GpuTarget::tooLarge;
-  if (product.square.side > SharedProduct::small.side &&
-      g.count() <= SharedProduct::small.side)
-    return "large squares would be half empty";
-  return BlockedWindow::refusal(w);
-}
 
 GpuSteps WinogradRoutine::steps(Operation *layer) const {
   using Kind = GpuStepOperand::Kind;
@@ -336,22 +342,6 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
                              transformOperations(matrices().output);
   result.steps = {input, middle, output};
   return result;
-}
-
-void WinogradRoutine::emit(GpuBuilder &k, Operation *layer,
-                           unsigned which) const {
-  if (which == 1)
-    return product.emit(k);
-  Type f32 = k.b.getF32Type();
-  if (which == 0)
-    return k.kernel(
-        {f32, f32}, Transform::Words, Transform::localSize(),
-        [&](ValueRange memories) { Transform(k, memories).input(); });
-  // The result, M, bias and residual.
-  k.kernel({f32, f32, f32, f32}, Transform::Words + PushEpilogue::Words,
-           Transform::localSize(), [&](ValueRange memories) {
-             Transform(k, memories).output(epilogueOf(layer));
-           });
 }
 
 } // namespace

@@ -41,11 +41,8 @@ void emitElement(GpuBuilder &k, Operation *layer, ElementEmitter &e,
   }
   e.setRoot(index, out, offset);
   Type element = nn::typeOf(layer->getResult(0)).getElementType();
-  Type compute = computeType(element);
-  Value zero =
-      isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
-  Value x =
-      e.guarded(inside, zero, [&] { return e.element(program.root, index); });
+  Value x = e.guarded(inside, k.number(0, computeType(element)),
+                      [&] { return e.element(program.root, index); });
   k.store(toStorage(k, x, element), output, offset.base);
 }
 
@@ -63,7 +60,25 @@ public:
     return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string misfit(Operation *layer) const override;
+  std::string misfit(Operation *layer) const override {
+    if (!hasElementKernel(layer))
+      return noElementKernel;
+    auto isTooLarge = [](Value tensor) {
+      return nn::storageSize(tensor) > GpuTarget::maxBufferBytes;
+    };
+    if (llvm::any_of(layer->getOperands(), isTooLarge) ||
+        isTooLarge(layer->getResult(0)))
+      return GpuTarget::tooLarge;
+    if (layer->getNumOperands() >= GpuTarget::maxBindings)
+      return "it has more operands than a kernel binds (" +
+             std::to_string(GpuTarget::maxBindings) + ")";
+    // Places in tensors that exist only in between are 32 bits wide as well.
+    for (Operation *op : ElementProgram::of(layer).ops)
+      if (storedElements(op->getResult(0)) > int64_t(INT32_MAX) / 2)
+        return "a tensor has too many elements for indices of 32 bits";
+    return "";
+  }
+
   KernelNeeds needs(Operation *layer) const override {
     return KernelNeeds(ElementProgram::of(layer));
   }
@@ -76,25 +91,6 @@ public:
                    elementSteps(layer));
   }
 };
-
-std::string ElementRoutine::misfit(Operation *layer) const {
-  if (!hasElementKernel(layer))
-    return noElementKernel;
-  auto isTooLarge = [](Value tensor) {
-    return nn::storageSize(tensor) > GpuTarget::maxBufferBytes;
-  };
-  if (llvm::any_of(layer->getOperands(), isTooLarge) ||
-      isTooLarge(layer->getResult(0)))
-    return GpuTarget::tooLarge;
-  if (layer->getNumOperands() >= GpuTarget::maxBindings)
-    return "it has more operands than a kernel binds (" +
-           std::to_string(GpuTarget::maxBindings) + ")";
-  // Places in tensors that exist only in between are 32 bits wide as well.
-  for (Operation *op : ElementProgram::of(layer).ops)
-    if (storedElements(op->getResult(0)) > int64_t(INT32_MAX) / 2)
-      return "a tensor has too many elements for indices of 32 bits";
-  return "";
-}
 
 void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
   ElementEmitter e(k, k.b.getI32Type());
@@ -124,9 +120,6 @@ void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
 
 } // namespace
 
-const Routine *gpuElementRoutine() {
-  static const ElementRoutine routine;
-  return &routine;
-}
+const Routine *gpuElementRoutine() { return theRoutine<ElementRoutine>(); }
 
 } // namespace nnv12::codegen

@@ -21,7 +21,7 @@ struct FlatGrid {
 
   /// Groups that take so many positions each of `axes` of the operand that is
   /// written. Positions are numbered together; `axes` are outermost first.
-  static GpuDispatch over(TileMap memory, llvm::ArrayRef<unsigned> axes,
+  static GpuDispatch over(TileMap memory, ArrayRef<unsigned> axes,
                           int64_t positions = invocations);
   /// Groups that write so many elements each, which follow each other.
   static GpuDispatch over(int64_t elements, int64_t positions = invocations) {
@@ -29,11 +29,11 @@ struct FlatGrid {
   }
 
   // In the body of a kernel.
-  static mlir::Value group(GpuBuilder &k);
-  static mlir::Value invocation(GpuBuilder &k);
+  static Value group(GpuBuilder &k);
+  static Value invocation(GpuBuilder &k);
   /// Emits `body` for the invocations below `count`, which get their number.
-  static void forEach(GpuBuilder &k, mlir::Value count,
-                      llvm::function_ref<void(mlir::Value)> body);
+  static void forEach(GpuBuilder &k, Value count,
+                      function_ref<void(Value)> body);
 };
 
 } // namespace nnv12::codegen

@@ -3,7 +3,6 @@
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_GPUEMITTER_H
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace nnv12::codegen {
 
@@ -14,33 +13,26 @@ public:
   explicit GpuEmitter(GpuBuilder &k) : k(k) {}
 
 protected:
-  using Value = mlir::Value;
   using Dim = GpuBuilder::Dim;
 
   Value word(unsigned w) { return k.pushWord(w); }
   /// A word to divide by: with all words zero nothing may divide by one.
   Value atLeastOne(unsigned w) {
-    return mlir::arith::MaxUIOp::create(k.b, word(w), k.constant(1));
+    return arith::MaxUIOp::create(k.b, word(w), k.constant(1));
   }
   Value add(Index x, Index y) { return k.val(k.add(x, y)); }
   Value sub(Index x, Index y) { return k.val(k.sub(x, y)); }
   Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
   Value div(Value x, int64_t y) { return k.val(k.div(x, y)); }
   Value rem(Value x, int64_t y) { return k.val(k.rem(x, y)); }
-  Value div(Value x, Value y) {
-    return mlir::arith::DivUIOp::create(k.b, x, y);
-  }
-  Value rem(Value x, Value y) {
-    return mlir::arith::RemUIOp::create(k.b, x, y);
-  }
-  Value both(Value x, Value y) {
-    return mlir::arith::AndIOp::create(k.b, x, y);
-  }
+  Value div(Value x, Value y) { return arith::DivUIOp::create(k.b, x, y); }
+  Value rem(Value x, Value y) { return arith::RemUIOp::create(k.b, x, y); }
+  Value both(Value x, Value y) { return k.bitAnd(x, y); }
   /// condition ? x : y. SPIR-V 1.3 selects vectors by vectors.
   Value select(Value condition, Value x, Value y) {
-    if (auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType()))
+    if (auto vector = mlir::dyn_cast<VectorType>(x.getType()))
       condition = k.broadcast(condition, vector.getNumElements());
-    return mlir::arith::SelectOp::create(k.b, condition, x, y);
+    return k.select(condition, x, y);
   }
 
   GpuBuilder &k;

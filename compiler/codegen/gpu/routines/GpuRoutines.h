@@ -18,6 +18,11 @@ enum class RightMatrix { Dense, Panels };
 
 // One line a routine here and one in Registry.cpp, which has their order of
 // preference. They live as long as the process.
+/// The only routine of a class.
+template <typename T> const Routine *theRoutine() {
+  static const T routine;
+  return &routine;
+}
 const Routine *gpuArgReduceRoutine();
 const Routine *gpuConcatRoutine();
 const Routine *gpuConvFewRoutine();

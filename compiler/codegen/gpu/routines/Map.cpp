@@ -30,7 +30,43 @@ public:
     return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string misfit(Operation *layer) const override;
+  std::string misfit(Operation *layer) const override {
+    if (!hasElementKernel(layer) || !isNonEmptyF32(layer))
+      return "it is not computed element by element in f32";
+    if (layer->getNumOperands() >= GpuTarget::maxBindings)
+      return "it has more operands than a kernel binds (" +
+             std::to_string(GpuTarget::maxBindings) + ")";
+    // An element does not know its own index.
+    auto isAlike = [](Operation *op) {
+      if (auto constant = dyn_cast<nn::ConstantOp>(op))
+        return nn::ConstantData::get(constant.getResult())->splat().has_value();
+      return isa<nn::Elementwise>(op);
+    };
+    ElementProgram program = ElementProgram::of(layer);
+    if (!llvm::all_of(program.ops, isAlike))
+      return "its tensors do not lie in memory alike";
+    // Layouts are looked at here, since any will do as long as it is one.
+    GpuTarget all = GpuTarget::everything();
+    GpuBuilder builder(*layer->getContext(), all);
+    OwningOpRef<ModuleOp> module(builder.module);
+    ElementEmitter e(builder, builder.b.getI32Type());
+    simplifyViews(e, program);
+    int64_t elements = program.output.elements();
+    bool isFlat = program.output.shape.size() == 1 &&
+                  program.output.axes.size() == 1 &&
+                  llvm::all_of(program.leaves, [&](Value leaf) {
+                    const TensorView &view = e.view(leaf);
+                    return view.elements() == 1 || view.isLike(program.output);
+                  });
+    if (!isFlat)
+      return "its tensors do not lie in memory alike";
+    if (elements % lanes || elements < lanes)
+      return "its elements are no whole vectors of four";
+    if (elements * 4 > GpuTarget::maxBufferBytes)
+      return GpuTarget::tooLarge;
+    return "";
+  }
+
   KernelNeeds needs(Operation *layer) const override {
     return KernelNeeds(ElementProgram::of(layer));
   }
@@ -44,43 +80,6 @@ public:
                    elementSteps(layer));
   }
 };
-
-std::string MapRoutine::misfit(Operation *layer) const {
-  if (!hasElementKernel(layer) || !isNonEmptyF32(layer))
-    return "it is not computed element by element in f32";
-  if (layer->getNumOperands() >= GpuTarget::maxBindings)
-    return "it has more operands than a kernel binds (" +
-           std::to_string(GpuTarget::maxBindings) + ")";
-  // An element does not know its own index.
-  auto isAlike = [](Operation *op) {
-    if (auto constant = dyn_cast<nn::ConstantOp>(op))
-      return nn::ConstantData::get(constant.getResult())->splat().has_value();
-    return isa<nn::Elementwise>(op);
-  };
-  ElementProgram program = ElementProgram::of(layer);
-  if (!llvm::all_of(program.ops, isAlike))
-    return "its tensors do not lie in memory alike";
-  // Layouts are looked at here, since any will do as long as it is one.
-  GpuTarget all = GpuTarget::everything();
-  GpuBuilder builder(*layer->getContext(), all);
-  OwningOpRef<ModuleOp> module(builder.module);
-  ElementEmitter e(builder, builder.b.getI32Type());
-  simplifyViews(e, program);
-  int64_t elements = program.output.elements();
-  bool isFlat = program.output.shape.size() == 1 &&
-                program.output.axes.size() == 1 &&
-                llvm::all_of(program.leaves, [&](Value leaf) {
-                  const TensorView &view = e.view(leaf);
-                  return view.elements() == 1 || view.isLike(program.output);
-                });
-  if (!isFlat)
-    return "its tensors do not lie in memory alike";
-  if (elements % lanes || elements < lanes)
-    return "its elements are no whole vectors of four";
-  if (elements * 4 > GpuTarget::maxBufferBytes)
-    return GpuTarget::tooLarge;
-  return "";
-}
 
 void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
   ElementEmitter e(k, k.b.getI32Type());
@@ -106,9 +105,6 @@ void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
 
 } // namespace
 
-const Routine *gpuMapRoutine() {
-  static const MapRoutine routine;
-  return &routine;
-}
+const Routine *gpuMapRoutine() { return theRoutine<MapRoutine>(); }
 
 } // namespace nnv12::codegen

@@ -226,17 +226,15 @@ private:
     std::array<Value, 4> place;
   };
   /// From `first` on; zeros behind the last step.
-  Value bring(Value matrix, const Four &from, Value first, unsigned inner);
+  Value bring(Value matrix, const Four &from, Value first, unsigned inner) {
+    Value isThere = k.lessUnsigned(add(first, from.step), word(Inner));
+    Value offset = select(isThere, mul(first, word(inner)), k.constant(0));
+    Value vector = k.fconst(0, k.vec(4));
+    for (int64_t i = 0; i < 4; ++i)
+      vector = k.insert(k.load(matrix, add(from.place[i], offset)), vector, i);
+    return select(isThere, vector, k.fconst(0, k.vec(4)));
+  }
 };
-
-Value Tile::bring(Value matrix, const Four &from, Value first, unsigned inner) {
-  Value isThere = k.lessUnsigned(add(first, from.step), word(Inner));
-  Value offset = select(isThere, mul(first, word(inner)), k.constant(0));
-  Value vector = k.fconst(0, k.vec(4));
-  for (int64_t i = 0; i < 4; ++i)
-    vector = k.insert(k.load(matrix, add(from.place[i], offset)), vector, i);
-  return select(isThere, vector, k.fconst(0, k.vec(4)));
-}
 
 void Tile::emit() {
   VectorType four = k.vec(4);
@@ -248,8 +246,7 @@ void Tile::emit() {
   // Neighbours bring elements that lie side by side: the steps of a row, or the
   // quads of a step.
   auto split = [&](unsigned innerStride, Value v) {
-    Value isInner = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                          word(innerStride), k.constant(1));
+    Value isInner = k.compare(Order::eq, word(innerStride), k.constant(1));
     return std::pair(select(isInner, rem(v, steps), div(v, quads)),
                      select(isInner, div(v, steps), rem(v, quads)));
   };
@@ -352,22 +349,20 @@ public:
 
 private:
   /// The sum with the product of a step.
-  Value product(Value sum, Value lhsRow, Value rhsColumn, Value step);
+  Value product(Value sum, Value lhsRow, Value rhsColumn, Value step) {
+    // Behind the last step that one is read again, and not added.
+    Value isThere = k.lessUnsigned(step, word(Inner));
+    Value at = clamp(step, Inner);
+    Value x = k.load(lhs, add(lhsRow, mul(at, word(LhsInner))));
+    Value place = add(rhsColumn, mul(at, word(RhsInner)));
+    if (!hasPanels)
+      return select(isThere, k.fma(x, k.load(rhs, place), sum), sum);
+    Value y = k.load(rhs, div(place, 4));
+    return select(isThere, k.fma(k.broadcast(x, 4), y, sum), sum);
+  }
 
   const bool hasPanels;
 };
-
-Value Row::product(Value sum, Value lhsRow, Value rhsColumn, Value step) {
-  // Behind the last step that one is read again, and not added.
-  Value isThere = k.lessUnsigned(step, word(Inner));
-  Value at = clamp(step, Inner);
-  Value x = k.load(lhs, add(lhsRow, mul(at, word(LhsInner))));
-  Value place = add(rhsColumn, mul(at, word(RhsInner)));
-  if (!hasPanels)
-    return select(isThere, k.fma(x, k.load(rhs, place), sum), sum);
-  Value y = k.load(rhs, div(place, 4));
-  return select(isThere, k.fma(k.broadcast(x, 4), y, sum), sum);
-}
 
 void Row::emit() {
   const int64_t width = Row::width(hasPanels), lanes = panel / width,

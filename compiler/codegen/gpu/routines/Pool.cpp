@@ -27,66 +27,60 @@ public:
   PoolEmitter(GpuBuilder &k, bool isMax, ValueRange memories)
       : BlockedWindow(k), isMax(isMax), output(memories[0]),
         input(memories[1]) {}
-  void emit();
+  void emit() {
+    forPlace([&] {
+      Value plane =
+          mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
+      Values last = forTaps(init(), [&](Value, const Four &rows,
+                                        const Four &cols, ValueRange carried) {
+        return combine(carried, rows, cols, plane);
+      });
+      storeResults(output, [&](int64_t i, Value) -> Value {
+        if (isMax)
+          return last[i];
+        return arith::DivFOp::create(k.b, last[i],
+                                     k.broadcast(last[pixels + i], 4));
+      });
+    });
+  }
 
 private:
   /// Carried from tap to tap: the pixels' results, then how many taps counted.
-  Values init();
+  Values init() {
+    if (isMax)
+      return Values(pixels,
+                    k.fconst(-std::numeric_limits<double>::infinity(), four));
+    Values sums(pixels, k.fconst(0, four));
+    sums.append(pixels, k.fconst(0, k.b.getF32Type()));
+    return sums;
+  }
+
   Values combine(ValueRange carried, const Four &rows, const Four &cols,
-                 Value plane);
+                 Value plane) {
+    FloatMath m(k, four);
+    Values next(carried);
+    Four inside, place;
+    placesOf(rows, cols, inside, place);
+    for (int64_t i = 0; i < pixels; ++i) {
+      Value x = k.load(input, add(mul(add(plane, place[i]), quads), quad));
+      if (isMax) {
+        next[i] = select(inside[i], m.max(next[i], x), next[i]);
+        continue;
+      }
+      next[i] = m.add(next[i], select(inside[i], x, m.c(0)));
+      Value counts = both(
+          k.lessUnsigned(add(rows[i], word(CountedTop)), word(CountedHeight)),
+          k.lessUnsigned(add(cols[i], word(CountedLeft)), word(CountedWidth)));
+      Type f32 = k.b.getF32Type();
+      Value one = select(counts, k.fconst(1, f32), k.fconst(0, f32));
+      next[pixels + i] = arith::AddFOp::create(k.b, next[pixels + i], one);
+    }
+    return next;
+  }
 
   bool isMax;
   Value output, input;
 };
-
-Values PoolEmitter::init() {
-  if (isMax)
-    return Values(pixels,
-                  k.fconst(-std::numeric_limits<double>::infinity(), four));
-  Values sums(pixels, k.fconst(0, four));
-  sums.append(pixels, k.fconst(0, k.b.getF32Type()));
-  return sums;
-}
-
-Values PoolEmitter::combine(ValueRange carried, const Four &rows,
-                            const Four &cols, Value plane) {
-  FloatMath m(k, four);
-  Values next(carried);
-  Four inside, place;
-  placesOf(rows, cols, inside, place);
-  for (int64_t i = 0; i < pixels; ++i) {
-    Value x = k.load(input, add(mul(add(plane, place[i]), quads), quad));
-    if (isMax) {
-      next[i] = select(inside[i], m.max(next[i], x), next[i]);
-      continue;
-    }
-    next[i] = m.add(next[i], select(inside[i], x, m.c(0)));
-    Value counts = both(
-        k.lessUnsigned(add(rows[i], word(CountedTop)), word(CountedHeight)),
-        k.lessUnsigned(add(cols[i], word(CountedLeft)), word(CountedWidth)));
-    Type f32 = k.b.getF32Type();
-    Value one = select(counts, k.fconst(1, f32), k.fconst(0, f32));
-    next[pixels + i] = arith::AddFOp::create(k.b, next[pixels + i], one);
-  }
-  return next;
-}
-
-void PoolEmitter::emit() {
-  forPlace([&] {
-    Value plane =
-        mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
-    Values last = forTaps(init(), [&](Value, const Four &rows, const Four &cols,
-                                      ValueRange carried) {
-      return combine(carried, rows, cols, plane);
-    });
-    storeResults(output, [&](int64_t i, Value) -> Value {
-      if (isMax)
-        return last[i];
-      return arith::DivFOp::create(k.b, last[i],
-                                   k.broadcast(last[pixels + i], 4));
-    });
-  });
-}
 
 class PoolRoutine : public GpuRoutine {
 public:
@@ -124,9 +118,7 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   WindowShape w = sizes(op);
   GpuDispatch dispatch = BlockedWindow::dispatch(w, 1);
   bool padded = op.getCountIncludePad();
-  ArrayRef<int64_t> high = op.getPadsHigh();
-  if (auto counted = op.getCountedPadsHigh())
-    high = *counted;
+  ArrayRef<int64_t> high = countedPadsHigh(op);
   int64_t bottom = high.size() == 1 ? 0 : high[0], right = high.back();
   if (padded)
     dispatch.append(
@@ -150,9 +142,6 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
 
 } // namespace
 
-const Routine *gpuPoolRoutine() {
-  static const PoolRoutine routine;
-  return &routine;
-}
+const Routine *gpuPoolRoutine() { return theRoutine<PoolRoutine>(); }
 
 } // namespace nnv12::codegen

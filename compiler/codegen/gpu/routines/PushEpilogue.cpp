@@ -4,8 +4,6 @@
 
 #include "compiler/codegen/common/Math.h"
 #include "compiler/codegen/common/MathExpand.h"
-#include "compiler/codegen/common/TypesUsed.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <limits>
 #include <optional>
@@ -91,7 +89,7 @@ void PushEpilogue::append(std::vector<GpuStepOperand> &operands,
 
 Value PushEpilogue::has(unsigned part) {
   Value parts = k.pushWord(first + Parts);
-  Value bit = arith::AndIOp::create(k.b, parts, k.constant(part));
+  Value bit = k.bitAnd(parts, k.constant(part));
   return k.lessUnsigned(k.constant(0), bit);
 }
 

@@ -36,23 +36,23 @@ public:
   /// `first` is the number of its first word. Bias and residual are the last
   /// two of the kernel's memories.
   PushEpilogue(GpuBuilder &k, const Epilogue &epilogue, unsigned first,
-               mlir::ValueRange memories)
+               ValueRange memories)
       : k(k), epilogue(epilogue), first(first),
         bias(memories.drop_back().back()), residual(memories.back()) {}
 
   /// The start of a sum: the element of the bias, or zero.
-  mlir::Value start(Index place);
+  Value start(Index place);
   /// The result of a sum: `place` is the residual's.
-  mlir::Value finish(mlir::Value sum, Index place);
+  Value finish(Value sum, Index place);
 
 private:
-  mlir::Value has(unsigned part);
-  mlir::Value activate(nn::FunctionAttr function, mlir::Value x, unsigned low);
+  Value has(unsigned part);
+  Value activate(nn::FunctionAttr function, Value x, unsigned low);
 
   GpuBuilder &k;
   const Epilogue epilogue;
   unsigned first;
-  mlir::Value bias, residual;
+  Value bias, residual;
 };
 
 } // namespace nnv12::codegen

@@ -18,7 +18,6 @@
 #include "compiler/routines/WindowShape.h"
 
 #include "dialects/nn/Layout.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -82,15 +81,48 @@ public:
   RowEmitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
       : GpuEmitter(k), layer(layer), m(k, k.b.getF32Type()),
         output(memories[0]), input(memories[1]), walk(k, isTree) {}
-  void emit();
+  void emit() {
+    findPlace();
+    if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
+      softmax(op.getLog());
+    else if (isa<nn::NormalizeOp>(layer))
+      normalize();
+    else
+      reduce(cast<nn::ReduceOp>(layer).getKind());
+  }
 
 private:
-  void findPlace();
+  void findPlace() {
+    if (walk.isShared) {
+      start = mul(walk.row, word(RowWalk::Size));
+      step = k.constant(1);
+      tree.emplace(k, FlatGrid::invocations, /*lanes=*/1,
+                   Type(k.b.getF32Type()));
+      return;
+    }
+    step = word(RowWalk::Inner);
+    start = add(mul(walk.outer(), mul(word(RowWalk::Size), step)), walk.lane());
+  }
+
   Value place(Value i) { return add(start, mul(i, step)); }
   /// Folds term(x) over the row; all FlatGrid::invocations of a tree get the
   /// result.
   Value fold(Value identity, llvm::function_ref<Value(Value)> term,
-             Combine combine);
+             Combine combine) {
+    Value own = k.loop(walk.first, walk.end, walk.apart, Values{identity},
+                       [&](Value i, ValueRange before) {
+                         Value x = term(k.load(input, place(i)));
+                         return Values{combine(before[0], x)};
+                       })[0];
+    if (!walk.isShared)
+      return own;
+    auto both = [&](ValueRange x, ValueRange y) {
+      return Values{combine(x[0], y[0])};
+    };
+    (void)tree->fold(walk.local, {own}, both);
+    return tree->toAll()[0];
+  }
+
   Value sum(llvm::function_ref<Value(Value)> term) {
     return fold(m.c(0), term, [&](Value x, Value y) { return m.add(x, y); });
   }
@@ -100,10 +132,65 @@ private:
     return arith::UIToFPOp::create(k.b, k.b.getF32Type(), size);
   }
   /// Stores function(x) of each element.
-  void map(llvm::function_ref<Value(Value)> function);
-  void softmax(bool isLog);
-  void normalize();
-  void reduce(nn::ReduceKind kind);
+  void map(llvm::function_ref<Value(Value)> function) {
+    k.loop(walk.first, walk.end, walk.apart, [&](Value i) {
+      Value at = place(i);
+      k.store(function(k.load(input, at)), output, at);
+    });
+  }
+
+  void softmax(bool isLog) {
+    Value max = fold(
+        m.c(-infinity), [](Value x) { return x; },
+        [&](Value x, Value y) { return m.select(m.greater(x, y), x, y); });
+    auto power = [&](Value x) { return m.exp(m.sub(x, max)); };
+    Value total = sum(power);
+    if (isLog) {
+      Value log = m.log(total);
+      return map([&](Value x) { return m.sub(m.sub(x, max), log); });
+    }
+    Value factor = m.div(m.c(1), total);
+    map([&](Value x) { return m.mul(power(x), factor); });
+  }
+
+  void normalize() {
+    Value count = sizeAsFloat();
+    Value mean = m.div(sum([](Value x) { return x; }), count);
+    Value squares = sum([&](Value x) {
+      Value distance = m.sub(x, mean);
+      return m.mul(distance, distance);
+    });
+    Value deviation =
+        m.sqrt(m.add(m.div(squares, count), k.pushFloat(Epsilon)));
+    Value factor = m.div(m.c(1), deviation);
+    map([&](Value x) { return m.mul(m.sub(x, mean), factor); });
+  }
+
+  void reduce(nn::ReduceKind kind) {
+    auto itself = [](Value x) { return x; };
+    Value result;
+    switch (kind) {
+    case nn::ReduceKind::sum:
+      result = sum(itself);
+      break;
+    case nn::ReduceKind::mean:
+      result = m.div(sum(itself), sizeAsFloat());
+      break;
+    case nn::ReduceKind::max:
+      result = fold(m.c(-infinity), itself,
+                    [&](Value x, Value y) { return m.max(x, y); });
+      break;
+    case nn::ReduceKind::min:
+      result = fold(m.c(infinity), itself,
+                    [&](Value x, Value y) { return m.min(x, y); });
+      break;
+    case nn::ReduceKind::prod:
+      result =
+          fold(m.c(1), itself, [&](Value x, Value y) { return m.mul(x, y); });
+      break;
+    }
+    walk.once([&] { k.store(result, output, walk.row); });
+  }
 
   Operation *layer;
   FloatMath m;
@@ -112,102 +199,6 @@ private:
   std::optional<SharedTree> tree;
   Value start, step; ///< of the row's elements
 };
-
-void RowEmitter::findPlace() {
-  if (walk.isShared) {
-    start = mul(walk.row, word(RowWalk::Size));
-    step = k.constant(1);
-    tree.emplace(k, FlatGrid::invocations, /*lanes=*/1, Type(k.b.getF32Type()));
-    return;
-  }
-  step = word(RowWalk::Inner);
-  start = add(mul(walk.outer(), mul(word(RowWalk::Size), step)), walk.lane());
-}
-
-Value RowEmitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
-                       Combine combine) {
-  Value own = k.loop(walk.first, walk.end, walk.apart, Values{identity},
-                     [&](Value i, ValueRange before) {
-                       Value x = term(k.load(input, place(i)));
-                       return Values{combine(before[0], x)};
-                     })[0];
-  if (!walk.isShared)
-    return own;
-  auto both = [&](ValueRange x, ValueRange y) {
-    return Values{combine(x[0], y[0])};
-  };
-  (void)tree->fold(walk.local, {own}, both);
-  return tree->toAll()[0];
-}
-
-void RowEmitter::map(llvm::function_ref<Value(Value)> function) {
-  k.loop(walk.first, walk.end, walk.apart, [&](Value i) {
-    Value at = place(i);
-    k.store(function(k.load(input, at)), output, at);
-  });
-}
-
-void RowEmitter::softmax(bool isLog) {
-  Value max = fold(
-      m.c(-infinity), [](Value x) { return x; },
-      [&](Value x, Value y) { return m.select(m.greater(x, y), x, y); });
-  auto power = [&](Value x) { return m.exp(m.sub(x, max)); };
-  Value total = sum(power);
-  if (isLog) {
-    Value log = m.log(total);
-    return map([&](Value x) { return m.sub(m.sub(x, max), log); });
-  }
-  Value factor = m.div(m.c(1), total);
-  map([&](Value x) { return m.mul(power(x), factor); });
-}
-
-void RowEmitter::normalize() {
-  Value count = sizeAsFloat();
-  Value mean = m.div(sum([](Value x) { return x; }), count);
-  Value squares = sum([&](Value x) {
-    Value distance = m.sub(x, mean);
-    return m.mul(distance, distance);
-  });
-  Value deviation = m.sqrt(m.add(m.div(squares, count), k.pushFloat(Epsilon)));
-  Value factor = m.div(m.c(1), deviation);
-  map([&](Value x) { return m.mul(m.sub(x, mean), factor); });
-}
-
-void RowEmitter::reduce(nn::ReduceKind kind) {
-  auto itself = [](Value x) { return x; };
-  Value result;
-  switch (kind) {
-  case nn::ReduceKind::sum:
-    result = sum(itself);
-    break;
-  case nn::ReduceKind::mean:
-    result = m.div(sum(itself), sizeAsFloat());
-    break;
-  case nn::ReduceKind::max:
-    result = fold(m.c(-infinity), itself,
-                  [&](Value x, Value y) { return m.max(x, y); });
-    break;
-  case nn::ReduceKind::min:
-    result = fold(m.c(infinity), itself,
-                  [&](Value x, Value y) { return m.min(x, y); });
-    break;
-  case nn::ReduceKind::prod:
-    result =
-        fold(m.c(1), itself, [&](Value x, Value y) { return m.mul(x, y); });
-    break;
-  }
-  walk.once([&] { k.store(result, output, walk.row); });
-}
-
-void RowEmitter::emit() {
-  findPlace();
-  if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
-    softmax(op.getLog());
-  else if (isa<nn::NormalizeOp>(layer))
-    normalize();
-  else
-    reduce(cast<nn::ReduceOp>(layer).getKind());
-}
 
 class RowRoutine : public GpuRoutine {
 public:
@@ -220,7 +211,17 @@ public:
                                     : Routine::layouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
-  std::string misfit(Operation *layer) const override;
+  std::string misfit(Operation *layer) const override {
+    if (!isa<nn::SoftmaxOp, nn::NormalizeOp, nn::ReduceOp>(layer) ||
+        !isNonEmptyF32(layer))
+      return "it is no softmax, normalisation or reduction of f32";
+    if (!viewOf(layer))
+      return "its rows do not lie in memory one after another";
+    if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
+      return GpuTarget::tooLarge;
+    return "";
+  }
+
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     bool isTree = viewOf(layer)->inner == 1;
@@ -240,17 +241,6 @@ private:
     return "normalize";
   }
 };
-
-std::string RowRoutine::misfit(Operation *layer) const {
-  if (!isa<nn::SoftmaxOp, nn::NormalizeOp, nn::ReduceOp>(layer) ||
-      !isNonEmptyF32(layer))
-    return "it is no softmax, normalisation or reduction of f32";
-  if (!viewOf(layer))
-    return "its rows do not lie in memory one after another";
-  if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
-    return GpuTarget::tooLarge;
-  return "";
-}
 
 GpuSteps RowRoutine::steps(Operation *layer) const {
   RowView view = *viewOf(layer);
@@ -282,9 +272,6 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
 
 } // namespace
 
-const Routine *gpuRowRoutine() {
-  static const RowRoutine routine;
-  return &routine;
-}
+const Routine *gpuRowRoutine() { return theRoutine<RowRoutine>(); }
 
 } // namespace nnv12::codegen

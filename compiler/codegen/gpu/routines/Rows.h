@@ -13,7 +13,7 @@ struct RowView {
 
   int64_t rows() const { return outer * inner; }
   /// The rows along dimensions `first` to `end` - 1 of a dense tensor.
-  RowView(llvm::ArrayRef<int64_t> shape, size_t first, size_t end);
+  RowView(ArrayRef<int64_t> shape, size_t first, size_t end);
 };
 
 /// The elements of a row that an invocation looks at: every one of them, or,
@@ -36,17 +36,17 @@ public:
   RowWalk(GpuBuilder &k, bool isShared);
 
   const bool isShared; ///< a work group takes a row, else an invocation
-  mlir::Value row;
-  mlir::Value local; ///< the invocation's number in its group
+  Value row;
+  Value local; ///< the invocation's number in its group
   /// Elements to look at. Invocations that have no row look at none, and come
   /// to all barriers.
-  mlir::Value first, end, apart;
+  Value first, end, apart;
 
   /// Where the row is in [outer][inner].
-  mlir::Value outer() { return div(row, atLeastOne(Inner)); }
-  mlir::Value lane() { return rem(row, atLeastOne(Inner)); }
+  Value outer() { return div(row, atLeastOne(Inner)); }
+  Value lane() { return rem(row, atLeastOne(Inner)); }
   /// Emits `body` for the invocation that has the row's result.
-  void once(llvm::function_ref<void()> body);
+  void once(function_ref<void()> body);
 };
 
 } // namespace nnv12::codegen

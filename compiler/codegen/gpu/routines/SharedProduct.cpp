@@ -5,7 +5,6 @@
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
 #include "compiler/codegen/gpu/routines/PushEpilogue.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -78,13 +77,119 @@ public:
   void emit();
 
 private:
-  void findPlaces();
-  Tap next(const Tap &tap);
-  Value loadInput(size_t i, Value plane, const Tap &tap);
+  void findPlaces() {
+    local = k.localId(Dim::X);
+    outQuad = rem(local, square.outQuads());
+    lane = div(local, square.outQuads());
+    firstPixel = mul(k.groupId(Dim::X), square.side);
+    firstBlock = mul(k.groupId(Dim::Y), square.side / block);
+    Value z = k.groupId(Dim::Z), images = atLeastOne(Batch);
+    batch = rem(z, images);
+    part = div(z, images);
+    Value last = sub(word(OutPixels), 1), width = atLeastOne(OutWidth);
+    Value lastBlock = sub(word(OutBlocks), 1);
+    for (int64_t i = 0; i < square.loads(); ++i) {
+      Value v = add(local, i * square.invocations);
+      // Pixels that are none read those of the last one.
+      Value p = k.minUnsigned(add(firstPixel, div(v, quads)), last);
+      Value row = mul(div(p, width), word(StrideRows)),
+            col = mul(rem(p, width), word(StrideCols));
+      if (hasWindow) {
+        row = sub(row, word(Top));
+        col = sub(col, word(Left));
+      }
+      inputRow.push_back(row);
+      inputCol.push_back(col);
+      inputQuad.push_back(rem(v, quads));
+      Value outBlock =
+          k.minUnsigned(add(firstBlock, div(v, block * quads)), lastBlock);
+      Value panel =
+          add(mul(outBlock, word(WeightBlock)), mul(batch, word(WeightBatch)));
+      weightPlace.push_back(add(panel, rem(v, block * quads)));
+    }
+  }
+
+  /// Behind the last one of the group there is none: that one again.
+  Tap next(const Tap &tap) {
+    Value lastBlock = sub(end, 1);
+    if (!hasWindow)
+      return {k.minUnsigned(add(tap.block, 1), lastBlock), tap.row, tap.col};
+    Value zero = k.constant(0);
+    Value col = add(tap.col, 1);
+    Value isRow = k.lessUnsigned(col, word(KernelCols));
+    Value row = add(tap.row, 1);
+    Value isBlock = k.lessUnsigned(row, word(KernelRows));
+    Value nextBlock = select(isBlock, tap.block, add(tap.block, 1));
+    return {k.minUnsigned(select(isRow, tap.block, nextBlock), lastBlock),
+            select(isRow, tap.row, select(isBlock, row, zero)),
+            select(isRow, col, zero)};
+  }
+
+  Value loadInput(size_t i, Value plane, const Tap &tap) {
+    Value row = inputRow[i], col = inputCol[i], isInside;
+    if (hasWindow) {
+      row = add(row, mul(tap.row, word(DilationRows)));
+      col = add(col, mul(tap.col, word(DilationCols)));
+      isInside = both(k.lessUnsigned(row, word(InHeight)),
+                      k.lessUnsigned(col, word(InWidth)));
+      Value zero = k.constant(0);
+      row = select(isInside, row, zero);
+      col = select(isInside, col, zero);
+    }
+    Value place =
+        add(mul(add(mul(row, word(InWidth)), col), quads), inputQuad[i]);
+    Value x = k.load(input, add(plane, place));
+    return hasWindow ? select(isInside, x, k.fconst(0, four)) : x;
+  }
+
   /// The inputs, then the weights of a tap that this invocation brings.
-  Values bring(const Tap &tap);
-  void keep(const Values &brought);
-  Values sum(ValueRange sums);
+  Values bring(const Tap &tap) {
+    Value plane = mul(
+        mul(add(mul(batch, word(InBlocks)), tap.block), word(InPixels)), quads);
+    Value panel = tap.block;
+    if (hasWindow)
+      panel =
+          add(mul(add(mul(panel, word(KernelRows)), tap.row), word(KernelCols)),
+              tap.col);
+    panel = mul(panel, block * quads);
+    Values brought;
+    for (size_t i = 0; i < inputRow.size(); ++i)
+      brought.push_back(loadInput(i, plane, tap));
+    for (Value place : weightPlace)
+      brought.push_back(k.load(weights, add(panel, place)));
+    return brought;
+  }
+
+  void keep(const Values &brought) {
+    for (int64_t i = 0; i < square.loads(); ++i) {
+      Value v = add(local, i * square.invocations);
+      k.store(brought[i], sharedInput, v);
+      Value outBlock = div(v, block * quads);
+      k.store(brought[square.loads() + i], sharedWeights,
+              add(mul(outBlock, weightStride), rem(v, block * quads)));
+    }
+  }
+
+  Values sum(ValueRange init) {
+    Value weight =
+        add(mul(div(outQuad, quads), weightStride), rem(outQuad, quads));
+    return k.loop(0, quads, 1, Values(init), [&](Value q, ValueRange before) {
+      Values sums(before);
+      Values in;
+      for (int64_t i = 0; i < square.pixels(); ++i) {
+        Value pixel = add(lane, i * square.lanes());
+        in.push_back(k.load(sharedInput, k.add(k.mul(pixel, quads), q)));
+      }
+      Value first = add(weight, k.mul(q, 4 * quads));
+      for (int64_t channel = 0; channel < 4; ++channel) {
+        Value w = k.load(sharedWeights, k.add(first, channel * quads));
+        for (int64_t i = 0; i < square.pixels(); ++i)
+          sums[i] =
+              k.fma(k.broadcast(k.extract(in[i], channel), 4), w, sums[i]);
+      }
+      return sums;
+    });
+  }
 
   const Shares square;
   const bool hasWindow;
@@ -105,118 +210,6 @@ private:
   Values inputRow, inputCol, inputQuad;
   Values weightPlace;
 };
-
-void ProductEmitter::findPlaces() {
-  local = k.localId(Dim::X);
-  outQuad = rem(local, square.outQuads());
-  lane = div(local, square.outQuads());
-  firstPixel = mul(k.groupId(Dim::X), square.side);
-  firstBlock = mul(k.groupId(Dim::Y), square.side / block);
-  Value z = k.groupId(Dim::Z), images = atLeastOne(Batch);
-  batch = rem(z, images);
-  part = div(z, images);
-  Value last = sub(word(OutPixels), 1), width = atLeastOne(OutWidth);
-  Value lastBlock = sub(word(OutBlocks), 1);
-  for (int64_t i = 0; i < square.loads(); ++i) {
-    Value v = add(local, i * square.invocations);
-    // Pixels that are none read those of the last one.
-    Value p = k.minUnsigned(add(firstPixel, div(v, quads)), last);
-    Value row = mul(div(p, width), word(StrideRows)),
-          col = mul(rem(p, width), word(StrideCols));
-    if (hasWindow) {
-      row = sub(row, word(Top));
-      col = sub(col, word(Left));
-    }
-    inputRow.push_back(row);
-    inputCol.push_back(col);
-    inputQuad.push_back(rem(v, quads));
-    Value outBlock =
-        k.minUnsigned(add(firstBlock, div(v, block * quads)), lastBlock);
-    Value panel =
-        add(mul(outBlock, word(WeightBlock)), mul(batch, word(WeightBatch)));
-    weightPlace.push_back(add(panel, rem(v, block * quads)));
-  }
-}
-
-/// Behind the last one of the group there is none: that one again.
-Tap ProductEmitter::next(const Tap &tap) {
-  Value lastBlock = sub(end, 1);
-  if (!hasWindow)
-    return {k.minUnsigned(add(tap.block, 1), lastBlock), tap.row, tap.col};
-  Value zero = k.constant(0);
-  Value col = add(tap.col, 1);
-  Value isRow = k.lessUnsigned(col, word(KernelCols));
-  Value row = add(tap.row, 1);
-  Value isBlock = k.lessUnsigned(row, word(KernelRows));
-  Value nextBlock = select(isBlock, tap.block, add(tap.block, 1));
-  return {k.minUnsigned(select(isRow, tap.block, nextBlock), lastBlock),
-          select(isRow, tap.row, select(isBlock, row, zero)),
-          select(isRow, col, zero)};
-}
-
-Value ProductEmitter::loadInput(size_t i, Value plane, const Tap &tap) {
-  Value row = inputRow[i], col = inputCol[i], isInside;
-  if (hasWindow) {
-    row = add(row, mul(tap.row, word(DilationRows)));
-    col = add(col, mul(tap.col, word(DilationCols)));
-    isInside = both(k.lessUnsigned(row, word(InHeight)),
-                    k.lessUnsigned(col, word(InWidth)));
-    Value zero = k.constant(0);
-    row = select(isInside, row, zero);
-    col = select(isInside, col, zero);
-  }
-  Value place =
-      add(mul(add(mul(row, word(InWidth)), col), quads), inputQuad[i]);
-  Value x = k.load(input, add(plane, place));
-  return hasWindow ? select(isInside, x, k.fconst(0, four)) : x;
-}
-
-Values ProductEmitter::bring(const Tap &tap) {
-  Value plane = mul(
-      mul(add(mul(batch, word(InBlocks)), tap.block), word(InPixels)), quads);
-  Value panel = tap.block;
-  if (hasWindow)
-    panel =
-        add(mul(add(mul(panel, word(KernelRows)), tap.row), word(KernelCols)),
-            tap.col);
-  panel = mul(panel, block * quads);
-  Values brought;
-  for (size_t i = 0; i < inputRow.size(); ++i)
-    brought.push_back(loadInput(i, plane, tap));
-  for (Value place : weightPlace)
-    brought.push_back(k.load(weights, add(panel, place)));
-  return brought;
-}
-
-void ProductEmitter::keep(const Values &brought) {
-  for (int64_t i = 0; i < square.loads(); ++i) {
-    Value v = add(local, i * square.invocations);
-    k.store(brought[i], sharedInput, v);
-    Value outBlock = div(v, block * quads);
-    k.store(brought[square.loads() + i], sharedWeights,
-            add(mul(outBlock, weightStride), rem(v, block * quads)));
-  }
-}
-
-Values ProductEmitter::sum(ValueRange init) {
-  Value weight =
-      add(mul(div(outQuad, quads), weightStride), rem(outQuad, quads));
-  return k.loop(0, quads, 1, Values(init), [&](Value q, ValueRange before) {
-    Values sums(before);
-    Values in;
-    for (int64_t i = 0; i < square.pixels(); ++i) {
-      Value pixel = add(lane, i * square.lanes());
-      in.push_back(k.load(sharedInput, k.add(k.mul(pixel, quads), q)));
-    }
-    Value first = add(weight, k.mul(q, 4 * quads));
-    for (int64_t channel = 0; channel < 4; ++channel) {
-      Value w = k.load(sharedWeights, k.add(first, channel * quads));
-      for (int64_t i = 0; i < square.pixels(); ++i)
-        sums[i] = k.fma(k.broadcast(k.extract(in[i], channel), 4), w, sums[i]);
-    }
-    return sums;
-  });
-}
 
 void ProductEmitter::emit() {
   sharedInput = k.shared(square.side * quads, four);

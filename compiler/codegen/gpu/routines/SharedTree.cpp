@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/gpu/routines/SharedTree.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>

@@ -14,18 +14,17 @@ public:
   /// Folds tuples of `types` over `invocations` of a work group in `lanes`,
   /// both powers of two. Takes the memory.
   SharedTree(GpuBuilder &k, int64_t invocations, int64_t lanes,
-             llvm::ArrayRef<mlir::Type> types);
+             ArrayRef<Type> types);
 
   /// Barriers that each invocation meets in a fold in one lane.
   static unsigned barriers(int64_t invocations);
 
-  using Combine =
-      llvm::function_ref<Values(mlir::ValueRange x, mlir::ValueRange y)>;
+  using Combine = function_ref<Values(ValueRange x, ValueRange y)>;
   /// Folds `own` of all invocations, of which each must come here: `x` is of a
   /// lower number than `y` in combine(x, y). The first `lanes` invocations get
   /// the result of their lane, others get garbage, as long as toAll() is not
   /// called.
-  Values fold(mlir::Value localId, const Values &own, Combine combine);
+  Values fold(Value localId, const Values &own, Combine combine);
   /// The result of lane 0, for all invocations, which must come here.
   Values toAll();
 

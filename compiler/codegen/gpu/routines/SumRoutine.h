@@ -15,18 +15,18 @@ namespace nnv12::codegen {
 class SumRoutine : public GpuRoutine {
 public:
   using GpuRoutine::GpuRoutine;
-  KernelNeeds needs(mlir::Operation *layer) const final {
+  KernelNeeds needs(Operation *layer) const final {
     return PushEpilogue::needs(epilogueOf(layer));
   }
 
 protected:
-  static Epilogue epilogueOf(mlir::Operation *layer) {
+  static Epilogue epilogueOf(Operation *layer) {
     return Epilogue::of(llvm::cast<nn::Linear>(layer));
   }
   /// oneStep() of a kernel that binds result, input, weights, bias and residual
   /// or, of matrices, both in place of input and weights. Key and dispatch are
   /// those without an epilogue.
-  GpuSteps oneSum(mlir::Operation *layer, const std::string &key,
+  GpuSteps oneSum(Operation *layer, const std::string &key,
                   GpuDispatch dispatch, double inner) const;
 };
 
@@ -35,15 +35,14 @@ protected:
 template <typename Op> class ConvolutionRoutine : public SumRoutine {
 public:
   using SumRoutine::SumRoutine;
-  LayoutRequest layouts(mlir::Operation *layer) const override {
-    int64_t rank = int64_t(shapeOf(layer->getOperand(0)).size());
-    return blockedLayouts(layer, isTransposed<Op> ? transposedPanelTag(rank)
-                                                  : panelTag(rank));
+  LayoutRequest layouts(Operation *layer) const override {
+    return blockedLayouts(layer,
+                          isTransposed<Op> ? transposedPanelTag : panelTag);
   }
-  Work work(mlir::Operation *layer) const override {
+  Work work(Operation *layer) const override {
     return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
-  std::string misfit(mlir::Operation *layer) const final {
+  std::string misfit(Operation *layer) const final {
     auto op = llvm::dyn_cast<Op>(layer);
     if (!op || !hasBlockableWindow(op))
       return noBlockableWindow<Op>;

@@ -28,33 +28,30 @@ struct Extents {
   }
   int64_t phases() const { return std::min(stride, outputs); }
   int64_t common() const { return std::gcd(stride, dilation); }
-  int64_t inverse() const;
+  int64_t inverse() const {
+    int64_t modulus = stride / common(), step = dilation / common();
+    // Euclid's algorithm: `x` and `y` times the step are `a` and `b`.
+    int64_t a = step % modulus, b = modulus, x = 1, y = 0;
+    while (a > 1) {
+      int64_t quotient = b / a;
+      std::tie(a, b) = std::pair(b - quotient * a, a);
+      std::tie(x, y) = std::pair(y - quotient * x, x);
+    }
+    return a == 0 ? 0 : (x % modulus + modulus) % modulus;
+  }
+
   /// The outputs of a phase.
   int64_t outputsOf(int64_t phase) const {
     return (outputs - phase + stride - 1) / stride;
   }
-  int64_t tapsOf(int64_t phase, int64_t kernel) const;
-};
-
-int64_t Extents::inverse() const {
-  int64_t modulus = stride / common(), step = dilation / common();
-  // Euclid's algorithm: `x` and `y` times the step are `a` and `b`.
-  int64_t a = step % modulus, b = modulus, x = 1, y = 0;
-  while (a > 1) {
-    int64_t quotient = b / a;
-    std::tie(a, b) = std::pair(b - quotient * a, a);
-    std::tie(x, y) = std::pair(y - quotient * x, x);
+  int64_t tapsOf(int64_t phase, int64_t kernel) const {
+    int64_t place = phase + pad, step = stride / common();
+    if (place % common())
+      return 0;
+    int64_t first = place / common() % step * inverse() % step;
+    return std::max<int64_t>(0, (kernel - first + step - 1) / step);
   }
-  return a == 0 ? 0 : (x % modulus + modulus) % modulus;
-}
-
-int64_t Extents::tapsOf(int64_t phase, int64_t kernel) const {
-  int64_t place = phase + pad, step = stride / common();
-  if (place % common())
-    return 0;
-  int64_t first = place / common() % step * inverse() % step;
-  return std::max<int64_t>(0, (kernel - first + step - 1) / step);
-}
+};
 
 int64_t phaseCount(const WindowShape &w) {
   return Extents::rows(w).phases() * Extents::cols(w).phases();
@@ -134,8 +131,7 @@ TransposedWindow::Taps TransposedWindow::tapsOf(Value phase,
   Value upTo = sub(add(word(words.kernel), taps.step), 1);
   Value count = div(sub(upTo, taps.first), taps.step);
   Value zero = k.constant(0);
-  Value isWhole = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                        rem(place, common), zero);
+  Value isWhole = k.compare(Order::eq, rem(place, common), zero);
   taps.count = select(isWhole, count, zero);
   // The first tap is below the stride: with as many dilations more nothing is
   // below zero before it is divided.

@@ -42,8 +42,8 @@ public:
   /// The grid of a layer, and its push words.
   static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
                               Part part = Part::Quad);
-  /// Why its tensors, with so many weights, its numbers or its grid are too
-  /// large; or empty.
+  /// Why its tensors, with so many weights a tap, its numbers or its grid are
+  /// too large; or empty.
   static std::string refusal(const WindowShape &w, int64_t weights);
   /// Taps of the phase that has most: it ends last.
   static double taps(const WindowShape &w);
@@ -53,7 +53,7 @@ public:
   using BlockedWindow::BlockedWindow;
 
 protected:
-  void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
+  void forPlace(function_ref<void()> body, Part part = Part::Quad);
   Values forTaps(const Values &init, TapBody body) override;
 
 private:

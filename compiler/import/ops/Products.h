@@ -1,0 +1,17 @@
+//===- Products.h - Products that several operators have --------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_OPS_PRODUCTS_H
+#define NNV12_COMPILER_IMPORT_OPS_PRODUCTS_H
+
+#include "compiler/import/Node.h"
+
+namespace nnv12::importer {
+
+/// The convolution that the node's attributes describe. Null after a fault.
+Value convolution(Node &n, Value x, Value weights, Value bias);
+
+/// numpy.matmul: vectors become matrices and lose that dimension in the result.
+Value numpyMatmul(Node &n, Value lhs, Value rhs);
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_OPS_PRODUCTS_H
