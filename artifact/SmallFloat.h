@@ -41,25 +41,25 @@ struct SmallFloat {
   constexpr unsigned magnitudeBits() const {
     return exponentBits + mantissaBits;
   }
-  constexpr uint8_t magnitudeMask() const {
-    return static_cast<uint8_t>((1u << magnitudeBits()) - 1);
+  constexpr uint16_t magnitudeMask() const {
+    return static_cast<uint16_t>((1u << magnitudeBits()) - 1);
   }
-  constexpr uint8_t signBit() const {
-    return isSigned ? static_cast<uint8_t>(1u << magnitudeBits()) : 0;
+  constexpr uint16_t signBit() const {
+    return isSigned ? static_cast<uint16_t>(1u << magnitudeBits()) : 0;
   }
   /// The code of the largest finite number.
-  constexpr uint8_t largest() const {
-    uint8_t mask = magnitudeMask();
+  constexpr uint16_t largest() const {
+    uint16_t mask = magnitudeMask();
     return special == Special::Ieee
-               ? static_cast<uint8_t>(mask - (1u << mantissaBits))
-           : special == Special::AllOnes ? static_cast<uint8_t>(mask - 1)
+               ? static_cast<uint16_t>(mask - (1u << mantissaBits))
+           : special == Special::AllOnes ? static_cast<uint16_t>(mask - 1)
                                          : mask;
   }
   /// The code of NaN: -0 in ONNX's reference where there is no NaN.
-  constexpr uint8_t nan() const {
+  constexpr uint16_t nan() const {
     return special == Special::Ieee
-               ? static_cast<uint8_t>(largest() + 1 +
-                                      (1u << (mantissaBits - 1)))
+               ? static_cast<uint16_t>(largest() + 1 +
+                                       (1u << (mantissaBits - 1)))
            : special == Special::AllOnes ? magnitudeMask()
                                          : signBit();
   }
@@ -70,19 +70,19 @@ struct SmallFloat {
   }
   /// The code of a number that is too large, unless it saturates. The format
   /// without special codes always saturates.
-  constexpr uint8_t overflow() const {
-    return special == Special::Ieee   ? static_cast<uint8_t>(largest() + 1)
+  constexpr uint16_t overflow() const {
+    return special == Special::Ieee   ? static_cast<uint16_t>(largest() + 1)
            : special == Special::None ? largest()
                                       : nan();
   }
 
   /// The value of a code; exact. Bits above the sign do not matter.
-  double decode(uint8_t code) const;
+  double decode(uint16_t code) const;
   /// The code of a number, ties to even. A number out of range becomes the
   /// largest number if it saturates, else infinity or NaN (overflow()); without
   /// a sign that goes for numbers below the smallest one as well.
-  uint8_t encode(double value, bool saturate,
-                 Rounding rounding = Rounding::Nearest) const;
+  uint16_t encode(double value, bool saturate,
+                  Rounding rounding = Rounding::Nearest) const;
 
   /// nullptr if the type is none of these.
   static constexpr const SmallFloat *get(ElementType type);
@@ -100,6 +100,12 @@ inline constexpr SmallFloat smallFloats[] = {
     {ElementType::F4E2M1, true, 2, 1, 1, SmallFloat::Special::None},
 };
 
+/// Floats of two bytes, which are none of these, have codes of the same kind.
+inline constexpr SmallFloat half = {ElementType::F16,         true, 5, 10, 15,
+                                    SmallFloat::Special::Ieee};
+inline constexpr SmallFloat bfloat = {ElementType::BF16,        true, 8, 7, 127,
+                                      SmallFloat::Special::Ieee};
+
 constexpr const SmallFloat *SmallFloat::get(ElementType type) {
   for (const SmallFloat &format : smallFloats)
     if (format.type == type)
@@ -107,7 +113,7 @@ constexpr const SmallFloat *SmallFloat::get(ElementType type) {
   return nullptr;
 }
 
-inline double SmallFloat::decode(uint8_t code) const {
+inline double SmallFloat::decode(uint16_t code) const {
   int magnitude = code & magnitudeMask();
   double sign = code & signBit() ? -1 : 1;
   if (special == Special::NegativeZero && magnitude == 0 && sign < 0)
@@ -125,9 +131,9 @@ inline double SmallFloat::decode(uint8_t code) const {
          std::ldexp(mantissa, (isNormal ? exponent : 1) - bias - mantissaBits);
 }
 
-inline uint8_t SmallFloat::encode(double value, bool saturate,
-                                  Rounding rounding) const {
-  uint8_t sign = std::signbit(value) ? signBit() : 0;
+inline uint16_t SmallFloat::encode(double value, bool saturate,
+                                   Rounding rounding) const {
+  uint16_t sign = std::signbit(value) ? signBit() : 0;
   if (std::isnan(value))
     return nanHasSign() ? nan() | sign : nan();
   double magnitude = std::fabs(value);
@@ -141,7 +147,7 @@ inline uint8_t SmallFloat::encode(double value, bool saturate,
     bool isUp = rounding == Rounding::Nearest
                     ? fraction >= 1.5
                     : rounding == Rounding::Up && fraction > 1;
-    return static_cast<uint8_t>(exponent + bias + isUp);
+    return static_cast<uint16_t>(exponent + bias + isUp);
   }
   int code = 0;
   if (std::isinf(magnitude)) {
@@ -161,7 +167,7 @@ inline uint8_t SmallFloat::encode(double value, bool saturate,
   }
   if (code == 0 && special == Special::NegativeZero)
     return 0;
-  return static_cast<uint8_t>(code | sign);
+  return static_cast<uint16_t>(code | sign);
 }
 
 } // namespace nnv12::artifact

@@ -83,6 +83,18 @@ ElementsAttr nn::evalSlice(ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
   return copyFrom(input, offset, strides, type);
 }
 
+/// Strides that read all elements of a constant as it is stored.
+static SmallVector<int64_t> storedStrides(const ConstantData &input) {
+  return input.isSplat() ? SmallVector<int64_t>(input.shape().size(), 0)
+                         : denseStrides(input.shape());
+}
+
+/// Index `i` of an axis of `extent` elements: negative ones count from its end.
+static int64_t indexAt(const ConstantData &indices, int64_t i, int64_t extent) {
+  int64_t index = indices.asInt(i);
+  return std::clamp<int64_t>(index < 0 ? index + extent : index, 0, extent - 1);
+}
+
 ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantData> inputs,
                             RankedTensorType type) {
   type = withLayout(type, "");
@@ -105,10 +117,8 @@ ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantData> inputs,
     SmallVector<int64_t> to = denseStrides(type.getShape());
     char *target = result.data();
     for (const ConstantData &input : inputs) {
-      SmallVector<int64_t> from(to.size(), 0);
-      if (!input.isSplat())
-        from = denseStrides(input.shape());
-      copyStrided(input.shape(), size, input.stored().data(), from, target, to);
+      copyStrided(input.shape(), size, input.stored().data(),
+                  storedStrides(input), target, to);
       target += input.shape()[axis] * to[axis] * size;
     }
   });
@@ -130,14 +140,11 @@ ElementsAttr nn::evalPad(ArrayRef<int64_t> low, const ConstantData &input,
     SmallVector<int64_t> to = denseStrides(type.getShape());
     copyStrided(type.getShape(), size, padding,
                 SmallVector<int64_t>(to.size(), 0), result.data(), to);
-    SmallVector<int64_t> from(to.size(), 0);
-    if (!input.isSplat())
-      from = denseStrides(input.shape());
     int64_t offset = 0;
     for (size_t i = 0; i < to.size(); ++i)
       offset += low[i] * to[i];
-    copyStrided(input.shape(), size, input.stored().data(), from,
-                result.data() + offset * size, to);
+    copyStrided(input.shape(), size, input.stored().data(),
+                storedStrides(input), result.data() + offset * size, to);
   });
 }
 
@@ -162,9 +169,7 @@ ElementsAttr nn::evalGather(int64_t axis, const ConstantData &input,
     if (result.empty())
       return;
     for (int64_t i = 0; i < count; ++i) {
-      int64_t index = indices.asInt(i);
-      index = std::clamp<int64_t>(index < 0 ? index + extent : index, 0,
-                                  extent - 1);
+      int64_t index = indexAt(indices, i, extent);
       for (int64_t o = 0; o < outer; ++o)
         std::memcpy(result.data() + (o * count + i) * rowBytes,
                     input.stored().data() + (o * extent + index) * rowBytes,
@@ -197,12 +202,8 @@ ElementsAttr nn::evalScatterND(const ConstantData &input,
                 rowStrides(input), result.data(), {1});
     for (int64_t t = 0; t < tuples; ++t) {
       int64_t offset = 0;
-      for (int64_t d = 0; d < depth; ++d) {
-        int64_t index = indices.asInt(t * depth + d);
-        index = std::clamp<int64_t>(index < 0 ? index + shape[d] : index, 0,
-                                    shape[d] - 1);
-        offset += index * strides[d];
-      }
+      for (int64_t d = 0; d < depth; ++d)
+        offset += indexAt(indices, t * depth + d, shape[d]) * strides[d];
       int64_t from = updates.isSplat() ? 0 : t * inner * size;
       copyStrided({inner}, size, updates.stored().data() + from,
                   rowStrides(updates), result.data() + offset * size, {1});

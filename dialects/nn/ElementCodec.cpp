@@ -15,44 +15,6 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 namespace {
-/// The bits of a double rounded to a narrower IEEE-like format, ties to even.
-uint16_t roundToBits(double value, int exponentBits, int mantissaBits) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  int maxExponent = (1 << exponentBits) - 1, bias = maxExponent / 2;
-  uint16_t infinity = static_cast<uint16_t>(maxExponent << mantissaBits);
-  if (std::isnan(value))
-    return sign | infinity | static_cast<uint16_t>(1 << (mantissaBits - 1));
-  double magnitude = std::fabs(value);
-  if (std::isinf(magnitude))
-    return sign | infinity;
-  if (magnitude == 0)
-    return sign;
-  int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  // In units of the last place; a carry into the next binade comes out right
-  // because the exponent field lies above the mantissa field.
-  auto units = static_cast<uint64_t>(
-      std::nearbyint(std::scalbn(magnitude, mantissaBits - exponent)));
-  uint64_t bits =
-      (static_cast<uint64_t>(exponent + bias - 1) << mantissaBits) + units;
-  return sign | (bits >= infinity ? infinity : static_cast<uint16_t>(bits));
-}
-
-double valueOfBits(uint16_t bits, int exponentBits, int mantissaBits) {
-  int maxExponent = (1 << exponentBits) - 1, bias = maxExponent / 2;
-  int exponent = (bits >> mantissaBits) & maxExponent;
-  int mantissa = bits & ((1 << mantissaBits) - 1);
-  double magnitude;
-  if (exponent == maxExponent)
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                         : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    magnitude = std::scalbn(mantissa, 1 - bias - mantissaBits);
-  else
-    magnitude = std::scalbn(mantissa + (1 << mantissaBits),
-                            exponent - bias - mantissaBits);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
-
 template <typename Int> Int clampToInt(double value) {
   if (std::isnan(value))
     return 0;
@@ -97,41 +59,32 @@ struct Bool {
   static uint8_t fromInt(int64_t v) { return v != 0; }
 };
 
-template <int exponentBits, int mantissaBits> struct Float16 {
-  using Storage = uint16_t;
-  static constexpr auto domain = ElementCodec::Float;
-  static double toDouble(uint16_t v) {
-    return valueOfBits(v, exponentBits, mantissaBits);
-  }
-  static int64_t toInt(uint16_t v) { return clampToInt<int64_t>(toDouble(v)); }
-  static uint16_t fromDouble(double v) {
-    return roundToBits(v, exponentBits, mantissaBits);
-  }
-  static uint16_t fromInt(int64_t v) {
-    return fromDouble(static_cast<double>(v));
-  }
-};
-
-/// A float of 8 or 4 bits.
-template <artifact::ElementType type> struct Small {
+/// A float of 16, 8 or 4 bits.
+template <artifact::ElementType type> struct Coded {
   static constexpr const artifact::SmallFloat &format =
-      *artifact::SmallFloat::get(type);
-  using Storage = uint8_t;
+      type == artifact::ElementType::F16    ? artifact::half
+      : type == artifact::ElementType::BF16 ? artifact::bfloat
+                                            : *artifact::SmallFloat::get(type);
+  using Storage =
+      std::conditional_t<(format.magnitudeBits() + format.isSigned > 8),
+                         uint16_t, uint8_t>;
   static constexpr auto domain = ElementCodec::Float;
-  static double toDouble(uint8_t v) {
+  static double toDouble(Storage v) {
+    if constexpr (sizeof(Storage) > 1)
+      return format.decode(v);
     static const std::array<double, 256> values = [] {
       std::array<double, 256> table;
       for (size_t code = 0; code < table.size(); ++code)
         table[code] = format.decode(static_cast<uint8_t>(code));
       return table;
     }();
-    return values[v];
+    return values[v & 255];
   }
-  static int64_t toInt(uint8_t v) { return clampToInt<int64_t>(toDouble(v)); }
-  static uint8_t fromDouble(double v) {
-    return format.encode(v, /*saturate=*/false);
+  static int64_t toInt(Storage v) { return clampToInt<int64_t>(toDouble(v)); }
+  static Storage fromDouble(double v) {
+    return static_cast<Storage>(format.encode(v, /*saturate=*/false));
   }
-  static uint8_t fromInt(int64_t v) {
+  static Storage fromInt(int64_t v) {
     return fromDouble(static_cast<double>(v));
   }
 };
@@ -194,17 +147,17 @@ static const ElementCodec *codecOf(const artifact::SmallFloat &format) {
   using E = artifact::ElementType;
   switch (format.type) {
   case E::F8E4M3FN:
-    return codec<Small<E::F8E4M3FN>>();
+    return codec<Coded<E::F8E4M3FN>>();
   case E::F8E4M3FNUZ:
-    return codec<Small<E::F8E4M3FNUZ>>();
+    return codec<Coded<E::F8E4M3FNUZ>>();
   case E::F8E5M2:
-    return codec<Small<E::F8E5M2>>();
+    return codec<Coded<E::F8E5M2>>();
   case E::F8E5M2FNUZ:
-    return codec<Small<E::F8E5M2FNUZ>>();
+    return codec<Coded<E::F8E5M2FNUZ>>();
   case E::F8E8M0:
-    return codec<Small<E::F8E8M0>>();
+    return codec<Coded<E::F8E8M0>>();
   case E::F4E2M1:
-    return codec<Small<E::F4E2M1>>();
+    return codec<Coded<E::F4E2M1>>();
   default:
     return nullptr;
   }
@@ -216,9 +169,9 @@ const ElementCodec *ElementCodec::get(mlir::Type type) {
   if (type.isF64())
     return codec<Plain<double>>();
   if (type.isF16())
-    return codec<Float16<5, 10>>();
+    return codec<Coded<artifact::ElementType::F16>>();
   if (type.isBF16())
-    return codec<Float16<8, 7>>();
+    return codec<Coded<artifact::ElementType::BF16>>();
   if (const artifact::SmallFloat *format = smallFloat(type))
     return codecOf(*format);
   auto integer = llvm::dyn_cast<mlir::IntegerType>(type);

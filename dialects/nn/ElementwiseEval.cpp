@@ -558,15 +558,13 @@ ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
     return {};
   SmallVector<Value> accumulators(results);
   Value initial;
-  if (asFloat)
-    initial.asDouble = entry->initial;
-  else if (std::isfinite(entry->initial))
-    initial.asInt = static_cast<int64_t>(entry->initial);
-  else if (codec.domain == ElementCodec::Unsigned)
-    initial.asInt = entry->initial < 0 ? 0 : -1;
-  else
-    initial.asInt = entry->initial < 0 ? std::numeric_limits<int64_t>::min()
-                                       : std::numeric_limits<int64_t>::max();
+  MLIRContext *context = type.getContext();
+  Type wide = asFloat ? Type(Float64Type::get(context))
+              : codec.domain == ElementCodec::Unsigned
+                  ? IntegerType::get(context, 64, IntegerType::Unsigned)
+                  : IntegerType::get(context, 64);
+  ElementCodec::get(wide)->storeDouble(&entry->initial, 1,
+                                       reinterpret_cast<char *>(&initial));
   std::fill(accumulators.begin(), accumulators.end(), initial);
   loop.forEachRow([&](ArrayRef<int64_t> offsets) {
     for (int64_t i = 0; i < loop.rowLength(); ++i) {

@@ -71,6 +71,15 @@ static FailureOr<Shape> broadcast(OptLoc loc, ArrayRef<Value> values) {
   return out;
 }
 
+/// Fails unless both have elements of one type.
+static LogicalResult checkSameElement(OptLoc loc, Value lhs, Value rhs) {
+  Type l = ranked(lhs).getElementType(), r = ranked(rhs).getElementType();
+  if (l == r)
+    return success();
+  return emitOptionalError(loc, "found element types ", l, " and ", r,
+                           ", expected the same");
+}
+
 static LogicalResult checkComputes(OptLoc loc, ArrayRef<Value> values) {
   for (Value v : values)
     if (Type element = ranked(v).getElementType(); isSmall(element))
@@ -108,35 +117,29 @@ static bool givesTruth(BinaryKind kind) {
 }
 
 INFER(BinaryOp) {
-  auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
-  if (l.getElementType() != r.getElementType())
-    return emitOptionalError(loc, "found element types ", l.getElementType(),
-                             " and ", r.getElementType(),
-                             ", expected the same");
-  if (failed(checkComputes(loc, op.getLhs())))
+  if (failed(checkSameElement(loc, op.getLhs(), op.getRhs())) ||
+      failed(checkComputes(loc, op.getLhs())))
     return failure();
   auto shape = broadcast(loc, {op.getLhs(), op.getRhs()});
   if (failed(shape))
     return failure();
   return result(loc, types, *shape,
-                givesTruth(op.getKind()) ? IntegerType::get(context, 1)
-                                         : l.getElementType());
+                givesTruth(op.getKind())
+                    ? IntegerType::get(context, 1)
+                    : ranked(op.getLhs()).getElementType());
 }
 
 INFER(SelectOp) {
-  auto c = ranked(op.getCondition()), l = ranked(op.getLhs()),
-       r = ranked(op.getRhs());
+  auto c = ranked(op.getCondition());
   if (!c.getElementType().isInteger(1))
     return emitOptionalError(loc, "found a condition of ", c.getElementType(),
                              ", expected bool");
-  if (l.getElementType() != r.getElementType())
-    return emitOptionalError(loc, "found element types ", l.getElementType(),
-                             " and ", r.getElementType(),
-                             ", expected the same");
+  if (failed(checkSameElement(loc, op.getLhs(), op.getRhs())))
+    return failure();
   auto shape = broadcast(loc, {op.getCondition(), op.getLhs(), op.getRhs()});
   if (failed(shape))
     return failure();
-  return result(loc, types, *shape, l.getElementType());
+  return result(loc, types, *shape, ranked(op.getLhs()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,19 +440,17 @@ static LogicalResult checkFloat(OptLoc loc, Value v) {
                            ranked(v).getElementType(), ", expected floats");
 }
 
-INFER(SoftmaxOp) {
+template <typename Op>
+static LogicalResult inferAlongAxis(Op op, OptLoc loc, Types &types) {
   if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())) ||
       failed(checkFloat(loc, op.getInput())))
     return failure();
   return sameAsInput(loc, types, op.getInput());
 }
 
-INFER(NormalizeOp) {
-  if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())) ||
-      failed(checkFloat(loc, op.getInput())))
-    return failure();
-  return sameAsInput(loc, types, op.getInput());
-}
+INFER(SoftmaxOp) { return inferAlongAxis(op, loc, types); }
+
+INFER(NormalizeOp) { return inferAlongAxis(op, loc, types); }
 
 //===----------------------------------------------------------------------===//
 // Windows: convolution and pooling
@@ -495,10 +496,9 @@ static FailureOr<Type> productType(OptLoc loc, Value lhs, Value rhs) {
   Type l = ranked(lhs).getElementType(), r = ranked(rhs).getElementType();
   if (l.isInteger(8) && r.isInteger(8))
     return Type(IntegerType::get(l.getContext(), 32));
-  if (l == r)
-    return l;
-  return emitOptionalError(loc, "found element types ", l, " and ", r,
-                           ", expected the same");
+  if (failed(checkSameElement(loc, lhs, rhs)))
+    return failure();
+  return l;
 }
 
 /// Kernels add the bias to sums of the result's type.

@@ -61,16 +61,20 @@ void Box::clamp(ArrayRef<int64_t> shape) {
     *this = none(shape.size());
 }
 
+/// Sets the range of one dimension.
+static void set(Box &box, int64_t dim, int64_t lo, int64_t hi) {
+  box.lo[dim] = lo;
+  box.hi[dim] = hi;
+}
+
 /// `part` as indices of an operand that broadcasts to it.
 static Box broadcastPart(const Box &part, ArrayRef<int64_t> shape) {
   assert(shape.size() <= part.lo.size() && "broadcasting adds dimensions");
   size_t front = part.lo.size() - shape.size();
   Box needed = Box::whole(shape);
   for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != 1) {
-      needed.lo[d] = part.lo[front + d];
-      needed.hi[d] = part.hi[front + d];
-    }
+    if (shape[d] != 1)
+      set(needed, d, part.lo[front + d], part.hi[front + d]);
   return needed;
 }
 
@@ -78,10 +82,8 @@ static Box broadcastPart(const Box &part, ArrayRef<int64_t> shape) {
 /// `shape`.
 static Box wholeAlong(Box part, ArrayRef<int64_t> shape, int64_t from,
                       int64_t to) {
-  for (int64_t d = from; d < to; ++d) {
-    part.lo[d] = 0;
-    part.hi[d] = shape[d];
-  }
+  for (int64_t d = from; d < to; ++d)
+    set(part, d, 0, shape[d]);
   return part;
 }
 static Box wholeAlong(const Box &part, ArrayRef<int64_t> shape, int64_t axis) {
@@ -184,10 +186,8 @@ Box ReshapeOp::neededPart(unsigned, const Box &part, unsigned) {
 
 Box TransposeOp::neededPart(unsigned, const Box &part, unsigned) {
   Box needed = part;
-  for (auto [i, dim] : llvm::enumerate(getPerm())) {
-    needed.lo[dim] = part.lo[i];
-    needed.hi[dim] = part.hi[i];
-  }
+  for (auto [i, dim] : llvm::enumerate(getPerm()))
+    set(needed, dim, part.lo[i], part.hi[i]);
   return needed;
 }
 
@@ -368,8 +368,7 @@ Box RecurrentOp::neededPart(unsigned operand, const Box &part,
           to = part.hi[result == 0 ? 1 : 0];
   Box needed = Box::whole(shapeOf(value));
   auto inBatch = [&](int64_t dim) {
-    needed.lo[dim] = from;
-    needed.hi[dim] = to;
+    set(needed, dim, from, to);
     return needed;
   };
   if (operand == 0)
@@ -424,14 +423,12 @@ Box ConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
   Box needed;
   if (operand == 1) {
     needed = Box::whole(weights);
-    needed.lo[0] = part.lo[1];
-    needed.hi[0] = part.hi[1];
+    set(needed, 0, part.lo[1], part.hi[1]);
     return needed;
   }
   needed = windowPart(*this, part);
   auto [from, to] = groupsOf(part, weights[0], getGroups());
-  needed.lo[1] = from * weights[1];
-  needed.hi[1] = to * weights[1];
+  set(needed, 1, from * weights[1], to * weights[1]);
   return needed;
 }
 
@@ -445,12 +442,9 @@ Box ConvTransposeOp::neededPart(unsigned operand, const Box &part, unsigned) {
   Box needed;
   if (operand == 1) {
     needed = Box::whole(weights);
-    needed.lo[0] = from * inputs;
-    needed.hi[0] = to * inputs;
-    if (from + 1 == to) {
-      needed.lo[1] = part.lo[1] - from * outputs;
-      needed.hi[1] = part.hi[1] - from * outputs;
-    }
+    set(needed, 0, from * inputs, to * inputs);
+    if (from + 1 == to)
+      set(needed, 1, part.lo[1] - from * outputs, part.hi[1] - from * outputs);
     return needed;
   }
   append(needed, part, 0, 1);
@@ -476,8 +470,7 @@ Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
   int64_t shared = operand == 0 ? rank - 2 : rank - 1;
   bool isLast = operand == 0 ? getTransposeLhs() : !getTransposeRhs();
   needed = wholeAlong(needed, shape, own - 2, own);
-  needed.lo[own - (isLast ? 1 : 2)] = part.lo[shared];
-  needed.hi[own - (isLast ? 1 : 2)] = part.hi[shared];
+  set(needed, own - (isLast ? 1 : 2), part.lo[shared], part.hi[shared]);
   return needed;
 }
 
@@ -521,7 +514,6 @@ Box GridSampleOp::neededPart(unsigned operand, const Box &part, unsigned) {
 Box RoiAlignOp::neededPart(unsigned operand, const Box &part, unsigned) {
   Box needed = Box::whole(shapeOf(getOperation()->getOperand(operand)));
   unsigned shared = operand == 0 ? 1 : 0; // channels, or regions
-  needed.lo[shared] = part.lo[shared];
-  needed.hi[shared] = part.hi[shared];
+  set(needed, shared, part.lo[shared], part.hi[shared]);
   return needed;
 }

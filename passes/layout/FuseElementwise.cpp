@@ -45,9 +45,8 @@ public:
   using FuseElementwiseBase::FuseElementwiseBase;
 
   void runOnOperation() override {
-    SmallVector<Operation *> order;
-    for (Operation &op : getOperation().getBody().front())
-      order.push_back(&op);
+    auto order = llvm::to_vector(
+        llvm::make_pointer_range(getOperation().getBody().front()));
     llvm::DenseSet<Operation *> taken;
     for (Operation *root : llvm::reverse(order)) {
       if (taken.contains(root) || !isFusable(root) || isView(root))
@@ -55,8 +54,7 @@ public:
       llvm::SetVector<Operation *> group = grow(root, taken);
       if (group.size() < 2 && !hasSplat(root))
         continue;
-      for (Operation *op : group)
-        taken.insert(op);
+      taken.insert_range(group);
       fuse(root, group);
     }
   }
@@ -120,9 +118,8 @@ private:
             constants.push_back(operand.getDefiningOp());
         }
     OpBuilder b(root);
-    SmallVector<Location> locations;
-    for (Operation *op : members)
-      locations.push_back(op->getLoc());
+    auto locations = llvm::map_to_vector(
+        members, [](Operation *op) { return op->getLoc(); });
     auto fuse =
         FuseOp::create(b, FusedLoc::get(&getContext(), locations),
                        root->getResult(0).getType(), inputs.getArrayRef());

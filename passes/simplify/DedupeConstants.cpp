@@ -19,8 +19,6 @@ using namespace nnv12::nn;
 
 namespace {
 struct DedupeConstants : nnv12::impl::DedupeConstantsBase<DedupeConstants> {
-  using DedupeConstantsBase::DedupeConstantsBase;
-
   void runOnOperation() override {
     std::unordered_multimap<uint64_t, ConstantOp> byContent;
     SmallVector<ConstantOp> constants(getOperation().getOps<ConstantOp>());

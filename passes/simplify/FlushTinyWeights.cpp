@@ -24,15 +24,12 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
 
   void runOnOperation() override {
     llvm::SetVector<ConstantOp> constants;
-    auto note = [&](Value value) {
-      auto constant = value.getDefiningOp<ConstantOp>();
-      if (constant && typeOf(value).getElementType().isF32())
-        constants.insert(constant);
-    };
     getOperation().walk([&](Operation *op) {
       for (OpOperand &operand : op->getOpOperands())
-        if (isFactor(operand))
-          note(operand.get());
+        if (auto constant = operand.get().getDefiningOp<ConstantOp>();
+            constant && isFactor(operand) &&
+            typeOf(operand.get()).getElementType().isF32())
+          constants.insert(constant);
     });
     // Elsewhere a tiny number may matter: as a summand, or as a guard against
     // division by zero.

@@ -52,31 +52,22 @@ scaleShiftOfBinary(BinaryOp op, bool inputIsLhs, int64_t axis) {
     return std::nullopt;
   size_t n = numbers->size();
   ScaleShift result{input, Numbers(n, 1), Numbers(n, 0)};
-  switch (op.getKind()) {
-  case BinaryKind::mul:
+  BinaryKind kind = op.getKind();
+  if (kind == BinaryKind::mul)
     result.scale = *numbers;
-    return result;
-  case BinaryKind::div:
-    if (!inputIsLhs)
-      return std::nullopt;
+  else if (kind == BinaryKind::div && inputIsLhs)
     for (size_t i = 0; i < n; ++i)
       result.scale[i] = 1 / (*numbers)[i];
-    return result;
-  case BinaryKind::add:
+  else if (kind == BinaryKind::add || (kind == BinaryKind::sub && !inputIsLhs))
     result.shift = *numbers;
-    return result;
-  case BinaryKind::sub:
-    if (!inputIsLhs) {
-      result.scale.assign(n, -1);
-      result.shift = *numbers;
-      return result;
-    }
+  else if (kind == BinaryKind::sub)
     for (size_t i = 0; i < n; ++i)
       result.shift[i] = -(*numbers)[i];
-    return result;
-  default:
+  else
     return std::nullopt;
-  }
+  if (kind == BinaryKind::sub && !inputIsLhs)
+    result.scale.assign(n, -1);
+  return result;
 }
 
 /// The scales and shifts that `op` applies to an input, if it has one of each
@@ -128,14 +119,13 @@ static double largestOf(const ConstantData &constant) {
 
 /// The weights times `scale` along the channels of the view; null if they are
 /// not constant, shared and large, or would leave the range of their type.
-static ElementsAttr scaledWeights(const LinearLayer &layer,
-                                  const LinearLayer::WeightsView &view,
+static ElementsAttr scaledWeights(Linear layer, const WeightsView &view,
                                   ArrayRef<double> scale) {
-  auto constant = layer.weights().getDefiningOp<ConstantOp>();
-  auto weights = ConstantData::get(layer.weights());
-  if (!weights || !isFloatTensor(layer.weights()))
+  auto constant = weightsOf(layer).getDefiningOp<ConstantOp>();
+  auto weights = ConstantData::get(weightsOf(layer));
+  if (!weights || !isFloatTensor(weightsOf(layer)))
     return {};
-  if (!layer.weights().hasOneUse() && weights->stored().size() > smallWeights)
+  if (!weightsOf(layer).hasOneUse() && weights->stored().size() > smallWeights)
     return {};
   Type element = weights->type().getElementType();
   double largest = largestOf(*weights);
@@ -156,13 +146,13 @@ static ElementsAttr scaledWeights(const LinearLayer &layer,
 
 /// The bias as numbers, zeros if there is none; nullopt if it is not constant
 /// or varies along more than the output channels.
-static std::optional<Numbers> biasOf(const LinearLayer &layer) {
-  if (!layer.bias())
-    return Numbers(layer.outputs(), 0);
-  if (!isa<MatMulOp>(layer.operation()))
-    return perIndexOf(layer.bias(), {layer.outputs()}, 0);
-  return perIndexOf(layer.bias(), typeOf(layer.result()).getShape(),
-                    layer.outputAxis());
+static std::optional<Numbers> biasOf(Linear layer) {
+  if (!layer.getBias())
+    return Numbers(numOutputs(layer), 0);
+  if (!isa<MatMulOp>(layer.getOperation()))
+    return perIndexOf(layer.getBias(), {numOutputs(layer)}, 0);
+  return perIndexOf(layer.getBias(), typeOf(resultOf(layer)).getShape(),
+                    outputAxis(layer));
 }
 
 /// Whether `shift` may join `bias`: it neither cancels it nor is so large that
@@ -176,18 +166,20 @@ static bool mayJoin(double bias, double shift, FloatType element) {
          (std::fabs(sum) < 1 || isRepresentable(sum, element));
 }
 
-static void replaceWeights(PatternRewriter &rewriter, LinearLayer layer,
+static void replaceWeights(PatternRewriter &rewriter, Linear layer,
                            ElementsAttr weights) {
-  rewriter.setInsertionPoint(layer.operation());
-  layer.setWeights(createConstant(rewriter, layer.weights().getLoc(), weights));
+  rewriter.setInsertionPoint(layer);
+  layer->setOperand(
+      1, createConstant(rewriter, weightsOf(layer).getLoc(), weights));
 }
 
-static void replaceBias(PatternRewriter &rewriter, LinearLayer layer,
+static void replaceBias(PatternRewriter &rewriter, Linear layer,
                         ArrayRef<double> bias) {
-  rewriter.setInsertionPoint(layer.operation());
-  ElementsAttr value = makeNumbers(bias, {layer.outputs()},
-                                   typeOf(layer.result()).getElementType());
-  layer.setBias(createConstant(rewriter, layer.operation()->getLoc(), value));
+  rewriter.setInsertionPoint(layer);
+  ElementsAttr value = makeNumbers(bias, {numOutputs(layer)},
+                                   typeOf(resultOf(layer)).getElementType());
+  layer.getBiasMutable().assign(
+      createConstant(rewriter, layer->getLoc(), value));
 }
 
 namespace {
@@ -202,11 +194,12 @@ struct FoldAfter : RewritePattern {
     if (!isa<UnaryOp, BinaryOp>(op))
       return failure();
     for (Value operand : op->getOperands()) {
-      auto layer = LinearLayer::onlyUse(operand);
-      if (!layer || layer->activation() || layer->residualActivation())
+      auto layer = soleLinear(operand);
+      if (!layer || layer.getActivationAttr() ||
+          layer.getResidualActivationAttr())
         continue;
-      for (const ScaleShift &s : scaleShiftsOf(op, layer->outputAxis()))
-        if (s.input == operand && succeeded(fold(*layer, s, rewriter))) {
+      for (const ScaleShift &s : scaleShiftsOf(op, outputAxis(layer)))
+        if (s.input == operand && succeeded(fold(layer, s, rewriter))) {
           rewriter.replaceOp(op, operand);
           ++folded;
           return success();
@@ -215,30 +208,31 @@ struct FoldAfter : RewritePattern {
     return failure();
   }
 
-  LogicalResult fold(LinearLayer layer, const ScaleShift &s,
+  LogicalResult fold(Linear layer, const ScaleShift &s,
                      PatternRewriter &rewriter) const {
-    assert(!layer.activation() && !layer.residualActivation() &&
+    assert(!layer.getActivationAttr() && !layer.getResidualActivationAttr() &&
            "a function would come between the sums and the scale");
     bool hasScale = s.hasScale();
     auto bias = biasOf(layer);
-    if (!bias || (hasScale && layer.residual()))
+    if (!bias || (hasScale && layer.getResidual()))
       return failure();
     assert(s.scale.size() == bias->size() && s.shift.size() == bias->size() &&
            "a scale and a shift for each output");
     ElementsAttr weights;
     if (hasScale) {
-      weights = scaledWeights(layer, layer.viewByOutput(), s.scale);
+      weights =
+          scaledWeights(layer, viewWeights(layer, Channels::Output), s.scale);
       if (!weights)
         return failure();
     }
-    auto element = cast<FloatType>(typeOf(layer.result()).getElementType());
+    auto element = cast<FloatType>(typeOf(resultOf(layer)).getElementType());
     for (size_t i = 0; i < bias->size(); ++i) {
       if (!mayJoin((*bias)[i] * s.scale[i], s.shift[i], element))
         return failure();
       (*bias)[i] = (*bias)[i] * s.scale[i] + s.shift[i];
     }
-    bool hasBias = layer.bias() || s.hasShift();
-    rewriter.modifyOpInPlace(layer.operation(), [&] {
+    bool hasBias = layer.getBias() || s.hasShift();
+    rewriter.modifyOpInPlace(layer, [&] {
       if (weights)
         replaceWeights(rewriter, layer, weights);
       if (hasBias)
@@ -251,57 +245,54 @@ struct FoldAfter : RewritePattern {
 };
 
 /// linear(scale * x + shift).
-struct FoldBefore : RewritePattern {
-  FoldBefore(MLIRContext *context, Pass::Statistic &folded)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context),
-        folded(folded) {}
-
-  LogicalResult matchAndRewrite(Operation *op,
+struct FoldBefore : CountedPattern<Linear, OpInterfaceRewritePattern> {
+  using CountedPattern::CountedPattern;
+  LogicalResult matchAndRewrite(Linear layer,
                                 PatternRewriter &rewriter) const override {
-    auto layer = LinearLayer::get(op);
-    if (!layer || !layer->input().hasOneUse())
+    if (!inputOf(layer).hasOneUse())
       return failure();
     for (const ScaleShift &s :
-         scaleShiftsOf(layer->input().getDefiningOp(), layer->inputAxis()))
-      if (succeeded(fold(*layer, s, rewriter))) {
-        ++folded;
+         scaleShiftsOf(inputOf(layer).getDefiningOp(), inputAxis(layer)))
+      if (succeeded(fold(layer, s, rewriter))) {
+        ++count;
         return success();
       }
     return failure();
   }
 
   /// Whether every output sums the same weights: no padding, no gaps.
-  static bool isUniform(const LinearLayer &layer) {
-    if (auto conv = dyn_cast<ConvOp>(layer.operation())) {
+  static bool isUniform(Linear layer) {
+    if (auto conv = dyn_cast<ConvOp>(layer.getOperation())) {
       auto isZero = [](int64_t v) { return v == 0; };
       return llvm::all_of(conv.getPadsLow(), isZero) &&
              llvm::all_of(conv.getPadsHigh(), isZero);
     }
-    return isa<MatMulOp>(layer.operation()) &&
-           typeOf(layer.weights()).getRank() == 2;
+    return isa<MatMulOp>(layer.getOperation()) &&
+           typeOf(weightsOf(layer)).getRank() == 2;
   }
 
-  LogicalResult fold(LinearLayer layer, const ScaleShift &s,
+  LogicalResult fold(Linear layer, const ScaleShift &s,
                      PatternRewriter &rewriter) const {
     bool hasShift = s.hasShift();
     auto bias = biasOf(layer);
     if (hasShift && (!bias || !isUniform(layer)))
       return failure();
-    if (hasShift && !ConstantData::get(layer.weights()))
+    if (hasShift && !ConstantData::get(weightsOf(layer)))
       return failure();
     if (llvm::any_of(s.shift,
                      [](double v) { return std::fabs(v) > largestShift; }))
       return failure();
     ElementsAttr weights;
     if (s.hasScale()) {
-      weights = scaledWeights(layer, layer.viewByInput(), s.scale);
+      weights =
+          scaledWeights(layer, viewWeights(layer, Channels::Input), s.scale);
       if (!weights)
         return failure();
     }
     if (hasShift)
       addProduct(layer, s.shift, *bias);
-    rewriter.modifyOpInPlace(layer.operation(), [&] {
-      layer.setInput(s.input);
+    rewriter.modifyOpInPlace(layer, [&] {
+      layer->setOperand(0, s.input);
       if (weights)
         replaceWeights(rewriter, layer, weights);
       if (hasShift)
@@ -311,16 +302,15 @@ struct FoldBefore : RewritePattern {
   }
 
   /// bias[o] += sum of weights[o, i] * shift[i] over inputs and kernel.
-  static void addProduct(const LinearLayer &layer, ArrayRef<double> shift,
-                         Numbers &bias) {
+  static void addProduct(Linear layer, ArrayRef<double> shift, Numbers &bias) {
     assert(isUniform(layer) && "else outputs sum different weights");
-    auto weights = *ConstantData::get(layer.weights());
+    auto weights = *ConstantData::get(weightsOf(layer));
     auto at = [&](int64_t i) { return weights.asDouble(i); };
-    int64_t outputs = layer.outputs(), inputs = layer.inputs();
+    int64_t outputs = numOutputs(layer), inputs = numInputs(layer);
     assert(static_cast<int64_t>(shift.size()) == inputs &&
            static_cast<int64_t>(bias.size()) == outputs &&
            "a shift for each input, a bias for each output");
-    if (auto matmul = dyn_cast<MatMulOp>(layer.operation())) {
+    if (auto matmul = dyn_cast<MatMulOp>(layer.getOperation())) {
       bool isTransposed = matmul.getTransposeRhs();
       for (int64_t i = 0; i < inputs; ++i)
         for (int64_t o = 0; o < outputs; ++o)
@@ -328,12 +318,12 @@ struct FoldBefore : RewritePattern {
               shift[i] * at(isTransposed ? o * inputs + i : i * outputs + o);
       return;
     }
-    auto conv = cast<ConvOp>(layer.operation());
+    auto conv = cast<ConvOp>(layer.getOperation());
     int64_t groups = conv.getGroups(), perGroup = inputs / groups;
-    int64_t taps = typeOf(layer.weights()).getNumElements() /
+    int64_t taps = typeOf(weightsOf(layer)).getNumElements() /
                    std::max<int64_t>(outputs * perGroup, 1);
     assert(outputs % groups == 0 && inputs % groups == 0 &&
-           typeOf(layer.weights()).getNumElements() ==
+           typeOf(weightsOf(layer)).getNumElements() ==
                outputs * perGroup * taps &&
            "weights are [outputs, inputs of a group, kernel]");
     for (int64_t o = 0; o < outputs; ++o) {
@@ -342,12 +332,9 @@ struct FoldBefore : RewritePattern {
         bias[o] += shift[first + i / taps] * at(o * perGroup * taps + i);
     }
   }
-
-  Pass::Statistic &folded;
 };
 
 struct FoldScale : nnv12::impl::FoldScaleBase<FoldScale> {
-  using FoldScaleBase::FoldScaleBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldAfter>(&getContext(), foldedAfter);

@@ -20,18 +20,19 @@ struct FuseUnary : OpRewritePattern<UnaryOp> {
 
   LogicalResult matchAndRewrite(UnaryOp op,
                                 PatternRewriter &rewriter) const override {
-    auto layer = LinearLayer::onlyUse(op.getInput());
+    auto layer = soleLinear(op.getInput());
     if (!layer || op.getInput().getType() != op.getType() ||
         !isFloatTensor(op.getInput()))
       return failure();
-    bool isLast = layer->residual() || (second && layer->activation());
-    if (layer->residualActivation() || (!isLast && layer->activation()))
+    bool isLast = layer.getResidual() || (second && layer.getActivationAttr());
+    if (layer.getResidualActivationAttr() ||
+        (!isLast && layer.getActivationAttr()))
       return failure();
-    rewriter.modifyOpInPlace(layer->operation(), [&] {
+    rewriter.modifyOpInPlace(layer, [&] {
       if (isLast)
-        layer->setResidualActivation(op.getFunction());
+        layer.setResidualActivationAttr(op.getFunction());
       else
-        layer->setActivation(op.getFunction());
+        layer.setActivationAttr(op.getFunction());
     });
     rewriter.replaceOp(op, op.getInput());
     ++fused;

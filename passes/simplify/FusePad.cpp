@@ -112,7 +112,6 @@ struct PadIntoPool : CountedPattern<PoolOp> {
 };
 
 struct FusePad : nnv12::impl::FusePadBase<FusePad> {
-  using FusePadBase::FusePadBase;
   void runOnOperation() override {
     rewriteGreedily<PadIntoConv, PadIntoPool>(getOperation(), fused);
   }

@@ -13,13 +13,13 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// The layer that defines `summand`, if it can add something itself.
-static std::optional<LinearLayer> adderOf(Value summand) {
-  auto layer = LinearLayer::onlyUse(summand);
-  if (!layer || layer->residual() || layer->residualActivation() ||
-      !isFloatTensor(summand))
-    return std::nullopt;
-  return layer;
+/// The layer that defines `summand`, if it can add something itself; else
+/// null.
+static Linear adderOf(Value summand) {
+  Linear layer = soleLinear(summand);
+  bool adds = layer && !layer.getResidual() &&
+              !layer.getResidualActivationAttr() && isFloatTensor(summand);
+  return adds ? layer : Linear();
 }
 
 namespace {
@@ -35,25 +35,22 @@ struct FuseAdd : CountedPattern<BinaryOp> {
     if (!left && !right)
       return failure();
     // The later of two takes it: the other's result is there by then.
-    bool useLeft =
-        left &&
-        (!right || right->operation()->isBeforeInBlock(left->operation()));
-    LinearLayer layer = useLeft ? *left : *right;
+    bool useLeft = left && (!right || right->isBeforeInBlock(left));
+    Linear layer = useLeft ? left : right;
     Value residual = useLeft ? rhs : lhs;
-    rewriter.modifyOpInPlace(layer.operation(),
-                             [&] { layer.setResidual(residual); });
+    rewriter.modifyOpInPlace(
+        layer, [&] { layer.getResidualMutable().assign(residual); });
     // A residual defined in between: its definition is before the sum.
     Operation *definition = residual.getDefiningOp();
-    if (definition && layer.operation()->isBeforeInBlock(definition))
-      rewriter.moveOpAfter(layer.operation(), definition);
-    rewriter.replaceOp(op, layer.result());
+    if (definition && layer->isBeforeInBlock(definition))
+      rewriter.moveOpAfter(layer, definition);
+    rewriter.replaceOp(op, resultOf(layer));
     ++count;
     return success();
   }
 };
 
 struct FuseResidual : nnv12::impl::FuseResidualBase<FuseResidual> {
-  using FuseResidualBase::FuseResidualBase;
   void runOnOperation() override {
     rewriteGreedily<FuseAdd>(getOperation(), fused);
   }

@@ -8,66 +8,44 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-std::optional<LinearLayer> LinearLayer::get(Operation *op) {
-  if (!isa_and_nonnull<Linear>(op))
-    return std::nullopt;
-  return LinearLayer(op);
+Linear nnv12::soleLinear(Value result) {
+  return result.hasOneUse() ? result.getDefiningOp<Linear>() : Linear();
 }
 
-std::optional<LinearLayer> LinearLayer::onlyUse(Value result) {
-  return result.hasOneUse() ? get(result.getDefiningOp()) : std::nullopt;
+int64_t nnv12::outputAxis(Linear layer) {
+  return isa<MatMulOp>(layer.getOperation())
+             ? typeOf(resultOf(layer)).getRank() - 1
+             : 1;
 }
 
-void LinearLayer::setResidual(Value value) {
-  assert(!residual() && !residualActivation() &&
-         "it is added before what the layer has already");
-  linear().getResidualMutable().assign(value);
-}
-
-void LinearLayer::setActivation(FunctionAttr function) {
-  assert(!activation() && !residual() && !residualActivation() &&
-         "it is applied before what the layer has already");
-  linear().setActivationAttr(function);
-}
-void LinearLayer::setResidualActivation(FunctionAttr function) {
-  assert(!residualActivation() && "there is room for one");
-  linear().setResidualActivationAttr(function);
-}
-
-int64_t LinearLayer::outputAxis() const {
-  return isa<MatMulOp>(op) ? typeOf(result()).getRank() - 1 : 1;
-}
-
-int64_t LinearLayer::inputAxis() const {
-  auto matmul = dyn_cast<MatMulOp>(op);
+int64_t nnv12::inputAxis(Linear layer) {
+  auto matmul = dyn_cast<MatMulOp>(layer.getOperation());
   if (!matmul)
     return 1;
-  return typeOf(input()).getRank() - (matmul.getTransposeLhs() ? 2 : 1);
+  return typeOf(inputOf(layer)).getRank() - (matmul.getTransposeLhs() ? 2 : 1);
 }
 
-int64_t LinearLayer::outputs() const {
-  return typeOf(result()).getDimSize(outputAxis());
+int64_t nnv12::numOutputs(Linear layer) {
+  return typeOf(resultOf(layer)).getDimSize(outputAxis(layer));
 }
 
-int64_t LinearLayer::inputs() const {
-  return typeOf(input()).getDimSize(inputAxis());
+int64_t nnv12::numInputs(Linear layer) {
+  return typeOf(inputOf(layer)).getDimSize(inputAxis(layer));
 }
 
-LinearLayer::WeightsView LinearLayer::view(bool byOutput) const {
-  ArrayRef<int64_t> weightShape = typeOf(weights()).getShape();
+WeightsView nnv12::viewWeights(Linear layer, Channels channels) {
+  ArrayRef<int64_t> weightShape = typeOf(weightsOf(layer)).getShape();
+  bool byOutput = channels == Channels::Output;
   WeightsView view;
   size_t channelDim;
   bool perGroup = false;
-  if (auto matmul = dyn_cast<MatMulOp>(op)) {
+  if (auto matmul = dyn_cast<MatMulOp>(layer.getOperation())) {
     view.shape.assign(weightShape.begin(), weightShape.end());
     bool isLast = byOutput != matmul.getTransposeRhs();
     channelDim = weightShape.size() - (isLast ? 1 : 2);
   } else {
-    bool isTransposed = isa<ConvTransposeOp>(op);
-    int64_t groups =
-        isTransposed
-            ? static_cast<int64_t>(cast<ConvTransposeOp>(op).getGroups())
-            : static_cast<int64_t>(cast<ConvOp>(op).getGroups());
+    bool isTransposed = isa<ConvTransposeOp>(layer.getOperation());
+    int64_t groups = layer->getAttrOfType<IntegerAttr>("groups").getInt();
     assert(weightShape[0] % groups == 0 && "groups are of one size");
     view.shape = {groups, weightShape[0] / groups};
     view.shape.append(weightShape.begin() + 1, weightShape.end());

@@ -56,16 +56,12 @@ BinaryOp nnv12::definingBinary(Value value, BinaryKind kind) {
 
 static std::optional<Affine> affineOfUnary(UnaryOp op) {
   ArrayRef<double> params = op.getFunction().getParams();
-  switch (op.getFunction().getKind()) {
-  case UnaryKind::affine:
-    if (params.size() == 2)
-      return Affine{op.getInput(), params[0], params[1]};
-    return std::nullopt;
-  case UnaryKind::neg:
+  UnaryKind kind = op.getFunction().getKind();
+  if (kind == UnaryKind::affine && params.size() == 2)
+    return Affine{op.getInput(), params[0], params[1]};
+  if (kind == UnaryKind::neg)
     return Affine{op.getInput(), -1, 0};
-  default:
-    return std::nullopt;
-  }
+  return std::nullopt;
 }
 
 bool nnv12::isRepresentable(double number, Type element) {

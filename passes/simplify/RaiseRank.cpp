@@ -44,14 +44,11 @@ static void prependUnit(NamedAttrList &attributes) {
 }
 
 namespace {
-struct RaiseToTwo : RewritePattern {
-  RaiseToTwo(MLIRContext *context, Pass::Statistic &raised)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context),
-        raised(raised) {}
-
-  LogicalResult matchAndRewrite(Operation *op,
+struct RaiseToTwo : CountedPattern<Windowed, OpInterfaceRewritePattern> {
+  using CountedPattern::CountedPattern;
+  LogicalResult matchAndRewrite(Windowed op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<Windowed>(op) || typeOf(op->getOperand(0)).getRank() != 3)
+    if (typeOf(op->getOperand(0)).getRank() != 3)
       return failure();
     auto raise = [&](Value value) -> Value {
       return rewriter.createOrFold<ReshapeOp>(
@@ -71,15 +68,12 @@ struct RaiseToTwo : RewritePattern {
     Operation *wide = rewriter.create(state);
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op->getResult(0).getType(),
                                            wide->getResult(0));
-    ++raised;
+    ++count;
     return success();
   }
-
-  Pass::Statistic &raised;
 };
 
 struct RaiseRank : nnv12::impl::RaiseRankBase<RaiseRank> {
-  using RaiseRankBase::RaiseRankBase;
   void runOnOperation() override {
     rewriteGreedily<RaiseToTwo>(getOperation(), raised);
   }

@@ -19,17 +19,12 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double sqrtHalf = 0.70710678118654752440;
 static constexpr double sqrt2OverPi = 0.79788456080286535588;
 
-static FunctionAttr function(MLIRContext *context, UnaryKind kind,
-                             ArrayRef<double> params = {}) {
-  return FunctionAttr::get(context, kind, params);
-}
-
 /// `op` as the function of `x` with these parameters.
 static LogicalResult nameAs(PatternRewriter &rewriter, Operation *op, Value x,
                             UnaryKind kind, ArrayRef<double> params = {}) {
   rewriter.replaceOpWithNewOp<UnaryOp>(
       op, op->getResult(0).getType(), x,
-      function(op->getContext(), kind, params));
+      FunctionAttr::get(op->getContext(), kind, params));
   return success();
 }
 
@@ -308,30 +303,30 @@ FunctionAttr nameOf(Value x, Value f, double scale) {
   switch (core.getFunction().getKind()) {
   case UnaryKind::sigmoid:
     if (isPlain && inner.input == x && inner.shift == 0)
-      return function(context, UnaryKind::swish, {inner.scale});
+      return FunctionAttr::get(context, UnaryKind::swish, {inner.scale});
     return {};
   case UnaryKind::hard_sigmoid:
     if (isPlain && core.getInput() == x && params.size() == 2)
-      return function(context, UnaryKind::hard_swish, params);
+      return FunctionAttr::get(context, UnaryKind::hard_swish, params);
     return {};
   case UnaryKind::clip:
     if (offset == 0 && inner.input == x && params.size() == 2 &&
         params[0] == 0 && params[1] > 0 && isClose(gain * params[1], 1))
-      return function(context, UnaryKind::hard_swish,
-                      {inner.scale * gain, inner.shift * gain});
+      return FunctionAttr::get(context, UnaryKind::hard_swish,
+                               {inner.scale * gain, inner.shift * gain});
     return {};
   case UnaryKind::erf:
     if (isHalf && inner.input == x && inner.shift == 0 &&
         isClose(inner.scale, sqrtHalf))
-      return function(context, UnaryKind::gelu);
+      return FunctionAttr::get(context, UnaryKind::gelu);
     return {};
   case UnaryKind::tanh:
     if (isHalf && inner.shift == 0 &&
         isGeluPolynomial(inner.input, x, inner.scale))
-      return function(context, UnaryKind::gelu_tanh);
+      return FunctionAttr::get(context, UnaryKind::gelu_tanh);
     if (auto softplus = definingUnary(core.getInput(), UnaryKind::softplus))
       if (isPlain && softplus.getInput() == x)
-        return function(context, UnaryKind::mish);
+        return FunctionAttr::get(context, UnaryKind::mish);
     return {};
   default:
     return {};
@@ -382,7 +377,6 @@ struct NameMaximum : OpRewritePattern<BinaryOp> {
 
 struct RecognizeFunctions
     : nnv12::impl::RecognizeFunctionsBase<RecognizeFunctions> {
-  using RecognizeFunctionsBase::RecognizeFunctionsBase;
   void runOnOperation() override {
     removed += rewriteGreedily<BinaryWithNumber, ComposeUnary, NameProduct,
                                NameMaximum>(getOperation());

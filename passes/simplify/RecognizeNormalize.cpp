@@ -82,7 +82,6 @@ struct NameNormalize : CountedPattern<BinaryOp> {
 
 struct RecognizeNormalize
     : nnv12::impl::RecognizeNormalizeBase<RecognizeNormalize> {
-  using RecognizeNormalizeBase::RecognizeNormalizeBase;
   void runOnOperation() override {
     rewriteGreedily<NameNormalize>(getOperation(), recognized);
   }

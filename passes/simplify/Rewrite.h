@@ -25,9 +25,11 @@ int64_t rewriteGreedily(mlir::func::FuncOp function, Arguments &&...arguments) {
 }
 
 /// A pattern that counts its rewrites in a statistic of the pass.
-template <typename OpTy> struct CountedPattern : mlir::OpRewritePattern<OpTy> {
+template <typename OpTy,
+          template <typename> class Pattern = mlir::OpRewritePattern>
+struct CountedPattern : Pattern<OpTy> {
   CountedPattern(mlir::MLIRContext *context, mlir::Pass::Statistic &count)
-      : mlir::OpRewritePattern<OpTy>(context), count(count) {}
+      : Pattern<OpTy>(context), count(count) {}
 
   mlir::Pass::Statistic &count;
 };

@@ -184,12 +184,11 @@ struct IdentityResize : OpRewritePattern<ResizeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ResizeOp op,
                                 PatternRewriter &rewriter) const override {
+    // A nearest coordinate with an offset of its own may miss its element.
     if (op.getInput().getType() != op.getType() ||
         op.getCoordinates() == CoordinateMode::tf_crop_and_resize ||
+        op.getCoordinates() == CoordinateMode::tf_half_pixel_for_nn ||
         !llvm::all_of(op.getScales(), [](double s) { return s == 1; }))
-      return failure();
-    // A nearest coordinate with an offset of its own may miss its element.
-    if (op.getCoordinates() == CoordinateMode::tf_half_pixel_for_nn)
       return failure();
     rewriter.replaceOp(op, op.getInput());
     return success();
@@ -211,7 +210,6 @@ struct IdentityPool : OpRewritePattern<PoolOp> {
 };
 
 struct SimplifySlices : nnv12::impl::SimplifySlicesBase<SimplifySlices> {
-  using SimplifySlicesBase::SimplifySlicesBase;
   void runOnOperation() override {
     removed += rewriteGreedily<GatherToSlice, SliceOfConcat, ConcatOfConcat,
                                ConcatOfSlices, IdentityResize, IdentityPool>(

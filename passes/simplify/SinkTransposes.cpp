@@ -48,22 +48,6 @@ static Value transposed(PatternRewriter &rewriter, Location loc, Value value,
       loc, value, rewriter.getDenseI64ArrayAttr(perm));
 }
 
-/// A constant as seen before the transpose that gives `perm`, for broadcasting
-/// with tensors of the same rank.
-static Value constantBefore(PatternRewriter &rewriter, Location loc,
-                            Value constant, ArrayRef<int64_t> perm) {
-  RankedTensorType type = typeOf(constant);
-  if (type.getNumElements() == 1)
-    return constant;
-  assert(type.getRank() <= static_cast<int64_t>(perm.size()) &&
-         "the constant broadcasts to the transposed tensor");
-  SmallVector<int64_t> shape(perm.size() - type.getRank(), 1);
-  shape.append(type.getShape().begin(), type.getShape().end());
-  Value whole =
-      rewriter.createOrFold<ReshapeOp>(loc, withShape(type, shape), constant);
-  return transposed(rewriter, loc, whole, invertPermutationVector(perm));
-}
-
 namespace {
 /// f(transpose(x)) is transpose(f(x)) for layers that work element by element
 /// and keep the shape.
@@ -90,40 +74,6 @@ struct SinkThroughUnary : RewritePattern {
     });
     rewriter.replaceOpWithNewOp<TransposeOp>(op, op->getResult(0).getType(),
                                              inner->getResult(0),
-                                             transpose.getPermAttr());
-    return success();
-  }
-};
-
-struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BinaryOp op,
-                                PatternRewriter &rewriter) const override {
-    auto left = op.getLhs().getDefiningOp<TransposeOp>();
-    auto right = op.getRhs().getDefiningOp<TransposeOp>();
-    auto transpose = left ? left : right;
-    if (!transpose)
-      return failure();
-    Value lhs, rhs;
-    if (left && right) {
-      if (left.getPerm() != right.getPerm())
-        return failure();
-      lhs = left.getInput();
-      rhs = right.getInput();
-    } else {
-      Value constant = left ? op.getRhs() : op.getLhs();
-      if (!ConstantData::get(constant) || !isFree(transpose.getResult()) ||
-          typeOf(transpose.getResult()).getShape() !=
-              typeOf(op.getResult()).getShape())
-        return failure();
-      Value before =
-          constantBefore(rewriter, op.getLoc(), constant, transpose.getPerm());
-      lhs = left ? left.getInput() : before;
-      rhs = left ? before : right.getInput();
-    }
-    auto inner =
-        BinaryOp::create(rewriter, op.getLoc(), lhs, rhs, op.getKind());
-    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
                                              transpose.getPermAttr());
     return success();
   }
@@ -318,63 +268,6 @@ struct ReshapeBelowUnary : OpRewritePattern<UnaryOp> {
   }
 };
 
-struct ReshapeBelowBinary : OpRewritePattern<BinaryOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BinaryOp op,
-                                PatternRewriter &rewriter) const override {
-    auto left = op.getLhs().getDefiningOp<ReshapeOp>();
-    auto right = op.getRhs().getDefiningOp<ReshapeOp>();
-    ArrayRef<int64_t> shape = typeOf(op.getResult()).getShape();
-    Value lhs, rhs;
-    if (left && right) {
-      if (left.getInput().getType() != right.getInput().getType() ||
-          left.getType() != right.getType() || !op.getLhs().hasOneUse() ||
-          !op.getRhs().hasOneUse())
-        return failure();
-      lhs = left.getInput();
-      rhs = right.getInput();
-    } else if (auto reshape = left ? left : right) {
-      Value constant = left ? op.getRhs() : op.getLhs();
-      if (!reshape.getResult().hasOneUse() || !ConstantData::get(constant) ||
-          typeOf(reshape.getResult()).getShape() != shape)
-        return failure();
-      Value before = constantBeforeReshape(rewriter, reshape, constant);
-      if (!before)
-        return failure();
-      lhs = left ? left.getInput() : before;
-      rhs = left ? before : right.getInput();
-    } else {
-      return failure();
-    }
-    auto inner =
-        BinaryOp::create(rewriter, op.getLoc(), lhs, rhs, op.getKind());
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
-    return success();
-  }
-
-  /// The constant for broadcasting with the operand of the reshape, null if the
-  /// reshape does more than add and remove dimensions of size one.
-  static Value constantBeforeReshape(PatternRewriter &rewriter,
-                                     ReshapeOp reshape, Value constant) {
-    RankedTensorType type = typeOf(constant);
-    if (type.getNumElements() == 1)
-      return type.getRank() <= typeOf(reshape.getInput()).getRank() ? constant
-                                                                    : Value();
-    if (!definingUnitReshape(reshape.getResult()))
-      return {};
-    ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
-    ArrayRef<int64_t> to = typeOf(reshape.getResult()).getShape();
-    int64_t missing = static_cast<int64_t>(to.size()) - type.getRank();
-    assert(missing >= 0 && "the constant broadcasts to the reshaped tensor");
-    SmallVector<int64_t> shape(from.size(), 1);
-    for (auto [before, after] : llvm::zip(properDims(from), properDims(to)))
-      if (after >= missing)
-        shape[before] = type.getDimSize(after - missing);
-    return rewriter.createOrFold<ReshapeOp>(constant.getLoc(),
-                                            withShape(type, shape), constant);
-  }
-};
-
 /// transpose(reshape(x)) as reshape(transpose(x)), if the reshape only adds or
 /// removes dimensions of size one: transposes meet through it.
 struct UnitReshapeBelowTranspose : OpRewritePattern<TransposeOp> {
@@ -401,19 +294,107 @@ struct UnitReshapeBelowTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Both, through functions of two operands
+//===----------------------------------------------------------------------===//
+
+/// Whether a function of two values so moved may be computed before.
+bool areAlike(TransposeOp left, TransposeOp right) {
+  return left.getPerm() == right.getPerm();
+}
+bool areAlike(ReshapeOp left, ReshapeOp right) {
+  return left.getInput().getType() == right.getInput().getType() &&
+         left.getType() == right.getType() && left->hasOneUse() &&
+         right->hasOneUse();
+}
+
+/// A constant as it is before the transpose, for broadcasting with tensors of
+/// the same rank; null where the transpose stays.
+Value constantBefore(PatternRewriter &rewriter, TransposeOp transpose,
+                     Value constant, Location loc) {
+  if (!isFree(transpose.getResult()))
+    return {};
+  RankedTensorType type = typeOf(constant);
+  if (type.getNumElements() == 1)
+    return constant;
+  ArrayRef<int64_t> perm = transpose.getPerm();
+  assert(type.getRank() <= static_cast<int64_t>(perm.size()) &&
+         "the constant broadcasts to the transposed tensor");
+  SmallVector<int64_t> shape(perm.size() - type.getRank(), 1);
+  shape.append(type.getShape().begin(), type.getShape().end());
+  Value whole =
+      rewriter.createOrFold<ReshapeOp>(loc, withShape(type, shape), constant);
+  return transposed(rewriter, loc, whole, invertPermutationVector(perm));
+}
+/// The constant for broadcasting with the operand of the reshape, null if the
+/// reshape does more than add and remove dimensions of size one.
+Value constantBefore(PatternRewriter &rewriter, ReshapeOp reshape,
+                     Value constant, Location) {
+  if (!reshape->hasOneUse())
+    return {};
+  RankedTensorType type = typeOf(constant);
+  if (type.getNumElements() == 1)
+    return type.getRank() <= typeOf(reshape.getInput()).getRank() ? constant
+                                                                  : Value();
+  if (!definingUnitReshape(reshape.getResult()))
+    return {};
+  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
+  ArrayRef<int64_t> to = typeOf(reshape.getResult()).getShape();
+  int64_t missing = static_cast<int64_t>(to.size()) - type.getRank();
+  assert(missing >= 0 && "the constant broadcasts to the reshaped tensor");
+  SmallVector<int64_t> shape(from.size(), 1);
+  for (auto [before, after] : llvm::zip(properDims(from), properDims(to)))
+    if (after >= missing)
+      shape[before] = type.getDimSize(after - missing);
+  return rewriter.createOrFold<ReshapeOp>(constant.getLoc(),
+                                          withShape(type, shape), constant);
+}
+
+/// f(move(x), y) as move(f(x, y)), where y is moved alike or a constant.
+template <typename Move> struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = op.getLhs().getDefiningOp<Move>();
+    auto right = op.getRhs().getDefiningOp<Move>();
+    auto move = left ? left : right;
+    if (!move || (left && right && !areAlike(left, right)))
+      return failure();
+    Value lhs = left ? left.getInput() : op.getLhs();
+    Value rhs = right ? right.getInput() : op.getRhs();
+    if (!left || !right) {
+      Value &constant = left ? rhs : lhs;
+      if (!ConstantData::get(constant) || typeOf(move.getResult()).getShape() !=
+                                              typeOf(op.getResult()).getShape())
+        return failure();
+      constant = constantBefore(rewriter, move, constant, op.getLoc());
+      if (!constant)
+        return failure();
+    }
+    auto inner =
+        BinaryOp::create(rewriter, op.getLoc(), lhs, rhs, op.getKind());
+    if constexpr (std::is_same_v<Move, TransposeOp>)
+      rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
+                                               move.getPermAttr());
+    else
+      rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
+    return success();
+  }
+};
+
 struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
-  using SinkTransposesBase::SinkTransposesBase;
   void runOnOperation() override {
     auto countTransposes = [&] {
       auto transposes = getOperation().getOps<TransposeOp>();
       return std::distance(transposes.begin(), transposes.end());
     };
     int64_t before = countTransposes();
-    rewriteGreedily<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
-                    SinkThroughReduce, SinkThroughBounds<SliceOp>,
-                    SinkThroughBounds<PadOp>, TransposeToReshape,
-                    TransposeIntoMatMul, ReshapeBelowUnary, ReshapeBelowBinary,
-                    UnitReshapeBelowTranspose>(getOperation());
+    rewriteGreedily<SinkThroughUnary, SinkThroughBinary<TransposeOp>,
+                    SinkThroughConcat, SinkThroughReduce,
+                    SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
+                    TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
+                    SinkThroughBinary<ReshapeOp>, UnitReshapeBelowTranspose>(
+        getOperation());
     removed += std::max<int64_t>(before - countTransposes(), 0);
   }
 };

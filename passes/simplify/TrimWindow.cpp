@@ -73,7 +73,6 @@ struct TrimConv : CountedPattern<ConvOp> {
 };
 
 struct TrimWindow : nnv12::impl::TrimWindowBase<TrimWindow> {
-  using TrimWindowBase::TrimWindowBase;
   void runOnOperation() override {
     rewriteGreedily<TrimConv>(getOperation(), trimmed);
   }

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
 #include "test/unit/sample/GpuSample.h"
-#include "tools/common/ChromeTrace.h"
-#include "tools/common/PerfettoTrace.h"
+#include "tools/common/Traces.h"
 #include "tools/nnv12-prof/Profile.h"
 
 #include <cstdlib>

@@ -1,7 +1,5 @@
 //===- BoundsReport.cpp - Reports accesses outside of operands ------------===//
 
-#include "tools/common/BoundsReport.h"
-
 #include "artifact/BoundsFault.h"
 #include "tools/common/Report.h"
 

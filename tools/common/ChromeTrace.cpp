@@ -1,5 +1,5 @@
 //===- ChromeTrace.cpp - Recordings for chrome://tracing ------------------===//
-#include "tools/common/ChromeTrace.h"
+#include "tools/common/Traces.h"
 
 #include "runtime/include/nnv12_counters.h"
 #include "tools/common/Json.h"

@@ -4,6 +4,7 @@
 #include "artifact/MappedFile.h"
 #include "artifact/Verifier.h"
 #include "tools/common/Clock.h"
+#include "tools/common/Files.h"
 #include "tools/common/Report.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace nnv12::tools {
 
@@ -169,8 +169,7 @@ static std::vector<std::pair<uint64_t, uint64_t>>
 weightRanges(const std::string &path) {
   artifact::Fault fault;
   artifact::MappedFile file;
-  if (!file.open(path.c_str(), fault))
-    fail(path + ": " + fault.text);
+  failIf(openInput(path, file));
   const bundle::Bundle *bundle =
       artifact::verifyBundle(file.data(), file.size(), fault);
   if (!bundle)

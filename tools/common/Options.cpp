@@ -4,6 +4,7 @@
 #include "runtime/include/nnv12.h"
 #include "tools/common/Nearest.h"
 #include "tools/common/Report.h"
+#include "tools/common/TextFormat.h"
 
 #include <CLI/CLI.hpp>
 
@@ -99,19 +100,6 @@ void Options::number(const char *name, const char *meta, unsigned &value,
       });
 }
 
-void Options::real(const char *name, const char *meta, double &value,
-                   const char *help) {
-  add(name, meta, help, "a number",
-      [&value](const std::string &text) { return parseReal(text, value); });
-}
-
-void Options::real(const char *name, const char *meta,
-                   std::optional<double> &value, const char *help) {
-  add(name, meta, help, "a number", [&value](const std::string &text) {
-    return parseReal(text, value.emplace());
-  });
-}
-
 bool parseReals(const std::string &text, std::vector<double> &values) {
   values.clear();
   for (const std::string &part : CLI::detail::split(text, ','))
@@ -126,16 +114,9 @@ void Options::reals(const char *name, const char *meta,
       [&value](const std::string &text) { return parseReals(text, value); });
 }
 
-std::string joined(const Words &words) {
-  std::string list;
-  for (const char *word : words)
-    list += (list.empty() ? "" : "|") + std::string(word);
-  return list;
-}
-
 void Options::choose(const char *name, const Words &words, const char *help,
                      std::function<void(size_t)> set) {
-  std::string list = joined(words);
+  std::string list = join(words, "|");
   add(name, list, help, "one of " + list,
       [words, set = std::move(set)](const std::string &text) {
         auto found = std::find(words.begin(), words.end(), text);

@@ -9,13 +9,15 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace nnv12::tools {
 
 using Words = std::vector<const char *>;
+
+/// Parses all of `text` as a finite number.
+bool parseReal(const std::string &text, double &value);
 
 class Options {
 public:
@@ -35,10 +37,16 @@ public:
             const char *help);
   void number(const char *name, const char *meta, unsigned &value,
               unsigned least, unsigned most, const char *help);
-  void real(const char *name, const char *meta, double &value,
-            const char *help);
-  void real(const char *name, const char *meta, std::optional<double> &value,
-            const char *help);
+  /// A double, or an optional one.
+  template <typename Real>
+  void real(const char *name, const char *meta, Real &value, const char *help) {
+    add(name, meta, help, "a number", [&value](const std::string &text) {
+      double number;
+      bool isReal = parseReal(text, number);
+      value = number;
+      return isReal;
+    });
+  }
   /// Comma-separated reals.
   void reals(const char *name, const char *meta, std::vector<double> &value,
              const char *help);
@@ -87,10 +95,6 @@ private:
   std::vector<std::string> arguments_;
 };
 
-/// The words with bars between.
-std::string joined(const Words &words);
-/// Parses all of `text` as a finite number.
-bool parseReal(const std::string &text, double &value);
 /// Parses numbers with commas between them.
 bool parseReals(const std::string &text, std::vector<double> &values);
 

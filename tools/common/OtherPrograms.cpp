@@ -2,9 +2,9 @@
 #include "tools/common/OtherPrograms.h"
 
 #include "tools/common/Clock.h"
+#include "tools/common/TextFormat.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <sys/resource.h>
@@ -67,14 +67,11 @@ double OtherPrograms::cpus() const {
 std::string busyText(double cpus, unsigned total) {
   /// A system that is idle does as much for itself.
   static constexpr double little = 0.1;
-  if (cpus < little)
-    return "";
-  char text[128];
-  snprintf(text, sizeof text,
-           "the machine was busy: other programs took %.1f of %u CPUs, so that "
-           "times are longer",
-           cpus, total);
-  return text;
+  return cpus < little
+             ? ""
+             : format("the machine was busy: other programs took %.1f of %u "
+                      "CPUs, so that times are longer",
+                      cpus, total);
 }
 
 } // namespace nnv12::tools

@@ -1,5 +1,5 @@
 //===- PerfettoTrace.cpp - Recordings for Perfetto ------------------------===//
-#include "tools/common/PerfettoTrace.h"
+#include "tools/common/Traces.h"
 
 #include "runtime/include/nnv12_counters.h"
 
@@ -76,78 +76,9 @@ constexpr uint64_t trackOf(uint32_t line) { return 2 + line; }
 // More than there are threads.
 constexpr uint64_t liveBytesTrack = 1000, firstCounterTrack = 1001;
 
-class Writer {
-public:
-  Writer(const Bundle &bundle, const Recorded &recorded);
-  std::string write();
-
-private:
-  /// A stretch of a thread's time; these nest.
-  struct Slice {
-    uint64_t start, end;
-    const nnv12_record *record; ///< or null:
-    const char *name;
-  };
-
-  void add(unsigned field, const Message &content,
-           std::optional<uint64_t> time = std::nullopt);
-  void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
-  void addCounterTrack(uint64_t uuid, const std::string &name);
-  void addLine(uint32_t number);
-  void addCounters();
-  void addLiveBytes();
-  void count(uint64_t time, uint64_t track, uint64_t value);
-  void begin(const Slice &slice, uint64_t track);
-  void end(uint64_t time, uint64_t track);
-  Message describe(const Slice &slice) const;
-
-  const Bundle &bundle_;
-  const Recorded &recorded_;
-  /// A layer's first operation, by the layer's name.
-  std::map<std::string, uint32_t> operations_;
-  Message all_;
-};
-
-Writer::Writer(const Bundle &bundle, const Recorded &recorded)
-    : bundle_(bundle), recorded_(recorded) {
-  for (uint32_t i = 0; i < bundle.info().num_operations; ++i)
-    operations_.emplace(bundle.operation(i).layer, i);
-}
-
-/// Adds a packet.
-void Writer::add(unsigned field, const Message &content,
-                 std::optional<uint64_t> time) {
-  Message result;
-  if (time)
-    result.number(packet::timestamp, *time);
-  result.number(packet::sequence, 1);
-  result.message(field, content);
-  all_.message(trace::packet, result);
-}
-
-void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
-                      const std::string &name) {
-  Message descriptor, owner;
-  descriptor.number(track::uuid, uuid);
-  uint64_t pid = recorded_.info.process;
-  if (uuid == processTrack) {
-    owner.number(process::pid, pid);
-    owner.text(process::name, name);
-    descriptor.message(track::process, owner);
-  } else {
-    descriptor.number(track::parent, processTrack);
-    owner.number(thread::pid, pid);
-    // The system's own numbers are not known; the caller's is the process's.
-    owner.number(thread::tid, pid + threadNumber);
-    owner.text(thread::name, name);
-    descriptor.message(track::thread, owner);
-  }
-  add(packet::trackDescriptor, descriptor);
-}
-
 /// Adds a fact about a slice beside its name.
 template <typename Value>
-static void annotate(Message &target, const char *name, Value value) {
+void annotate(Message &target, const char *name, Value value) {
   Message result;
   result.text(annotation::name, name);
   if constexpr (std::is_integral_v<Value>)
@@ -157,152 +88,205 @@ static void annotate(Message &target, const char *name, Value value) {
   target.message(event::annotations, result);
 }
 
-Message Writer::describe(const Slice &slice) const {
-  Message result;
-  result.number(event::type, event::sliceBegin);
-  if (!slice.record) {
-    result.text(event::categories, "tool");
-    result.text(event::name, slice.name);
-    return result;
+class Writer {
+public:
+  Writer(const Bundle &bundle, const Recorded &recorded)
+      : bundle_(bundle), recorded_(recorded) {
+    for (uint32_t i = 0; i < bundle.info().num_operations; ++i)
+      operations_.emplace(bundle.operation(i).layer, i);
   }
-  const nnv12_record &record = *slice.record;
-  std::string name = nameOf(bundle_, record);
-  result.text(event::categories, kindName(record));
-  result.text(event::name, name);
-  annotate(result, "run", record.run);
-  if (record.kind == NNV12_RECORD_TILES) {
-    annotate(result, "first / 65535", record.first);
-    annotate(result, "count / 65535", record.count);
+
+  std::string write() {
+    std::string model = bundle_.info().model;
+    addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
+    uint32_t lines = numLines(recorded_);
+    for (uint32_t i = 0; i < lines; ++i)
+      addTrack(trackOf(i), i, lineName(recorded_.info, i));
+    for (uint32_t i = 0; i < lines; ++i)
+      addLine(i);
+    addCounters();
+    if (!operations_.empty())
+      addLiveBytes();
+    return all_.encoded();
   }
-  bool isExecute = record.kind == NNV12_RECORD_EXECUTE;
-  if (!isExecute && !isPreparation(record))
-    return result;
-  annotate(result, "index", record.index);
-  annotate(result, "kernel", kernelOf(bundle_, record));
-  if (isExecute && record.index < bundle_.info().num_operations) {
-    nnv12_operation_info info = bundle_.operation(record.index);
-    annotate(result, "routine", info.routine);
-    annotate(result, "multiply-adds", info.multiply_adds);
-    annotate(result, "bytes", info.bytes);
-    annotate(result, "tiles", info.tiles);
-  } else if (!isExecute) {
-    annotate(result, "lane", record.lane);
-    annotate(result, "stolen", (record.flags & NNV12_RECORD_STOLEN) != 0);
-  }
-  // If a layer is several operations, nobody knows which one needs the prepared
-  // weights: the flow leads through all of them.
-  auto first = operations_.find(name);
-  if (first != operations_.end() && record.run == 0)
-    result.fixed(event::flows, uint64_t(first->second) + 1);
-  return result;
-}
 
-void Writer::begin(const Slice &slice, uint64_t trackNumber) {
-  Message described = describe(slice);
-  described.number(event::track, trackNumber);
-  add(packet::trackEvent, described, slice.start);
-}
-
-void Writer::end(uint64_t time, uint64_t trackNumber) {
-  Message ended;
-  ended.number(event::type, event::sliceEnd);
-  ended.number(event::track, trackNumber);
-  add(packet::trackEvent, ended, time);
-}
-
-/// Slices must nest; where a clock's rounding makes them overlap by a
-/// nanosecond, the later one is cut.
-void Writer::addLine(uint32_t number) {
-  std::vector<Slice> slices;
-  for (const nnv12_record &record : recorded_.records)
-    if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER)
-      slices.push_back({record.start_ns, endOf(record), &record, nullptr});
-  if (number == 0)
-    for (const ToolStage &stage : recorded_.stages)
-      slices.push_back({stage.start, stage.end, nullptr, stage.name});
-  std::stable_sort(
-      slices.begin(), slices.end(), [](const Slice &a, const Slice &b) {
-        return nestsBefore(a.start, a.end - a.start, b.start, b.end - b.start);
-      });
-  uint64_t track = trackOf(number), last = 0;
-  std::vector<uint64_t> open;
-  auto close = [&](uint64_t until) {
-    for (; !open.empty() && open.back() <= until; open.pop_back())
-      end(last = open.back(), track);
+private:
+  /// A stretch of a thread's time; these nest.
+  struct Slice {
+    uint64_t start, end;
+    const nnv12_record *record; ///< or null:
+    const char *name;
   };
-  for (Slice slice : slices) {
-    // One that begins where another ends is not a part of it.
-    constexpr uint64_t rounding = 2;
-    close(slice.start + rounding);
-    slice.start = std::max(slice.start, last);
-    if (!open.empty())
-      slice.end = std::min(slice.end, open.back());
-    slice.end = std::max(slice.end, slice.start);
-    begin(slice, track);
-    last = slice.start;
-    open.push_back(slice.end);
+
+  /// Adds a packet.
+  void add(unsigned field, const Message &content,
+           std::optional<uint64_t> time = std::nullopt) {
+    Message result;
+    if (time)
+      result.number(packet::timestamp, *time);
+    result.number(packet::sequence, 1);
+    result.message(field, content);
+    all_.message(trace::packet, result);
   }
-  close(~uint64_t(0));
-}
 
-void Writer::addCounterTrack(uint64_t uuid, const std::string &name) {
-  Message descriptor;
-  descriptor.number(track::uuid, uuid);
-  descriptor.number(track::parent, processTrack);
-  descriptor.text(track::name, name);
-  descriptor.message(track::counter, Message());
-  add(packet::trackDescriptor, descriptor);
-}
-
-void Writer::count(uint64_t time, uint64_t trackNumber, uint64_t value) {
-  Message counted;
-  counted.number(event::type, event::counter);
-  counted.number(event::track, trackNumber);
-  counted.number(event::counterValue, value);
-  add(packet::trackEvent, counted, time);
-}
-
-/// Adds the counts of each thread, from the run's start on.
-void Writer::addCounters() {
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks;
-  for (const nnv12_record &record : recorded_.records) {
-    if (record.kind != NNV12_RECORD_COUNTER ||
-        record.lane >= recorded_.info.num_threads)
-      continue;
-    auto [place, isNew] = tracks.insert(
-        {{record.lane, record.index}, firstCounterTrack + tracks.size()});
-    if (isNew)
-      addCounterTrack(place->second,
-                      std::string(nnv12_counter_name(record.index)) + " of " +
-                          lineName(recorded_.info, record.lane));
-    count(record.start_ns, place->second, record.duration_ns);
+  void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name) {
+    Message descriptor, owner;
+    descriptor.number(track::uuid, uuid);
+    uint64_t pid = recorded_.info.process;
+    if (uuid == processTrack) {
+      owner.number(process::pid, pid);
+      owner.text(process::name, name);
+      descriptor.message(track::process, owner);
+    } else {
+      descriptor.number(track::parent, processTrack);
+      owner.number(thread::pid, pid);
+      // The system's own numbers are not known; the caller's is the process's.
+      owner.number(thread::tid, pid + threadNumber);
+      owner.text(thread::name, name);
+      descriptor.message(track::thread, owner);
+    }
+    add(packet::trackDescriptor, descriptor);
   }
-}
 
-/// How much of the arena holds values.
-void Writer::addLiveBytes() {
-  addCounterTrack(liveBytesTrack, "live bytes of the arena");
-  for (const nnv12_record &record : recorded_.records)
-    if (record.kind == NNV12_RECORD_EXECUTE &&
-        record.index < bundle_.info().num_operations)
-      count(record.start_ns, liveBytesTrack,
-            bundle_.operation(record.index).live_bytes);
-}
+  void addCounterTrack(uint64_t uuid, const std::string &name) {
+    Message descriptor;
+    descriptor.number(track::uuid, uuid);
+    descriptor.number(track::parent, processTrack);
+    descriptor.text(track::name, name);
+    descriptor.message(track::counter, Message());
+    add(packet::trackDescriptor, descriptor);
+  }
 
-std::string Writer::write() {
-  std::string model = bundle_.info().model;
-  addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
-  uint32_t lines = numLines(recorded_);
-  for (uint32_t i = 0; i < lines; ++i)
-    addTrack(trackOf(i), i, lineName(recorded_.info, i));
-  for (uint32_t i = 0; i < lines; ++i)
-    addLine(i);
-  addCounters();
-  if (!operations_.empty())
-    addLiveBytes();
-  return all_.encoded();
-}
+  /// Slices must nest; where a clock's rounding makes them overlap by a
+  /// nanosecond, the later one is cut.
+  void addLine(uint32_t number) {
+    std::vector<Slice> slices;
+    for (const nnv12_record &record : recorded_.records)
+      if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER)
+        slices.push_back({record.start_ns, endOf(record), &record, nullptr});
+    if (number == 0)
+      for (const ToolStage &stage : recorded_.stages)
+        slices.push_back({stage.start, stage.end, nullptr, stage.name});
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const Slice &a, const Slice &b) {
+                       return nestsBefore(a.start, a.end - a.start, b.start,
+                                          b.end - b.start);
+                     });
+    uint64_t track = trackOf(number), last = 0;
+    std::vector<uint64_t> open;
+    auto close = [&](uint64_t until) {
+      for (; !open.empty() && open.back() <= until; open.pop_back())
+        end(last = open.back(), track);
+    };
+    for (Slice slice : slices) {
+      // One that begins where another ends is not a part of it.
+      constexpr uint64_t rounding = 2;
+      close(slice.start + rounding);
+      slice.start = std::max(slice.start, last);
+      if (!open.empty())
+        slice.end = std::min(slice.end, open.back());
+      slice.end = std::max(slice.end, slice.start);
+      begin(slice, track);
+      last = slice.start;
+      open.push_back(slice.end);
+    }
+    close(~uint64_t(0));
+  }
 
+  /// Adds the counts of each thread, from the run's start on.
+  void addCounters() {
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks;
+    for (const nnv12_record &record : recorded_.records) {
+      if (record.kind != NNV12_RECORD_COUNTER ||
+          record.lane >= recorded_.info.num_threads)
+        continue;
+      auto [place, isNew] = tracks.insert(
+          {{record.lane, record.index}, firstCounterTrack + tracks.size()});
+      if (isNew)
+        addCounterTrack(place->second,
+                        std::string(nnv12_counter_name(record.index)) + " of " +
+                            lineName(recorded_.info, record.lane));
+      count(record.start_ns, place->second, record.duration_ns);
+    }
+  }
+
+  /// How much of the arena holds values.
+  void addLiveBytes() {
+    addCounterTrack(liveBytesTrack, "live bytes of the arena");
+    for (const nnv12_record &record : recorded_.records)
+      if (record.kind == NNV12_RECORD_EXECUTE &&
+          record.index < bundle_.info().num_operations)
+        count(record.start_ns, liveBytesTrack,
+              bundle_.operation(record.index).live_bytes);
+  }
+
+  void count(uint64_t time, uint64_t trackNumber, uint64_t value) {
+    Message counted;
+    counted.number(event::type, event::counter);
+    counted.number(event::track, trackNumber);
+    counted.number(event::counterValue, value);
+    add(packet::trackEvent, counted, time);
+  }
+
+  void begin(const Slice &slice, uint64_t trackNumber) {
+    Message described = describe(slice);
+    described.number(event::track, trackNumber);
+    add(packet::trackEvent, described, slice.start);
+  }
+
+  void end(uint64_t time, uint64_t trackNumber) {
+    Message ended;
+    ended.number(event::type, event::sliceEnd);
+    ended.number(event::track, trackNumber);
+    add(packet::trackEvent, ended, time);
+  }
+
+  Message describe(const Slice &slice) const {
+    Message result;
+    result.number(event::type, event::sliceBegin);
+    if (!slice.record) {
+      result.text(event::categories, "tool");
+      result.text(event::name, slice.name);
+      return result;
+    }
+    const nnv12_record &record = *slice.record;
+    std::string name = nameOf(bundle_, record);
+    result.text(event::categories, kindName(record));
+    result.text(event::name, name);
+    annotate(result, "run", record.run);
+    if (record.kind == NNV12_RECORD_TILES) {
+      annotate(result, "first / 65535", record.first);
+      annotate(result, "count / 65535", record.count);
+    }
+    bool isExecute = record.kind == NNV12_RECORD_EXECUTE;
+    if (!isExecute && !isPreparation(record))
+      return result;
+    annotate(result, "index", record.index);
+    annotate(result, "kernel", kernelOf(bundle_, record));
+    if (isExecute && record.index < bundle_.info().num_operations) {
+      nnv12_operation_info info = bundle_.operation(record.index);
+      annotate(result, "routine", info.routine);
+      annotate(result, "multiply-adds", info.multiply_adds);
+      annotate(result, "bytes", info.bytes);
+      annotate(result, "tiles", info.tiles);
+    } else if (!isExecute) {
+      annotate(result, "lane", record.lane);
+      annotate(result, "stolen", (record.flags & NNV12_RECORD_STOLEN) != 0);
+    }
+    // If a layer is several operations, nobody knows which one needs the
+    // prepared weights: the flow leads through all of them.
+    auto first = operations_.find(name);
+    if (first != operations_.end() && record.run == 0)
+      result.fixed(event::flows, uint64_t(first->second) + 1);
+    return result;
+  }
+
+  const Bundle &bundle_;
+  const Recorded &recorded_;
+  /// A layer's first operation, by the layer's name.
+  std::map<std::string, uint32_t> operations_;
+  Message all_;
+};
 } // namespace
 
 std::string perfettoTrace(const Bundle &bundle, const Recorded &recorded) {

@@ -2,6 +2,7 @@
 #include "tools/common/Properties.h"
 
 #include "tools/common/Report.h"
+#include "tools/common/TextFormat.h"
 
 #include <algorithm>
 
@@ -29,7 +30,7 @@ ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
       return otherwise;
     if (std::find(words.begin(), words.end(), std::string(value)) ==
         words.end())
-      refuse(key, "one of " + joined(words));
+      refuse(key, "one of " + join(words, "|"));
     return value;
   };
   ImageOptions result;

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_COMMON_RECORDFILE_H
 #define NNV12_TOOLS_COMMON_RECORDFILE_H
 
+#include "artifact/NonCopyable.h"
 #include "runtime/include/nnv12.hpp"
 
 #include <string>
@@ -10,15 +11,13 @@ namespace nnv12::tools {
 
 /// A file that a session writes its recording to, for others to read meanwhile
 /// or later. Only its owner may.
-class RecordFile {
+class RecordFile : artifact::NonCopyable {
 public:
   /// Takes the place of a file of that name. Ends the process when it cannot be
   /// made.
   RecordFile(const std::string &path, const Bundle &bundle,
              const SessionOptions &options, nnv12_record_level level,
              uint32_t runs, const nnv12_counter_source *counters);
-  RecordFile(const RecordFile &) = delete;
-  RecordFile &operator=(const RecordFile &) = delete;
   /// The session must be gone.
   ~RecordFile();
 
@@ -30,12 +29,10 @@ private:
 };
 
 /// The memory of a recording in a file that somebody else may be writing to.
-class RecordView {
+class RecordView : artifact::NonCopyable {
 public:
   /// Ends the process when the file cannot be read.
   explicit RecordView(const std::string &path);
-  RecordView(const RecordView &) = delete;
-  RecordView &operator=(const RecordView &) = delete;
   ~RecordView();
 
   const void *data() const { return bytes_; }

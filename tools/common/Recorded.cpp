@@ -1,7 +1,6 @@
 //===- Recorded.cpp - A session's records ---------------------------------===//
 #include "tools/common/Recorded.h"
 
-#include <algorithm>
 #include <map>
 
 namespace nnv12::tools {

@@ -19,6 +19,12 @@ inline void failIf(const std::string &error) {
     fail(error);
 }
 
+/// From now on, a kernel that was compiled with --check-bounds and touches
+/// memory outside of its operands ends the process with status 1. A line on
+/// standard error names kernel, layer, operand and offset. Other undefined
+/// instructions end the process as before.
+void reportBoundsFaults();
+
 /// Flushes standard output; a failure to write it (full disk, closed pipe) is
 /// an error of the tool. For the end of main().
 void finishOutput();

@@ -6,7 +6,6 @@
 #include "tools/common/Report.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -110,53 +109,18 @@ constexpr Access accessTo = {
       storeRounded<T>(data, index, value, low, high);
     }};
 
-double loadHalf(const void *data, size_t index) {
-  auto half = load<uint16_t>(data, index);
-  int exponent = half >> 10 & 31;
-  int mantissa = half & 1023;
-  double value;
-  if (exponent == 31)
-    value = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                     : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    value = std::ldexp(mantissa, -24);
-  else
-    value = std::ldexp(mantissa + 1024, exponent - 25);
-  return half & 0x8000 ? -value : value;
-}
-
-/// Rounds to nearest, ties to even.
-uint16_t halfOf(double value) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  double magnitude = std::fabs(value);
-  if (std::isnan(value))
-    return 0x7e00;
-  if (magnitude >= 65520)
-    return sign | 0x7c00;
-  int exponent = magnitude > 0 ? std::ilogb(magnitude) : -15;
-  if (exponent < -14)
-    return sign |
-           static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
-  auto mantissa = static_cast<uint32_t>(
-      std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  // A mantissa that rounds up to 2048 carries into the exponent by itself.
-  return sign | static_cast<uint16_t>(((exponent + 14) << 10) + mantissa);
+template <const artifact::SmallFloat &format>
+double loadCode(const void *data, size_t index) {
+  return format.decode(load<uint16_t>(data, index));
 }
 
 void storeHalf(void *data, size_t index, double value) {
-  store(data, index, halfOf(value));
+  store(data, index, artifact::half.encode(value, /*saturate=*/false));
 }
 
-double loadBFloat(const void *data, size_t index) {
-  uint32_t bits = uint32_t(load<uint16_t>(data, index)) << 16;
-  return load<float>(&bits, 0);
-}
-
+/// Rounds twice, as programs do that have f32.
 void storeBFloat(void *data, size_t index, double value) {
-  float single = static_cast<float>(value);
-  uint32_t bits = load<uint32_t>(&single, 0);
-  bits += 0x7fff + (bits >> 16 & 1);
-  store(data, index, static_cast<uint16_t>(bits >> 16));
+  store(data, index, artifact::bfloat.encode(float(value), /*saturate=*/false));
 }
 
 void storeTruth(void *data, size_t index, double value) {
@@ -166,8 +130,8 @@ void storeTruth(void *data, size_t index, double value) {
 /// By type, but for those of less than 8 bits and floats of 8.
 constexpr Access accesses[] = {accessTo<float>,
                                accessTo<double>,
-                               {loadHalf, storeHalf},
-                               {loadBFloat, storeBFloat},
+                               {loadCode<artifact::half>, storeHalf},
+                               {loadCode<artifact::bfloat>, storeBFloat},
                                accessTo<int8_t>,
                                accessTo<uint8_t>,
                                accessTo<int16_t>,
@@ -193,7 +157,7 @@ double elementAt(nnv12_type type, const void *data, size_t index) {
 
 void setElement(nnv12_type type, void *data, size_t index, double value) {
   if (const artifact::SmallFloat *format = smallFloat(type))
-    store(data, index, format->encode(value, true));
+    store(data, index, uint8_t(format->encode(value, true)));
   else if (SmallInt small = SmallInt::get(type); small.bits)
     storeRounded<int8_t>(data, index, value, small.low, small.high);
   else if (type <= NNV12_BOOL)

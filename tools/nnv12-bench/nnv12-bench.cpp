@@ -1,5 +1,4 @@
 //===- nnv12-bench.cpp - Measures cold and warm inference -----------------===//
-#include "tools/common/BoundsReport.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Files.h"
@@ -79,9 +78,8 @@ static BenchOptions parseOptions(int argc, char **argv) {
   options.number("cold", "N", result.cold, 0, 100000, "Cold runs. Default 5.");
   options.number(
       "warm", "N", result.warm, 0, 10000000,
-      "Warm runs, after one that is reported as first run and, where "
-      "the bundle has switches, after those until all are taken. "
-      "Default 20.");
+      "Warm runs, after one that is reported as first run and, where the "
+      "bundle has switches, after those until all are taken. Default 20.");
   options.number("floor", "N", result.floor, 0, 100000,
                  "N times, taking turns with the cold runs, map the bundle and "
                  "touch all pages of its weights: the floor of cold runs. "

@@ -5,6 +5,7 @@
 #include "artifact/Fault.h"
 #include "artifact/Hexadecimal.h"
 #include "artifact/ProgramView.h"
+#include "tools/common/TextFormat.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/page/FlatPlan.h"
 #include "tools/page/GpuPlanJson.h"
@@ -142,28 +143,24 @@ static void printPreparation(const bundle::GpuOverlays *overlays,
       artifact::overlayOf(overlays, program)
           ->preparations()
           ->Get(number - program->operations()->size());
-  if (preparation->predicted_end())
-    printf("      %9.3f %9.3f", double(preparation->predicted_start()) * 1e-6,
-           double(preparation->predicted_end()) * 1e-6);
-  else
-    printf("      %9s %9s", "-", "-");
+  printTimes(preparation->predicted_end() != 0, preparation->predicted_start(),
+             preparation->predicted_end());
   printf("  %-6s %-9s", operationName(program, number).c_str(),
          stageName(preparation->stage()).c_str());
-  const char *separator = " ";
-  for (uint32_t index : artifact::elementsOf(preparation->pipelines())) {
-    printf("%s%u %s", separator, index, moduleName(overlays->gpu(), index));
-    separator = ", ";
-  }
+  std::vector<std::string> parts;
+  for (uint32_t index : artifact::elementsOf(preparation->pipelines()))
+    parts.push_back(std::to_string(index) + " " +
+                    moduleName(overlays->gpu(), index));
   for (const bundle::Upload *upload :
        artifact::elementsOf(preparation->uploads())) {
-    printf("%s%s -> prepared%s", separator,
-           rangeText(program, upload->source()).c_str(),
-           rangeText(upload->offset(), upload->size()).c_str());
+    parts.push_back(rangeText(program, upload->source()) + " -> prepared" +
+                    rangeText(upload->offset(), upload->size()));
     if (upload->codec() != bundle::Codec_Stored || upload->planes() > 1)
-      printf(" (%s, %u planes)", codecName(upload->codec()).c_str(),
-             upload->planes());
-    separator = ", ";
+      parts.back() +=
+          format(" (%s, %u planes)", codecName(upload->codec()).c_str(),
+                 upload->planes());
   }
+  printf("%s%s", parts.empty() ? "" : " ", join(parts).c_str());
   if (preparation->stage() == bundle::GpuStage_Record)
     printf(" stretch %u", preparation->stretch());
   printf("%s\n", afterText(program, preparation->after()).c_str());

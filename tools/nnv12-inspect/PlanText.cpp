@@ -2,6 +2,7 @@
 #include "tools/nnv12-inspect/PlanText.h"
 
 #include "artifact/ProgramView.h"
+#include "tools/common/TextFormat.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -61,18 +62,13 @@ static StageSum sumOf(const Plan &plan, bundle::OperationKind kind) {
 
 std::string afterText(const bundle::Program *program,
                       const flatbuffers::Vector<uint32_t> *after) {
-  std::string text;
-  for (const std::string &name : operationNames(program, after))
-    text += (text.empty() ? " after " : ", ") + name;
-  return text;
+  std::vector<std::string> names = operationNames(program, after);
+  return names.empty() ? "" : " after " + join(names);
 }
 
 std::string predictionText(uint64_t nanoseconds) {
-  if (!nanoseconds)
-    return "not predicted";
-  char text[40];
-  snprintf(text, sizeof text, "%.3f ms", double(nanoseconds) * 1e-6);
-  return text;
+  return nanoseconds ? format("%.3f ms", double(nanoseconds) * 1e-6)
+                     : "not predicted";
 }
 
 static void printTotals(const bundle::Program *program, const Plan &plan) {
@@ -95,13 +91,17 @@ static void printTotals(const bundle::Program *program, const Plan &plan) {
   }
 }
 
-static void printEntry(const PlannedOperation &entry) {
-  const bundle::Operation *operation = entry.operation;
-  if (entry.isPredicted())
-    printf("      %9.3f %9.3f", double(operation->predicted_start()) * 1e-6,
-           double(operation->predicted_end()) * 1e-6);
+void printTimes(bool isPredicted, uint64_t start, uint64_t end) {
+  if (isPredicted)
+    printf("      %9.3f %9.3f", double(start) * 1e-6, double(end) * 1e-6);
   else
     printf("      %9s %9s", "-", "-");
+}
+
+static void printEntry(const PlannedOperation &entry) {
+  const bundle::Operation *operation = entry.operation;
+  printTimes(entry.isPredicted(), operation->predicted_start(),
+             operation->predicted_end());
   printf("  %-6s %-9s %s", entry.name().c_str(),
          stageName(operation->kind()).c_str(), operation->layer()->c_str());
   if (entry.kernel)

@@ -35,6 +35,9 @@ std::string afterText(const bundle::Program *program,
 /// "1.250 ms", or that there is no prediction.
 std::string predictionText(uint64_t nanoseconds);
 
+/// Prints the columns of an operation's predicted times, if it has any.
+void printTimes(bool isPredicted, uint64_t start, uint64_t end);
+
 /// Adds an array of the names of operations.
 void addNames(Json &json, const char *name, const bundle::Program *program,
               const flatbuffers::Vector<uint32_t> *numbers);

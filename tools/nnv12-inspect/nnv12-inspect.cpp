@@ -12,6 +12,7 @@
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
+#include "tools/common/TextFormat.h"
 #include "tools/nnv12-inspect/GpuText.h"
 #include "tools/nnv12-inspect/MemoryText.h"
 #include "tools/nnv12-inspect/PlanText.h"
@@ -20,7 +21,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -253,13 +253,11 @@ static std::vector<uint32_t> countUses(const bundle::Target *target,
 static void printProgram(const Image &image, const bundle::Target *target,
                          const bundle::Program *program, bool summary) {
   const bundle::Bundle *bundle = image.bundle;
-  std::string features;
   const bundle::Processor *processor = artifact::cpuOf(target);
-  for (const std::string &feature : featuresOf(processor))
-    features += " " + feature;
-  printf("\nprogram %s: %s,%s%s\n", target->name()->c_str(),
+  std::string features = join(featuresOf(processor), " ");
+  printf("\nprogram %s: %s, %s%s\n", target->name()->c_str(),
          processor->architecture()->c_str(),
-         features.empty() ? " no special features" : features.c_str(),
+         features.empty() ? "no special features" : features.c_str(),
          runsHere(processor) ? "" : " (does not run on this CPU)");
   printf("  code %" PRIu64 " bytes, arena %" PRIu64 " bytes, scratch %" PRIu64
          " bytes a thread, %u kernels, %u operations\n",

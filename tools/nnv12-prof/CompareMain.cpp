@@ -1,12 +1,15 @@
 //===- CompareMain.cpp - nnv12-prof compare OLD NEW -----------------------===//
-#include "tools/nnv12-prof/CompareMain.h"
+#include "tools/common/Json.h"
+#include "tools/nnv12-prof/Commands.h"
 
 #include "tools/common/Files.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Report.h"
-#include "tools/nnv12-prof/ComparisonShow.h"
+#include "tools/common/TextFormat.h"
+#include "tools/nnv12-prof/Comparison.h"
 #include "tools/nnv12-prof/RunInTurns.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace nnv12;
@@ -30,15 +33,11 @@ static constexpr char examples[] =
 static void checkAlike(const Side &before, const Side &after) {
   auto describe = [](const Bundle &bundle) {
     std::string text;
-    auto add = [&](const nnv12_tensor_info &info) {
-      text += std::string(" ") + nnv12_type_name(info.type) + " " +
-              shapeText(info.shape, info.rank);
-    };
     for (uint32_t i = 0; i < bundle.numInputs(); ++i)
-      add(bundle.input(i));
+      text += " " + tools::describe(bundle.input(i));
     text += " ->";
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
-      add(bundle.output(i));
+      text += " " + tools::describe(bundle.output(i));
     return text;
   };
   std::string found = describe(*after.bundle),
@@ -49,11 +48,91 @@ static void checkAlike(const Side &before, const Side &after) {
 }
 
 static void checkBudget(const char *name, double percent) {
-  if (percent >= 0)
-    return;
-  char found[32];
-  snprintf(found, sizeof found, "%g", percent);
-  fail(std::string(name) + ": found " + found + ", expected 0 or more");
+  if (percent < 0)
+    fail(format("%s: found %g, expected 0 or more", name, percent));
+}
+
+static double percent(double ratio) { return 100 * (ratio - 1); }
+
+static bool hasBoth(const Change &change) {
+  return change.verdict != Verdict::OnlyBefore &&
+         change.verdict != Verdict::OnlyAfter;
+}
+
+static void printChange(const Change &change) {
+  std::string difference, between;
+  if (hasBoth(change) && change.ratio.estimate > 0) {
+    difference = format("%+.2f", percent(change.ratio.estimate));
+    // Few blocks give no bounds.
+    between = std::isfinite(change.ratio.high)
+                  ? format("%+.2f and %+.2f", percent(change.ratio.low),
+                           percent(change.ratio.high))
+                  : "not known";
+  }
+  printf("%10.1f %10.1f %8s %20s  %-8s  %s\n", change.before * 1e-3,
+         change.after * 1e-3, difference.c_str(), between.c_str(),
+         verdictName(change.verdict), change.name.c_str());
+}
+
+/// For people: the run, and the `top` layers that changed most (0: all).
+static void printComparison(const Comparison &comparison, const Limits &limits,
+                            unsigned top) {
+  printf("%10s %10s %8s %20s\n", "old us", "new us", "%", "between");
+  printChange(comparison.run);
+  const std::vector<Change> &layers = comparison.layers;
+  auto weight = [&](size_t i) {
+    return std::pair(layers[i].verdict == Verdict::Slower,
+                     std::abs(layers[i].after - layers[i].before));
+  };
+  std::vector<size_t> order =
+      findLargest(layers.size(), top ? top : layers.size(), weight);
+  for (size_t place : order)
+    printChange(layers[place]);
+  if (order.size() < layers.size())
+    printf("%10s %10s and %zu more layers\n", "", "",
+           layers.size() - order.size());
+  if (comparison.isSlower())
+    printf("slower: beyond noise and beyond %.4g %% of a run or %.4g %% of a "
+           "layer\n",
+           100 * limits.run, 100 * limits.layer);
+  else
+    printf("not slower: nothing is beyond noise and beyond %.4g %% of a run or "
+           "%.4g %% of a layer\n",
+           100 * limits.run, 100 * limits.layer);
+}
+
+static void addChange(Json &json, const Change &change) {
+  json.member("old_us", change.before * 1e-3);
+  json.member("new_us", change.after * 1e-3);
+  if (hasBoth(change)) {
+    json.member("ratio", change.ratio.estimate);
+    json.member("low", change.ratio.low).member("high", change.ratio.high);
+  }
+  json.member("verdict", *verdictName(change.verdict)
+                             ? verdictName(change.verdict)
+                             : "same");
+}
+
+/// All of it, for programs. `before` and `after` are the bundles' names.
+static std::string comparisonJson(const std::string &before,
+                                  const std::string &after,
+                                  const Comparison &comparison,
+                                  const Limits &limits) {
+  Json json;
+  json.beginObject().member("old", before).member("new", after);
+  json.member("slower", comparison.isSlower());
+  json.member("blocks", uint64_t(comparison.blocks));
+  json.member("budget", limits.run).member("layer_budget", limits.layer);
+  json.member("risk", limits.risk);
+  json.key("run").beginObject();
+  addChange(json, comparison.run);
+  json.endObject().objects("layers", comparison.layers,
+                           [&](const Change &layer) {
+                             json.member("layer", layer.name);
+                             addChange(json, layer);
+                           });
+  json.endObject();
+  return json.text();
 }
 
 int prof::compareMain(int argc, char **argv) {

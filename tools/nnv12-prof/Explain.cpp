@@ -1,12 +1,15 @@
 //===- Explain.cpp - Why a run takes the time that it takes ---------------===//
 #include "tools/nnv12-prof/Explain.h"
 
+#include "tools/common/TextFormat.h"
+
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <numeric>
 
 namespace nnv12::prof {
+
+using tools::format;
 
 /// A smaller part is not worth a look before the kernel itself.
 static constexpr double leastPart = 0.05;
@@ -38,18 +41,20 @@ static double sum(const std::array<double, numCauses> &values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-template <typename... Values>
-static std::string format(const char *text, Values... values) {
-  char result[200];
-  snprintf(result, sizeof result, text, values...);
-  return result;
-}
-
 /// "310 us", "2.10 ms".
 static std::string timeText(double ns) {
   return ns >= 1e6   ? format("%.2f ms", ns * 1e-6)
          : ns >= 1e5 ? format("%.0f us", ns * 1e-3)
                      : format("%.1f us", ns * 1e-3);
+}
+
+template <typename Causes>
+static Cause largestOf(const Causes &causes,
+                       const std::array<double, numCauses> &values) {
+  return *std::max_element(std::begin(causes), std::end(causes),
+                           [&](Cause a, Cause b) {
+                             return values[unsigned(a)] < values[unsigned(b)];
+                           });
 }
 
 /// Names the cause to look at first, after parts and gains are known. A GPU's
@@ -60,18 +65,9 @@ static void nameCause(Explanation &explanation) {
   for (Cause cause : otherCauses)
     if (cause != Cause::Gpu)
       explanation.gains[unsigned(cause)] = explanation.part(cause);
-  auto larger = [](const std::array<double, numCauses> &gains) {
-    return [&gains](Cause a, Cause b) {
-      return gains[unsigned(a)] < gains[unsigned(b)];
-    };
-  };
-  explanation.cause =
-      *std::max_element(std::begin(otherCauses), std::end(otherCauses),
-                        larger(explanation.gains));
+  explanation.cause = largestOf(otherCauses, explanation.gains);
   if (explanation.givesBack() < leastPart * time)
-    explanation.cause =
-        *std::max_element(std::begin(kernelCauses), std::end(kernelCauses),
-                          larger(explanation.parts));
+    explanation.cause = largestOf(kernelCauses, explanation.parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,16 +113,178 @@ public:
     }
   }
 
-  std::vector<Explanation> explain();
+  std::vector<Explanation> explain() {
+    takeWaits();
+    takePreemption();
+    takeFaults();
+    divideKernels();
+    for (size_t i = 0; i < work_.size(); ++i) {
+      nameCause(found_[i]);
+      if (found_[i].isKnown)
+        found_[i].text = describe(i);
+    }
+    return std::move(found_);
+  }
 
 private:
-  Roof roof(const Work &operation) const;
-  void takeWaits();
-  void takePreemption();
-  double excessOf(size_t number) const;
-  void takeFaults();
-  void divideKernels();
-  std::string describe(size_t number) const;
+  Roof roof(const Work &operation) const {
+    Roof result;
+    result.rate = std::max(machine_.multiplyAdds, bestRate_);
+    result.attainable = std::max(bestRate_, attainable * result.rate);
+    double memory = machine_.memoryRate(operation.bytes);
+    // Without a probe the best operation is the roof. With one it is not: one
+    // operation may have in caches the data that another one has not.
+    result.memory = memory > 0 ? memory : bestMemory_;
+    return result;
+  }
+
+  /// Rule: a thread that begins late was told late, a thread that has nothing
+  /// more to do has less to do than others. One that never came found too few
+  /// tiles, or came too late for them. The whole time of an operation on a GPU
+  /// is the GPU's.
+  void takeWaits() {
+    for (size_t i = 0; i < work_.size(); ++i) {
+      const Work &operation = work_[i];
+      if (operation.isOnGpu) {
+        part(found_[i], Cause::Gpu) = operation.time;
+        continue;
+      }
+      double threads = run_.threads;
+      bool hasEnough = operation.tiles >= run_.threads;
+      double imbalance = operation.tail + (hasEnough ? 0 : operation.absent);
+      double dispatch = operation.late + (hasEnough ? operation.absent : 0);
+      part(found_[i], Cause::Imbalance) = imbalance / threads;
+      part(found_[i], Cause::Dispatch) = dispatch / threads;
+      kernel_[i] =
+          std::max(0.0, operation.time - (imbalance + dispatch) / threads);
+    }
+  }
+
+  /// Rule: a thread without a CPU begins late, which is seen; or it is
+  /// interrupted: then the operation takes longer than in good runs, at most as
+  /// long as the thread had no CPU, because the others wait for it. A thread
+  /// that no other program kept from a CPU was woken up late: that stays
+  /// dispatch.
+  void takePreemption() {
+    double left = run_.withoutCpu;
+    if (run_.othersCpu >= 0)
+      left = std::min(left, run_.othersCpu);
+    double late = 0;
+    for (const Explanation &explanation : found_)
+      late += explanation.part(Cause::Dispatch) * run_.threads;
+    double ofLate = late > 0 ? std::min(1.0, left / late) : 0;
+    left -= late * ofLate;
+    double excess = 0;
+    for (size_t i = 0; i < work_.size(); ++i) {
+      double &dispatch = part(found_[i], Cause::Dispatch);
+      part(found_[i], Cause::Preemption) = dispatch * ofLate;
+      dispatch -= dispatch * ofLate;
+      excess += excessOf(i);
+    }
+    double ofExcess = excess > 0 ? std::min(1.0, left / excess) : 0;
+    for (size_t i = 0; i < work_.size(); ++i) {
+      double lost = excessOf(i) * ofExcess;
+      double &imbalance = part(found_[i], Cause::Imbalance);
+      double waits =
+          std::max(0.0, work_[i].idle() - work_[i].leastIdle) / run_.threads;
+      double ofWaits = std::min({lost, waits, imbalance});
+      imbalance -= ofWaits;
+      double ofKernel = std::min(lost - ofWaits, kernel_[i]);
+      kernel_[i] -= ofKernel;
+      part(found_[i], Cause::Preemption) += ofWaits + ofKernel;
+    }
+  }
+
+  /// How much longer it took than in good runs, without the part that is
+  /// explained already. Threads' CPUs are nothing to a GPU.
+  double excessOf(size_t i) const {
+    if (work_[i].isOnGpu)
+      return 0;
+    return std::max(0.0, work_[i].time - work_[i].least -
+                             found_[i].part(Cause::Preemption));
+  }
+
+  /// Rule: page faults cost as much as elsewhere on this machine, where kernels
+  /// take longer than their work.
+  void takeFaults() {
+    double cost = run_.pageFaults * machine_.faultNs / run_.threads, excess = 0;
+    std::vector<double> above(work_.size());
+    for (size_t i = 0; i < work_.size(); ++i) {
+      Roof roof = this->roof(work_[i]);
+      above[i] = std::max(0.0, kernel_[i] - std::max(roof.compute(work_[i]),
+                                                     roof.move(work_[i])));
+      excess += above[i];
+    }
+    double share = excess > 0 ? std::min(1.0, cost / excess) : 0;
+    for (size_t i = 0; i < work_.size(); ++i) {
+      part(found_[i], Cause::Faults) = above[i] * share;
+      kernel_[i] -= above[i] * share;
+    }
+  }
+
+  /// Rule: a kernel is bound by the roof that it is nearer to. Slower CPUs are
+  /// slower at computing alone.
+  void divideKernels() {
+    for (size_t i = 0; i < work_.size(); ++i) {
+      if (work_[i].isOnGpu)
+        continue;
+      Roof roof = this->roof(work_[i]);
+      double compute = roof.compute(work_[i]), move = roof.move(work_[i]);
+      bool isMemory = move > compute && move >= leastOfRoof * kernel_[i];
+      Cause bound = isMemory ? Cause::Memory : Cause::Compute;
+      double slower = isMemory ? 0 : kernel_[i] * (1 - machine_.speed);
+      part(found_[i], Cause::Frequency) = slower;
+      kernel_[i] -= slower;
+      part(found_[i], bound) = kernel_[i];
+      // A kernel whose work is not told is as good as it can be.
+      double best = roof.best(work_[i]);
+      found_[i].gains[unsigned(bound)] =
+          best > 0 ? std::max(0.0, kernel_[i] - best) : 0;
+    }
+  }
+
+  std::string describe(size_t number) const {
+    const Work &operation = work_[number];
+    const Explanation &explanation = found_[number];
+    Roof roof = this->roof(operation);
+    double time = explanation.part(explanation.cause);
+    switch (explanation.cause) {
+    case Cause::Compute: {
+      double part = Roof::quotient(roof.compute(operation), time);
+      // Probes and kernels are not measured at the same moment.
+      part = std::min(part, 1.0);
+      return part > 0 ? format("%.0f %% of the compute roof", 100 * part)
+                      : "computes other things than multiply-adds";
+    }
+    case Cause::Memory:
+      return format(
+          "%.0f %% of the memory roof",
+          100 * std::min(1.0, Roof::quotient(roof.move(operation), time)));
+    case Cause::Imbalance:
+      return format("%llu tiles on %u threads: waits for the last one %s",
+                    static_cast<unsigned long long>(operation.tiles),
+                    run_.threads, timeText(time).c_str());
+    case Cause::Dispatch:
+      return "threads begin late, together " +
+             timeText(operation.late + operation.absent);
+    case Cause::Preemption:
+      return "threads had no CPU for " + timeText(time);
+    case Cause::Faults:
+      return "page faults take about " + timeText(time);
+    case Cause::Frequency:
+      return format("CPUs have %.0f %% of the fastest one's speed",
+                    100 * machine_.speed);
+    case Cause::Weights:
+      return "waits for weights " + timeText(time);
+    case Cause::Gpu:
+      return format("%.2f GMAC/s and %.2f GB/s of the GPU",
+                    Roof::quotient(operation.multiplyAdds, time),
+                    Roof::quotient(operation.bytes, time));
+    case Cause::HandOver:
+      break; // a run's, of no operation
+    }
+    return "";
+  }
 
   const std::vector<Work> &work_;
   const RunWork &run_;
@@ -137,178 +295,6 @@ private:
 };
 
 } // namespace
-
-Roof Operations::roof(const Work &operation) const {
-  Roof result;
-  result.rate = std::max(machine_.multiplyAdds, bestRate_);
-  result.attainable = std::max(bestRate_, attainable * result.rate);
-  double memory = machine_.memoryRate(operation.bytes);
-  // Without a probe the best operation is the roof. With one it is not: one
-  // operation may have in caches the data that another one has not.
-  result.memory = memory > 0 ? memory : bestMemory_;
-  return result;
-}
-
-/// Rule: a thread that begins late was told late, a thread that has nothing
-/// more to do has less to do than others. One that never came found too few
-/// tiles, or came too late for them. The whole time of an operation on a GPU is
-/// the GPU's.
-void Operations::takeWaits() {
-  for (size_t i = 0; i < work_.size(); ++i) {
-    const Work &operation = work_[i];
-    if (operation.isOnGpu) {
-      part(found_[i], Cause::Gpu) = operation.time;
-      continue;
-    }
-    double threads = run_.threads;
-    bool hasEnough = operation.tiles >= run_.threads;
-    double imbalance = operation.tail + (hasEnough ? 0 : operation.absent);
-    double dispatch = operation.late + (hasEnough ? operation.absent : 0);
-    part(found_[i], Cause::Imbalance) = imbalance / threads;
-    part(found_[i], Cause::Dispatch) = dispatch / threads;
-    kernel_[i] =
-        std::max(0.0, operation.time - (imbalance + dispatch) / threads);
-  }
-}
-
-/// Rule: a thread without a CPU begins late, which is seen; or it is
-/// interrupted: then the operation takes longer than in good runs, at most as
-/// long as the thread had no CPU, because the others wait for it. A thread that
-/// no other program kept from a CPU was woken up late: that stays dispatch.
-void Operations::takePreemption() {
-  double left = run_.withoutCpu;
-  if (run_.othersCpu >= 0)
-    left = std::min(left, run_.othersCpu);
-  double late = 0;
-  for (const Explanation &explanation : found_)
-    late += explanation.part(Cause::Dispatch) * run_.threads;
-  double ofLate = late > 0 ? std::min(1.0, left / late) : 0;
-  left -= late * ofLate;
-  double excess = 0;
-  for (size_t i = 0; i < work_.size(); ++i) {
-    double &dispatch = part(found_[i], Cause::Dispatch);
-    part(found_[i], Cause::Preemption) = dispatch * ofLate;
-    dispatch -= dispatch * ofLate;
-    excess += excessOf(i);
-  }
-  double ofExcess = excess > 0 ? std::min(1.0, left / excess) : 0;
-  for (size_t i = 0; i < work_.size(); ++i) {
-    double lost = excessOf(i) * ofExcess;
-    double &imbalance = part(found_[i], Cause::Imbalance);
-    double waits =
-        std::max(0.0, work_[i].idle() - work_[i].leastIdle) / run_.threads;
-    double ofWaits = std::min({lost, waits, imbalance});
-    imbalance -= ofWaits;
-    double ofKernel = std::min(lost - ofWaits, kernel_[i]);
-    kernel_[i] -= ofKernel;
-    part(found_[i], Cause::Preemption) += ofWaits + ofKernel;
-  }
-}
-
-/// How much longer it took than in good runs, without the part that is
-/// explained already. Threads' CPUs are nothing to a GPU.
-double Operations::excessOf(size_t i) const {
-  if (work_[i].isOnGpu)
-    return 0;
-  return std::max(0.0, work_[i].time - work_[i].least -
-                           found_[i].part(Cause::Preemption));
-}
-
-/// Rule: page faults cost as much as elsewhere on this machine, where kernels
-/// take longer than their work.
-void Operations::takeFaults() {
-  double cost = run_.pageFaults * machine_.faultNs / run_.threads, excess = 0;
-  std::vector<double> above(work_.size());
-  for (size_t i = 0; i < work_.size(); ++i) {
-    Roof roof = this->roof(work_[i]);
-    above[i] = std::max(0.0, kernel_[i] - std::max(roof.compute(work_[i]),
-                                                   roof.move(work_[i])));
-    excess += above[i];
-  }
-  double share = excess > 0 ? std::min(1.0, cost / excess) : 0;
-  for (size_t i = 0; i < work_.size(); ++i) {
-    part(found_[i], Cause::Faults) = above[i] * share;
-    kernel_[i] -= above[i] * share;
-  }
-}
-
-/// Rule: a kernel is bound by the roof that it is nearer to. Slower CPUs are
-/// slower at computing alone.
-void Operations::divideKernels() {
-  for (size_t i = 0; i < work_.size(); ++i) {
-    if (work_[i].isOnGpu)
-      continue;
-    Roof roof = this->roof(work_[i]);
-    double compute = roof.compute(work_[i]), move = roof.move(work_[i]);
-    bool isMemory = move > compute && move >= leastOfRoof * kernel_[i];
-    Cause bound = isMemory ? Cause::Memory : Cause::Compute;
-    double slower = isMemory ? 0 : kernel_[i] * (1 - machine_.speed);
-    part(found_[i], Cause::Frequency) = slower;
-    kernel_[i] -= slower;
-    part(found_[i], bound) = kernel_[i];
-    // A kernel whose work is not told is as good as it can be.
-    double best = roof.best(work_[i]);
-    found_[i].gains[unsigned(bound)] =
-        best > 0 ? std::max(0.0, kernel_[i] - best) : 0;
-  }
-}
-
-std::string Operations::describe(size_t number) const {
-  const Work &operation = work_[number];
-  const Explanation &explanation = found_[number];
-  Roof roof = this->roof(operation);
-  double time = explanation.part(explanation.cause);
-  switch (explanation.cause) {
-  case Cause::Compute: {
-    double part = Roof::quotient(roof.compute(operation), time);
-    // Probes and kernels are not measured at the same moment.
-    part = std::min(part, 1.0);
-    return part > 0 ? format("%.0f %% of the compute roof", 100 * part)
-                    : "computes other things than multiply-adds";
-  }
-  case Cause::Memory:
-    return format(
-        "%.0f %% of the memory roof",
-        100 * std::min(1.0, Roof::quotient(roof.move(operation), time)));
-  case Cause::Imbalance:
-    return format("%llu tiles on %u threads: waits for the last one %s",
-                  static_cast<unsigned long long>(operation.tiles),
-                  run_.threads, timeText(time).c_str());
-  case Cause::Dispatch:
-    return "threads begin late, together " +
-           timeText(operation.late + operation.absent);
-  case Cause::Preemption:
-    return "threads had no CPU for " + timeText(time);
-  case Cause::Faults:
-    return "page faults take about " + timeText(time);
-  case Cause::Frequency:
-    return format("CPUs have %.0f %% of the fastest one's speed",
-                  100 * machine_.speed);
-  case Cause::Weights:
-    return "waits for weights " + timeText(time);
-  case Cause::Gpu:
-    return format("%.2f GMAC/s and %.2f GB/s of the GPU",
-                  Roof::quotient(operation.multiplyAdds, time),
-                  Roof::quotient(operation.bytes, time));
-  case Cause::HandOver:
-    break; // a run's, of no operation
-  }
-  return "";
-}
-
-std::vector<Explanation> Operations::explain() {
-  takeWaits();
-  takePreemption();
-  takeFaults();
-  divideKernels();
-  for (size_t i = 0; i < work_.size(); ++i) {
-    nameCause(found_[i]);
-    if (found_[i].isKnown)
-      found_[i].text = describe(i);
-  }
-  return std::move(found_);
-}
-
 std::vector<Explanation> explainOperations(const std::vector<Work> &work,
                                            const RunWork &run,
                                            const Machine &machine) {
@@ -321,32 +307,26 @@ std::vector<Explanation> explainOperations(const std::vector<Work> &work,
 
 static std::string describeRun(const Explanation &explanation,
                                const RunWork &run) {
-  std::string time = timeText(explanation.part(explanation.cause));
-  switch (explanation.cause) {
-  case Cause::Compute:
-    return "multiply-adds and other computing take " + time;
-  case Cause::Memory:
-    return "reading and writing take " + time;
-  case Cause::Imbalance:
-    return "threads wait for one another, " + time;
-  case Cause::Dispatch:
-    return "threads begin late, " + time;
-  case Cause::Weights:
-    return "waits for weights, " + time;
-  case Cause::Faults:
-    return format("%.0f page faults a run take about %s", run.pageFaults,
-                  time.c_str());
-  case Cause::Preemption:
-    return format("threads had no CPU for %s a run, together; that costs %s",
-                  timeText(run.withoutCpu).c_str(), time.c_str());
-  case Cause::Frequency:
-    return "slow CPUs cost " + time;
-  case Cause::Gpu:
-    return "the GPU computes for " + time;
-  case Cause::HandOver:
-    return "giving work to the GPU and seeing its end take " + time;
-  }
-  return "";
+  // Behind the number of the cause, if it has one, and before its time.
+  static constexpr const char *texts[] = {
+      "multiply-adds and other computing take ",
+      "reading and writing take ",
+      "threads wait for one another, ",
+      "threads begin late, ",
+      "waits for weights, ",
+      " page faults a run take about ",
+      " a run, together; that costs ",
+      "slow CPUs cost ",
+      "the GPU computes for ",
+      "giving work to the GPU and seeing its end take "};
+  static_assert(std::size(texts) == numCauses);
+  Cause cause = explanation.cause;
+  std::string count;
+  if (cause == Cause::Faults)
+    count = format("%.0f", run.pageFaults);
+  if (cause == Cause::Preemption)
+    count = "threads had no CPU for " + timeText(run.withoutCpu);
+  return count + texts[unsigned(cause)] + timeText(explanation.part(cause));
 }
 
 Explanation explainRun(const std::vector<Explanation> &operations,

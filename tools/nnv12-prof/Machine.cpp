@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <sched.h>
+#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -101,10 +103,7 @@ static double rateOf(unsigned threads, double duration,
   body(0);
   for (std::thread &other : others)
     other.join();
-  double sum = 0;
-  for (double rate : rates)
-    sum += rate;
-  return sum;
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 /// Keeps results that nobody reads, so that the compiler keeps their computing;
@@ -184,15 +183,10 @@ static double measureFault() {
 
 /// A number of the system about a CPU, or 0.
 static double cpuFact(int cpu, const char *name) {
-  char path[128];
-  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, name);
+  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" +
+                     name);
   double value = 0;
-  if (FILE *file = fopen(path, "re")) {
-    if (fscanf(file, "%lf", &value) != 1)
-      value = 0;
-    fclose(file);
-  }
-  return value;
+  return file >> value ? value : 0;
 }
 
 /// The system's numbers include CPUs that this process may not use.

@@ -6,7 +6,6 @@
 #ifndef NNV12_TOOLS_NNV12_PROF_MACHINE_H
 #define NNV12_TOOLS_NNV12_PROF_MACHINE_H
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

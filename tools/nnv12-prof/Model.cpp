@@ -1,10 +1,10 @@
 //===- Model.cpp - A recording's facts about runs -------------------------===//
 #include "tools/nnv12-prof/Model.h"
 
+#include "tools/common/TextFormat.h"
 #include "tools/nnv12-prof/Idle.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nnv12::prof {
 
@@ -136,22 +136,15 @@ static uint32_t firstWarm(const tools::Recorded &recorded) {
 
 static Operation describe(const Bundle &bundle, uint32_t index,
                           bool isSwitched) {
-  nnv12_operation_info info = bundle.operation(index);
   Operation result;
   result.index = index;
-  result.layer = info.layer;
-  result.kernel = info.kernel;
-  result.routine = info.routine;
-  result.multiplyAdds = info.multiply_adds;
-  result.bytes = info.bytes;
-  result.tiles = info.tiles;
-  result.liveBytes = info.live_bytes;
+  result.info = bundle.operation(index);
   for (uint32_t i = 0; isSwitched && i < bundle.info().num_switches; ++i) {
     nnv12_switch_info change = bundle.kernelSwitch(i);
     if (change.operation != index)
       continue;
-    result.kernel = change.kernel;
-    result.tiles = change.tiles;
+    result.info.kernel = change.kernel;
+    result.info.tiles = change.tiles;
   }
   return result;
 }
@@ -163,18 +156,15 @@ static void findSlowShares(Profile &profile) {
   size_t count = profile.runs.size();
   if (count < 10)
     return;
-  std::vector<size_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return profile.runs[a].time > profile.runs[b].time;
-  });
-  order.resize(std::max<size_t>(1, count / 100));
+  std::vector<size_t> slowest =
+      tools::findLargest(count, std::max<size_t>(1, count / 100),
+                         [&](size_t run) { return profile.runs[run].time; });
   double more = 0;
-  for (size_t run : order)
+  for (size_t run : slowest)
     more += profile.runs[run].time - profile.time.median;
   for (Operation &operation : profile.operations) {
     double here = 0;
-    for (size_t run : order)
+    for (size_t run : slowest)
       here += operation.time.samples[run] - operation.time.median;
     operation.slowShare = more > 0 ? here / more : 0;
   }
@@ -345,9 +335,9 @@ static Work findWork(const Operation &operation,
                      const std::vector<const RunRecords *> &runs,
                      const nnv12_recording_info &info, unsigned threads) {
   Work work;
-  work.multiplyAdds = double(operation.multiplyAdds);
-  work.bytes = double(operation.bytes);
-  work.tiles = operation.tiles;
+  work.multiplyAdds = double(operation.info.multiply_adds);
+  work.bytes = double(operation.info.bytes);
+  work.tiles = operation.info.tiles;
   work.isOnGpu = operation.isOnGpu;
   work.least = operation.time.p10;
   Distribution idle;

@@ -32,10 +32,11 @@ struct Distribution : tools::Statistics {
 
 struct Operation {
   uint32_t index = 0;
-  std::string layer, kernel, routine; ///< of the program for CPUs
+  /// The bundle's, which it points into; of the kernel that warm runs have if
+  /// no GPU takes them over.
+  nnv12_operation_info info = {};
   /// Warm runs have it in a stretch of a GPU's, whose kernel is another one.
   bool isOnGpu = false;
-  uint64_t multiplyAdds = 0, bytes = 0, tiles = 0;
   Distribution time;
   double share = 0; ///< of the medians' sum
   /// Medians of a recording with pieces: the threads' computing in all, and how
@@ -46,13 +47,11 @@ struct Operation {
   /// The part of the time that slow runs took more than the median one which
   /// was spent here.
   double slowShare = 0;
-  /// Bytes of the arena that hold a value meanwhile.
-  uint64_t liveBytes = 0;
   Explanation explanation;
 
   /// The kernel's and routine's names, for people.
-  const char *shownKernel() const { return isOnGpu ? "gpu" : kernel.c_str(); }
-  const char *shownRoutine() const { return isOnGpu ? "gpu" : routine.c_str(); }
+  const char *shownKernel() const { return isOnGpu ? "gpu" : info.kernel; }
+  const char *shownRoutine() const { return isOnGpu ? "gpu" : info.routine; }
 };
 
 /// A counter in warm runs, the mean.

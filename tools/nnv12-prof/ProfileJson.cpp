@@ -129,13 +129,14 @@ static void addGpu(Json &json, const GpuPreparing &gpu) {
 static void addOperation(Json &json, const Operation &operation,
                          bool hasPieces) {
   json.member("index", operation.index);
-  json.member("layer", operation.layer);
+  json.member("layer", operation.info.layer);
   json.member("kernel", operation.shownKernel());
   json.member("routine", operation.shownRoutine());
   if (operation.isOnGpu)
     json.member("on_gpu", true);
-  json.member("multiply_adds", operation.multiplyAdds);
-  json.member("bytes", operation.bytes).member("tiles", operation.tiles);
+  json.member("multiply_adds", operation.info.multiply_adds);
+  json.member("bytes", operation.info.bytes);
+  json.member("tiles", operation.info.tiles);
   addDistribution(json, "us", operation.time);
   json.member("share", operation.share);
   json.member("slow_share", operation.slowShare);
@@ -144,7 +145,7 @@ static void addOperation(Json &json, const Operation &operation,
     json.member("join_us", operation.join * 1e-3);
     json.member("idle", operation.idle);
   }
-  json.member("live_bytes", operation.liveBytes);
+  json.member("live_bytes", operation.info.live_bytes);
   addExplanation(json, operation.explanation);
 }
 

@@ -20,9 +20,14 @@ static uint32_t placeOf(const Bundle &bundle, const tools::Plan &plan,
   return number < end ? plan.places[number] : UINT32_MAX;
 }
 
-static double microsecondsFrom(uint64_t start, uint64_t time) {
+/// When and where the record was made.
+static tools::TraceEvent eventAt(const nnv12_record &record, uint64_t start) {
+  tools::TraceEvent event;
+  event.lane = tools::lineOf(record);
   // A GPU's preparations in a foreign file may be before all else.
-  return double(static_cast<int64_t>(time - start)) * 1e-3;
+  event.start = double(static_cast<int64_t>(record.start_ns - start)) * 1e-3;
+  event.duration = double(record.duration_ns) * 1e-3;
+  return event;
 }
 
 /// The events of a run: operations on the execute lane, tiles on other threads,
@@ -39,12 +44,9 @@ static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
     bool isPreparation = tools::isPreparation(record);
     if (record.run != run || (!isExecute && !isPreparation))
       continue;
-    tools::TraceEvent event;
-    event.lane = record.thread;
+    tools::TraceEvent event = eventAt(record, start);
     event.layer = tools::nameOf(bundle, record);
     event.stage = isExecute ? "execute" : tools::kindName(record);
-    event.start = microsecondsFrom(start, record.start_ns);
-    event.duration = double(record.duration_ns) * 1e-3;
     event.stolen = (record.flags & NNV12_RECORD_STOLEN) != 0;
     event.index = record.index;
     event.planned = placeOf(bundle, plan, record);
@@ -77,12 +79,9 @@ coldEvents(const Bundle &bundle, const tools::Recorded &recorded,
     if (place == gpu.all.size())
       continue;
     const GpuPreparation &planned = gpu.all[place];
-    tools::TraceEvent event;
-    event.lane = tools::lineOf(record);
+    tools::TraceEvent event = eventAt(record, start);
     event.layer = planned.what;
     event.stage = tools::stageName(planned.stage);
-    event.start = microsecondsFrom(start, record.start_ns);
-    event.duration = double(record.duration_ns) * 1e-3;
     event.id = planned.id;
     events.push_back(std::move(event));
   }

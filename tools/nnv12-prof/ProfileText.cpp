@@ -1,13 +1,18 @@
 //===- ProfileText.cpp - Profiles as text and as tables -------------------===//
 #include "runtime/include/nnv12_counters.h"
+#include "tools/common/TextFormat.h"
 #include "tools/nnv12-prof/Profile.h"
 #include "tools/page/FlatPlan.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <numeric>
 
 namespace nnv12::prof {
+
+using tools::findLargest;
+using tools::format;
+using tools::join;
 
 static void printRuns(const Profile &profile) {
   if (profile.runs.empty()) {
@@ -27,40 +32,36 @@ static void printRuns(const Profile &profile) {
 static void printThreads(const Profile &profile) {
   if (profile.info.level < NNV12_RECORD_PIECE || profile.runs.empty())
     return;
-  printf("threads:");
-  const char *separator = " ";
+  std::vector<std::string> parts;
   for (uint32_t i = 0; i < profile.threads.size(); ++i) {
     // In warm runs there is nothing to prepare.
     if (i != 0 && i <= profile.info.num_preparing)
       continue;
     const Thread &thread = profile.threads[i];
-    printf("%s%s busy %.1f %%", separator, thread.name.c_str(),
-           100 * thread.busy);
+    parts.push_back(
+        format("%s busy %.1f %%", thread.name.c_str(), 100 * thread.busy));
     if (i == 0)
-      printf(", waits for others %.1f %%", 100 * thread.waiting);
-    separator = "; ";
+      parts[0] += format(", waits for others %.1f %%", 100 * thread.waiting);
   }
-  printf("\n");
+  printf("threads: %s\n", join(parts, "; ").c_str());
 }
 
 static void printCounters(const Profile &profile) {
   if (profile.counters.empty() && profile.countersState.empty())
     return;
-  printf("counted a run, all threads:");
-  const char *separator = " ";
+  std::vector<std::string> parts;
   for (const Counter &counter : profile.counters) {
     bool isTime = counter.counter == NNV12_COUNTER_CPU_TIME ||
                   counter.counter == NNV12_COUNTER_CPU_WAIT;
-    printf("%s%s %.*f%s", separator, nnv12_counter_name(counter.counter),
-           isTime ? 3 : 1, counter.perRun * (isTime ? 1e-6 : 1),
-           isTime ? " ms" : "");
-    separator = ", ";
+    parts.push_back(format("%s %.*f%s", nnv12_counter_name(counter.counter),
+                           isTime ? 3 : 1, counter.perRun * (isTime ? 1e-6 : 1),
+                           isTime ? " ms" : ""));
   }
-  if (profile.othersCpu >= 0) {
-    printf("%sother programs %.3f ms of CPUs", separator,
-           profile.othersCpu * 1e-6);
-    separator = "; ";
-  }
+  if (profile.othersCpu >= 0)
+    parts.push_back(
+        format("other programs %.3f ms of CPUs", profile.othersCpu * 1e-6));
+  printf("counted a run, all threads:%s%s", parts.empty() ? "" : " ",
+         join(parts).c_str());
   if (!profile.countersState.empty())
     printf("%s%s", profile.counters.empty() ? " " : "; ",
            profile.countersState.c_str());
@@ -71,24 +72,16 @@ static void printCounters(const Profile &profile) {
 static void printExplanation(const char *what, const Explanation &explanation) {
   if (!explanation.isKnown)
     return;
-  double time = 0;
-  std::vector<Cause> order;
-  for (unsigned i = 0; i < numCauses; ++i) {
-    time += explanation.parts[i];
-    order.push_back(Cause(i));
-  }
-  std::stable_sort(order.begin(), order.end(), [&](Cause a, Cause b) {
-    return explanation.part(a) > explanation.part(b);
-  });
-  printf("%s:", what);
-  const char *separator = " ";
-  for (Cause cause : order)
-    if (double part = explanation.part(cause) / time; part >= 0.005) {
-      printf("%s%s %.0f %%", separator, causeName(cause), 100 * part);
-      separator = ", ";
-    }
-  printf("; first %s: %s\n", causeName(explanation.cause),
-         explanation.text.c_str());
+  const auto &times = explanation.parts;
+  double time = std::accumulate(times.begin(), times.end(), 0.0);
+  std::vector<std::string> parts;
+  for (size_t i :
+       findLargest(numCauses, numCauses, [&](size_t i) { return times[i]; }))
+    if (times[i] / time >= 0.005)
+      parts.push_back(
+          format("%s %.0f %%", causeName(Cause(i)), 100 * (times[i] / time)));
+  printf("%s: %s; first %s: %s\n", what, join(parts).c_str(),
+         causeName(explanation.cause), explanation.text.c_str());
 }
 
 std::string nameOfWait(const Bundle &bundle, uint32_t operation) {
@@ -130,62 +123,47 @@ static std::string idsOf(const GpuPreparing &gpu) {
 static void printGpu(const GpuPreparing &gpu) {
   if (gpu.all.empty())
     return;
-  printf("for the GPU:");
-  const char *separator = " ";
-  if (const auto &device = gpu.of(bundle::GpuStage_Device);
-      device.preparations) {
-    printf("%sdevice opened in %.3f ms", separator, device.took * 1e-6);
-    separator = "; ";
-  }
+  std::vector<std::string> parts;
+  if (const auto &device = gpu.of(bundle::GpuStage_Device); device.preparations)
+    parts.push_back(format("device opened in %.3f ms", device.took * 1e-6));
   if (const auto &made = gpu.of(bundle::GpuStage_Pipeline); made.preparations) {
     const GpuPreparation &longest = gpu.all[made.longest];
-    printf("%s%u pipeline%s %.3f ms, longest %.3f: %s %s", separator,
-           made.pipelines, made.pipelines == 1 ? "" : "s", made.took * 1e-6,
-           longest.took * 1e-6, longest.id.c_str(), longest.what.c_str());
-    separator = "; ";
+    parts.push_back(format("%u pipeline%s %.3f ms, longest %.3f: %s %s",
+                           made.pipelines, made.pipelines == 1 ? "" : "s",
+                           made.took * 1e-6, longest.took * 1e-6,
+                           longest.id.c_str(), longest.what.c_str()));
   }
   if (const auto &brought = gpu.of(bundle::GpuStage_Upload);
-      brought.preparations) {
-    printf("%suploads of %s %.3f ms, %.2f GB/s", separator,
-           tools::bytesText(brought.bytes).c_str(), brought.took * 1e-6,
-           brought.rate());
-    separator = "; ";
-  }
+      brought.preparations)
+    parts.push_back(format("uploads of %s %.3f ms, %.2f GB/s",
+                           tools::bytesText(brought.bytes).c_str(),
+                           brought.took * 1e-6, brought.rate()));
   if (const auto &written = gpu.of(bundle::GpuStage_Record);
-      written.preparations) {
-    printf("%scommands of %u stretch%s %.3f ms", separator,
-           written.preparations, written.preparations == 1 ? "" : "es",
-           written.took * 1e-6);
-    separator = "; ";
-  }
+      written.preparations)
+    parts.push_back(
+        format("commands of %u stretch%s %.3f ms", written.preparations,
+               written.preparations == 1 ? "" : "es", written.took * 1e-6));
   if (gpu.notRecorded.empty())
-    printf("%sall ready %.3f ms after the session began", separator,
-           gpu.ready * 1e-6);
+    parts.push_back(
+        format("all ready %.3f ms after the session began", gpu.ready * 1e-6));
   else
-    printf("%s%zu of %zu not recorded, only planned: %s", separator,
-           gpu.notRecorded.size(), gpu.all.size(), idsOf(gpu).c_str());
-  printf("\n");
+    parts.push_back(format("%zu of %zu not recorded, only planned: %s",
+                           gpu.notRecorded.size(), gpu.all.size(),
+                           idsOf(gpu).c_str()));
+  printf("for the GPU: %s\n", join(parts, "; ").c_str());
 }
 
 static void printSlowRuns(const Profile &profile) {
-  std::vector<const Operation *> order;
-  for (const Operation &operation : profile.operations)
-    if (operation.slowShare >= 0.05)
-      order.push_back(&operation);
-  if (order.empty())
-    return;
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Operation *a, const Operation *b) {
-                     return a->slowShare > b->slowShare;
-                   });
-  order.resize(std::min<size_t>(order.size(), 3));
-  printf("slow runs (the slowest hundredth) lose");
-  for (const Operation *operation : order)
-    printf("%s %.0f %% in %s", operation == order[0] ? "" : ",",
-           100 * operation->slowShare,
-           operation->layer.empty() ? operation->shownKernel()
-                                    : operation->layer.c_str());
-  printf("\n");
+  std::vector<std::string> parts;
+  for (size_t i : findLargest(profile.operations.size(), 3, [&](size_t i) {
+         return profile.operations[i].slowShare;
+       }))
+    if (const Operation &slow = profile.operations[i]; slow.slowShare >= 0.05)
+      parts.push_back(
+          format("%.0f %% in %s", 100 * slow.slowShare,
+                 *slow.info.layer ? slow.info.layer : slow.shownKernel()));
+  if (!parts.empty())
+    printf("slow runs (the slowest hundredth) lose %s\n", join(parts).c_str());
 }
 
 static double perNanosecond(double amount, double time) {
@@ -196,38 +174,33 @@ static void printOperations(const Profile &profile, unsigned top) {
   if (profile.info.level < NNV12_RECORD_OPERATION || profile.runs.empty())
     return;
   bool hasPieces = profile.info.level >= NNV12_RECORD_PIECE;
-  std::vector<const Operation *> order;
-  for (const Operation &operation : profile.operations)
-    order.push_back(&operation);
-  if (top) {
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Operation *a, const Operation *b) {
-                       return a->time.median > b->time.median;
-                     });
-    order.resize(std::min<size_t>(order.size(), top));
-  }
+  const std::vector<Operation> &all = profile.operations;
+  std::vector<size_t> order =
+      findLargest(all.size(), top ? top : all.size(),
+                  [&](size_t i) { return top ? all[i].time.median : 0; });
   printf("%10s %6s %8s %8s %8s %6s %8s  %-10s %8s  %-24s %-36s %s\n", "us", "%",
          "p90", "GMAC/s", "GB/s", hasPieces ? "idle%" : "", "tiles", "why",
          "us back", "routine", "kernel", "layer");
-  for (const Operation *operation : order) {
-    double time = operation->time.median;
-    char idle[16] = "";
-    if (hasPieces && !operation->isOnGpu)
-      snprintf(idle, sizeof idle, "%.1f", 100 * operation->idle);
-    const Explanation &explanation = operation->explanation;
+  for (size_t place : order) {
+    const Operation &operation = all[place];
+    double time = operation.time.median;
+    std::string idle;
+    if (hasPieces && !operation.isOnGpu)
+      idle = format("%.1f", 100 * operation.idle);
+    const Explanation &explanation = operation.explanation;
     printf("%10.1f %6.2f %8.1f %8.2f %8.2f %6s %8" PRIu64
            "  %-10s %8.1f  %-24s %-36s %s\n",
-           time * 1e-3, 100 * operation->share, operation->time.p90 * 1e-3,
-           perNanosecond(double(operation->multiplyAdds), time),
-           perNanosecond(double(operation->bytes), time), idle,
-           operation->tiles,
+           time * 1e-3, 100 * operation.share, operation.time.p90 * 1e-3,
+           perNanosecond(double(operation.info.multiply_adds), time),
+           perNanosecond(double(operation.info.bytes), time), idle.c_str(),
+           operation.info.tiles,
            explanation.isKnown ? causeName(explanation.cause) : "",
-           explanation.givesBack() * 1e-3, operation->shownRoutine(),
-           operation->shownKernel(), operation->layer.c_str());
+           explanation.givesBack() * 1e-3, operation.shownRoutine(),
+           operation.shownKernel(), operation.info.layer);
   }
-  if (order.size() < profile.operations.size())
+  if (order.size() < all.size())
     printf("%10s %6s %8s and %zu more operations\n", "", "", "",
-           profile.operations.size() - order.size());
+           all.size() - order.size());
 }
 
 void printProfile(const std::string &path, const Bundle &bundle,
@@ -271,19 +244,18 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
   nnv12_bundle_info info = bundle.info();
   uint32_t threads = profile.info.num_threads - profile.info.num_preparing;
   for (const Operation &operation : profile.operations) {
-    char numbers[200];
     table += quoted(path) + "," + info.target + "," + std::to_string(threads) +
              "," + std::to_string(operation.index) + "," +
-             quoted(operation.layer) + "," + quoted(operation.shownRoutine()) +
-             "," + quoted(operation.shownKernel()) + "," +
-             (operation.isOnGpu ? "" : bundle.operation(operation.index).key);
-    snprintf(numbers, sizeof numbers,
-             ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f,%.3f\n",
-             operation.multiplyAdds, operation.bytes, operation.tiles,
-             operation.time.samples.size(), operation.time.median * 1e-3,
-             operation.time.p10 * 1e-3, operation.time.p90 * 1e-3,
-             operation.time.mean * 1e-3);
-    table += numbers;
+             quoted(operation.info.layer) + "," +
+             quoted(operation.shownRoutine()) + "," +
+             quoted(operation.shownKernel()) + "," +
+             (operation.isOnGpu ? "" : operation.info.key);
+    table +=
+        format(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f,%.3f\n",
+               operation.info.multiply_adds, operation.info.bytes,
+               operation.info.tiles, operation.time.samples.size(),
+               operation.time.median * 1e-3, operation.time.p10 * 1e-3,
+               operation.time.p90 * 1e-3, operation.time.mean * 1e-3);
   }
   return table;
 }

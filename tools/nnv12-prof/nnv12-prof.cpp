@@ -1,25 +1,23 @@
 //===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
-#include "tools/common/BoundsReport.h"
-#include "tools/common/ChromeTrace.h"
+#include "artifact/NonCopyable.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Counters.h"
 #include "tools/common/Files.h"
 #include "tools/common/Loading.h"
 #include "tools/common/OtherPrograms.h"
-#include "tools/common/PerfettoTrace.h"
 #include "tools/common/RecordFile.h"
 #include "tools/common/Report.h"
-#include "tools/nnv12-prof/CompareMain.h"
-#include "tools/nnv12-prof/FreshOutputs.h"
-#include "tools/nnv12-prof/Live.h"
+#include "tools/common/TextFormat.h"
+#include "tools/common/Traces.h"
+#include "tools/nnv12-prof/Commands.h"
 #include "tools/nnv12-prof/Overhead.h"
 #include "tools/nnv12-prof/Profile.h"
 
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
+#include <sys/mman.h>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -32,11 +30,61 @@ struct ShowOptions {
   std::string json, html, chrome, perfetto, table;
   unsigned top = 20;
 
-  void addTo(Options &options);
-  void checkOutputs() const;
+  void addTo(Options &options) {
+    options.number("top", "N", top, 0, 1000000,
+                   "Show the N operations that take longest; 0: all, in their "
+                   "order. Default 20.");
+    options.text("json", "FILE", json,
+                 "Write the profile to FILE as well; - is standard output, "
+                 "instead of the text.");
+    options.text("html", "FILE", html,
+                 "Write a page to FILE, for any browser, with all of it as "
+                 "pictures and tables: lanes over time, layers, roofline, "
+                 "threads, memory, runs.");
+    options.text(
+        "perfetto", "FILE", perfetto,
+        "Write all that was recorded to FILE, in Perfetto's own format: "
+        "open it at ui.perfetto.dev.");
+    options.text("chrome", "FILE", chrome,
+                 "The same in the Trace Event Format, for chrome://tracing and "
+                 "nnv12-inspect --html.");
+    options.text("table", "FILE", table,
+                 "Write a line for each kernel to FILE, with its features and "
+                 "times, with commas between.");
+  }
+
+  void checkOutputs() const {
+    for (const std::string *path : {&json, &html, &chrome, &perfetto, &table})
+      if (!path->empty())
+        checkOutput(*path);
+  }
+
   /// All that was asked for.
   void show(const std::string &path, const Bundle &bundle,
-            const Recorded &recorded, const Machine &machine) const;
+            const Recorded &recorded, const Machine &machine) const {
+    Profile profile = makeProfile(bundle, recorded, machine);
+    // The plan for a GPU is in the file alone, as is much of a page.
+    std::optional<StoredProgram> stored;
+    if (recorded.info.has_gpu_threads || !html.empty())
+      stored.emplace(path, bundle);
+    if (recorded.info.has_gpu_threads)
+      profile.gpu = findGpuPreparing(*stored, recorded);
+    bool isQuiet = false;
+    for (const std::string *output : {&json, &html, &chrome, &perfetto, &table})
+      isQuiet |= *output == "-";
+    if (!isQuiet)
+      printProfile(path, bundle, profile, top);
+    if (!json.empty())
+      writeText(json, profileJson(path, bundle, profile));
+    if (!html.empty())
+      writeText(html, profilePage(path, *stored, bundle, recorded, profile));
+    if (!chrome.empty())
+      writeText(chrome, chromeTrace(bundle, recorded));
+    if (!perfetto.empty())
+      writeText(perfetto, perfettoTrace(bundle, recorded));
+    if (!table.empty())
+      writeText(table, kernelTable(path, bundle, profile, /*withHead=*/true));
+  }
 };
 
 /// The options of a session that is profiled.
@@ -50,99 +98,74 @@ struct ProfileOptions {
   RunOptions session;
   InputOptions input;
 
-  void addTo(Options &options);
+  void addTo(Options &options) {
+    options.number("runs", "N", runs, 1, 10000000,
+                   "How often to run: the first one is shown apart. Default "
+                   "200.");
+    options.number(
+        "every", "MS", every, 0, 1000000,
+        "Begin a run each MS milliseconds, as a camera does, and sleep "
+        "between. Default 0: one after the other.");
+    options.flag(
+        "fresh-outputs", freshOutputs,
+        "Give each run outputs in memory that was never used before, as "
+        "programs do that allocate each result anew.");
+    addLevel(options);
+  }
+
   /// Without those that say what runs there are.
-  void addLevel(Options &options);
-  nnv12_record_level recordLevel() const;
+  void addLevel(Options &options) {
+    options.choice("level", {"run", "operation", "piece"}, level,
+                   ("How much is recorded: runs alone; each operation as well; "
+                    "each thread's part of it as well. Default " +
+                    level + ".")
+                       .c_str());
+    counters.addTo(options);
+    input.addTo(options);
+    session.addTo(options);
+    load.addTo(options);
+  }
+
+  nnv12_record_level recordLevel() const {
+    return level == "run"         ? NNV12_RECORD_RUN
+           : level == "operation" ? NNV12_RECORD_OPERATION
+                                  : NNV12_RECORD_PIECE;
+  }
+};
+
+/// As programs have them that allocate each result anew.
+class FreshOutputs : artifact::NonCopyable {
+public:
+  /// Ends the process where there is no memory.
+  explicit FreshOutputs(const Bundle &bundle) {
+    for (uint32_t i = 0; i < bundle.numOutputs(); ++i) {
+      size_t size = bundle.output(i).byte_size;
+      void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED)
+        fail("no memory for outputs of " + std::to_string(size) + " bytes");
+      buffers_.push_back({memory, size});
+    }
+  }
+  ~FreshOutputs() {
+    for (const Output &buffer : buffers_)
+      munmap(buffer.data, buffer.size);
+  }
+
+  /// The bundle's outputs, in its order.
+  const std::vector<Output> &outputs() const { return buffers_; }
+  /// From now on each page is as if it was never used: the next use of it is a
+  /// page fault.
+  void renew() {
+    for (const Output &buffer : buffers_)
+      madvise(buffer.data, buffer.size, MADV_DONTNEED);
+  }
+
+private:
+  std::vector<Output> buffers_;
 };
 
 } // namespace
-
-void ShowOptions::addTo(Options &options) {
-  options.number("top", "N", top, 0, 1000000,
-                 "Show the N operations that take longest; 0: all, in their "
-                 "order. Default 20.");
-  options.text("json", "FILE", json,
-               "Write the profile to FILE as well; - is standard output, "
-               "instead of the text.");
-  options.text("html", "FILE", html,
-               "Write a page to FILE, for any browser, with all of it as "
-               "pictures and tables: lanes over time, layers, roofline, "
-               "threads, memory, runs.");
-  options.text("perfetto", "FILE", perfetto,
-               "Write all that was recorded to FILE, in Perfetto's own format: "
-               "open it at ui.perfetto.dev.");
-  options.text("chrome", "FILE", chrome,
-               "The same in the Trace Event Format, for chrome://tracing and "
-               "nnv12-inspect --html.");
-  options.text("table", "FILE", table,
-               "Write a line for each kernel to FILE, with its features and "
-               "times, with commas between.");
-}
-
-void ShowOptions::checkOutputs() const {
-  for (const std::string *path : {&json, &html, &chrome, &perfetto, &table})
-    if (!path->empty())
-      checkOutput(*path);
-}
-
-void ShowOptions::show(const std::string &path, const Bundle &bundle,
-                       const Recorded &recorded, const Machine &machine) const {
-  Profile profile = makeProfile(bundle, recorded, machine);
-  // The plan for a GPU is in the file alone, as is much of a page.
-  std::optional<StoredProgram> stored;
-  if (recorded.info.has_gpu_threads || !html.empty())
-    stored.emplace(path, bundle);
-  if (recorded.info.has_gpu_threads)
-    profile.gpu = findGpuPreparing(*stored, recorded);
-  bool isQuiet = false;
-  for (const std::string *output : {&json, &html, &chrome, &perfetto, &table})
-    isQuiet |= *output == "-";
-  if (!isQuiet)
-    printProfile(path, bundle, profile, top);
-  if (!json.empty())
-    writeText(json, profileJson(path, bundle, profile));
-  if (!html.empty())
-    writeText(html, profilePage(path, *stored, bundle, recorded, profile));
-  if (!chrome.empty())
-    writeText(chrome, chromeTrace(bundle, recorded));
-  if (!perfetto.empty())
-    writeText(perfetto, perfettoTrace(bundle, recorded));
-  if (!table.empty())
-    writeText(table, kernelTable(path, bundle, profile, /*withHead=*/true));
-}
-
-void ProfileOptions::addTo(Options &options) {
-  options.number("runs", "N", runs, 1, 10000000,
-                 "How often to run: the first one is shown apart. Default "
-                 "200.");
-  options.number(
-      "every", "MS", every, 0, 1000000,
-      "Begin a run each MS milliseconds, as a camera does, and sleep "
-      "between. Default 0: one after the other.");
-  options.flag("fresh-outputs", freshOutputs,
-               "Give each run outputs in memory that was never used before, as "
-               "programs do that allocate each result anew.");
-  addLevel(options);
-}
-
-void ProfileOptions::addLevel(Options &options) {
-  options.choice("level", {"run", "operation", "piece"}, level,
-                 ("How much is recorded: runs alone; each operation as well; "
-                  "each thread's part of it as well. Default " +
-                  level + ".")
-                     .c_str());
-  counters.addTo(options);
-  input.addTo(options);
-  session.addTo(options);
-  load.addTo(options);
-}
-
-nnv12_record_level ProfileOptions::recordLevel() const {
-  return level == "run"         ? NNV12_RECORD_RUN
-         : level == "operation" ? NNV12_RECORD_OPERATION
-                                : NNV12_RECORD_PIECE;
-}
 
 /// Runs a session; `file` is where to record, empty: in memory.
 static Recorded record(const std::string &path, const Bundle &bundle,
@@ -251,46 +274,6 @@ static int profileMain(int argc, char **argv) {
       measureMachine(bundle.info().target,
                      recorded.info.num_threads - recorded.info.num_preparing);
   show.show(bundlePath, bundle, recorded, machine);
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// nnv12-prof live FILE
-//===----------------------------------------------------------------------===//
-
-static constexpr char liveOverview[] =
-    "shows what a session does now that records to a file: its runs of the "
-    "last "
-    "two seconds, threads and operations, again and again until it ends. The "
-    "session notices nothing of it";
-
-static constexpr char liveExamples[] =
-    R"(  nnv12-prof live /dev/shm/camera.nnr --bundle camera.nnv
-      ten times a second, with the names of layers
-  nnv12-prof live camera.nnr --updates 1
-      once
-)";
-
-static int liveMain(int argc, char **argv) {
-  LiveOptions live;
-  LoadOptions load;
-  Options options("nnv12-prof live", liveOverview, liveExamples);
-  options.positional("RECORDING.nnr", live.recording);
-  options.text("bundle", "FILE", live.bundlePath,
-               "The bundle that runs, for the names of layers.");
-  options.number("interval", "MS", live.interval, 1, 1000000,
-                 "Milliseconds from one look to the next. Default 100.");
-  options.number("updates", "N", live.updates, 0, 1000000000,
-                 "End after so many; 0, the default: with the session.");
-  options.number("top", "N", live.top, 0, 1000,
-                 "Show the N operations that take longest. Default 10.");
-  load.addTo(options);
-  options.parse(argc, argv);
-  std::optional<Bundle> bundle;
-  if (!live.bundlePath.empty())
-    bundle.emplace(openBundle(live.bundlePath, load));
-  live.bundle = bundle ? &*bundle : nullptr;
-  watch(live);
   return 0;
 }
 
@@ -419,10 +402,9 @@ static int overheadMain(int argc, char **argv) {
         path, bundle, profile.session.session(), profile.recordLevel(), pairs,
         profile.counters.source(), asInputs(inputs), asOutputs(outputs));
     uint32_t operations = bundle.info().num_operations;
-    char between[64];
-    snprintf(between, sizeof between, "%.0f and %.0f", found.low, found.high);
+    std::string between = format("%.0f and %.0f", found.low, found.high);
     printf("%10.1f %6u %10.0f %22s %8.1f %9.4f  %s\n", found.run * 1e-3,
-           operations, found.difference, between,
+           operations, found.difference, between.c_str(),
            operations ? found.difference / operations : 0,
            100 * found.difference / found.run, path.c_str());
     logarithms += std::log1p(found.difference / found.run);

@@ -1,7 +1,5 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
 #include "artifact/Escape.h"
-#include "tools/common/BoundsReport.h"
-#include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Files.h"
@@ -10,6 +8,7 @@
 #include "tools/common/Npy.h"
 #include "tools/common/Properties.h"
 #include "tools/common/Report.h"
+#include "tools/common/Traces.h"
 
 #include <algorithm>
 #include <cassert>
@@ -341,8 +340,7 @@ int main(int argc, char **argv) {
              info.steady_run + 1);
     if (info.gpu_stretches_taken)
       printf("gpu %s: open after %.3f ms, ready after %.3f ms, %u stretches in "
-             "the "
-             "last run\n",
+             "the last run\n",
              info.gpu_device_name, info.gpu_open_ns * 1e-6,
              info.gpu_ready_ns * 1e-6, info.gpu_stretches_taken);
   }

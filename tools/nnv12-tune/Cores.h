@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_CORES_H
 #define NNV12_TOOLS_NNV12_TUNE_CORES_H
 
+#include "artifact/NonCopyable.h"
 #include "runtime/system/Cpus.h"
 
 #include <string>
@@ -31,12 +32,10 @@ std::string coreName(unsigned cpu);
 
 /// Keeps the calling thread, and threads that it starts, on `cpus` while this
 /// lives.
-class OnCores {
+class OnCores : artifact::NonCopyable {
 public:
   explicit OnCores(const std::vector<unsigned> &cpus);
   ~OnCores();
-  OnCores(const OnCores &) = delete;
-  OnCores &operator=(const OnCores &) = delete;
 
 private:
   runtime::CpuMask before;

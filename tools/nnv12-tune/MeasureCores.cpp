@@ -1,11 +1,11 @@
 //===- MeasureCores.cpp - Measures CPUs, storage and memory ---------------===//
+#include "artifact/NonCopyable.h"
 #include "compiler/device/Fit.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/Interference.h"
 #include "tools/nnv12-tune/Kernels.h"
-#include "tools/nnv12-tune/Progress.h"
 #include "tools/nnv12-tune/System.h"
 #include "tools/nnv12-tune/Tuner.h"
 
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <optional>
 #include <set>
+#include <unistd.h>
 
 namespace nnv12::tune {
 
@@ -21,70 +22,6 @@ using tools::fail;
 
 /// Samples of the storage, beside the first one.
 static constexpr size_t storageSamples = 11;
-
-namespace {
-
-class CoreTuner : public Tuner {
-public:
-  explicit CoreTuner(const TuneOptions &options);
-
-  std::string target() const override { return bundles[0].target(); }
-  std::string refusal(const device::DeviceProfile &base) const override;
-  void measure(device::DeviceProfile &profile) override;
-  void report(const device::DeviceProfile &profile) const override;
-
-private:
-  void measureSystem(device::DeviceProfile &profile, Progress &progress);
-  void measureKernels(Kernels &kernels, const std::vector<unsigned> &counts,
-                      const std::function<void()> &between,
-                      device::DeviceProfile &profile, Progress &progress);
-  void derive(device::DeviceProfile &profile);
-
-  std::vector<Kernels> bundles;
-  Cores cores = sortCores(usableCpus());
-  std::optional<Storage> storage; ///< none where --base knows it
-  std::vector<double> firstRuns;
-  device::Fit fit;
-};
-
-} // namespace
-
-CoreTuner::CoreTuner(const TuneOptions &options) : Tuner(options) {
-  bundles.reserve(options.bundles.size());
-  for (const std::string &path : options.bundles) {
-    bundles.emplace_back(path);
-    if (bundles.back().target() != target())
-      fail(path + ": found kernels for " + bundles.back().target() +
-           ", expected " + target() + " as in " + options.bundles[0]);
-  }
-  for (const Kernels &kernels : bundles) {
-    auto expectSame = [&](const char *what, const std::string &found,
-                          const std::string &expected) {
-      if (found != expected)
-        fail(kernels.path() + ": found code " + what + " '" + found +
-             "', expected '" + expected + "' as in " + options.bundles[0]);
-    };
-    expectSame("of revision", kernels.revision(), bundles[0].revision());
-    expectSame("tuned for", kernels.tune(), bundles[0].tune());
-  }
-}
-
-std::string CoreTuner::refusal(const device::DeviceProfile &base) const {
-  std::string error = device::foreignDevice(base);
-  if (error.empty() && !base.measured)
-    error = "found a profile that was not measured";
-  auto expectSame = [&](const char *what, const std::string &found,
-                        const std::string &expected, const std::string &where) {
-    if (error.empty() && found != expected)
-      error = what + (": found '" + found) + "', expected '" + expected + "'" +
-              where;
-  };
-  std::string where = " as in " + options.bundles[0];
-  expectSame("target", base.target, target(), "");
-  expectSame("revision", base.revision, bundles[0].revision(), where);
-  expectSame("tune", base.tune, bundles[0].tune(), where);
-  return error;
-}
 
 static std::vector<unsigned> threadCounts(const TuneOptions &options,
                                           const Cores &cores) {
@@ -122,48 +59,6 @@ static std::vector<double> interpolate(const std::vector<unsigned> &counts,
   }
   return result;
 }
-
-void CoreTuner::measureKernels(Kernels &kernels,
-                               const std::vector<unsigned> &counts,
-                               const std::function<void()> &between,
-                               device::DeviceProfile &profile,
-                               Progress &progress) {
-  auto bigStep = [&] {
-    between();
-    progress.step();
-  };
-  std::string what = std::to_string(kernels.facts().size()) + " kernels of " +
-                     kernels.path() + ", ";
-  std::vector<std::vector<double>> big;
-  for (unsigned count : counts) {
-    OnCores pinned(cores.big);
-    progress.phase(what + std::to_string(count) +
-                   (count == 1 ? " thread" : " threads"));
-    Kernels::Times times = kernels.measure(count, options.repeat, bigStep);
-    big.push_back(std::move(times.medians));
-    firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
-                     times.firstRuns.end());
-  }
-  std::vector<double> little;
-  if (!cores.little.empty()) {
-    OnCores pinned({cores.little[0]});
-    progress.phase(what + "little core");
-    little =
-        kernels.measure(1, options.repeat, [&] { progress.step(); }).medians;
-  }
-  for (size_t k = 0; k < kernels.facts().size(); ++k) {
-    device::KernelTime time;
-    std::vector<double> times;
-    for (const std::vector<double> &one : big)
-      times.push_back(one[k]);
-    time.big = interpolate(counts, times);
-    if (!little.empty())
-      time.little = little[k];
-    time.code = kernels.facts()[k].code;
-    profile.kernels[kernels.facts()[k].key] = std::move(time);
-  }
-}
-
 /// Peaks and thread scaling as the kernels show them.
 static void deriveFromKernels(const std::vector<KernelFacts> &facts,
                               device::DeviceProfile &profile) {
@@ -198,132 +93,267 @@ static std::string storageFolder(const TuneOptions &options) {
   return slash == std::string::npos ? "." : options.output.substr(0, slash + 1);
 }
 
-/// All that does not depend on kernels, but for what is sampled while these are
-/// measured.
-void CoreTuner::measureSystem(device::DeviceProfile &profile,
-                              Progress &progress) {
-  constexpr unsigned repeat = 9;
-  profile.big.name = coreName(cores.big[0]);
-  profile.big.count = static_cast<unsigned>(cores.big.size());
-  profile.little = {};
-  profile.little.count = static_cast<unsigned>(cores.little.size());
-  progress.phase("storage");
-  {
-    OnCores pinned({cores.big[0]});
-    storage->sample();
-    if (storage->resident() > 0.5)
-      fprintf(
-          stderr,
-          "nnv12-tune: warning: files stay in memory, so that no storage was "
-          "measured; see --storage\n");
-  }
-  profile.laneStartUs = measureThreadStartUs(repeat);
-  progress.step();
-  progress.phase("memory and codec");
-  {
-    OnCores pinned({cores.big[0]});
-    profile.big.memoryGBps = measureMemoryGBps(repeat);
-    FirstTouch touch = measureFirstTouch();
-    profile.firstTouchUsPerMB = touch.usPerMB;
-    profile.firstTouchSmallUsPerMB = touch.smallUsPerMB;
-    // Without libzstd compressed weights cannot be used.
-    ZstdSpeed zstd = measureZstd(repeat);
-    if (zstd.startUs > 0)
-      profile.zstdStartUs = zstd.startUs;
-    profile.zstdMBps = profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
-    profile.zstdRepeatsMBps = profile.zstdRepeatsLittleMBps =
-        std::max(zstd.repeatsMBps, 1.0);
-  }
-  if (!cores.little.empty()) {
-    OnCores pinned({cores.little[0]});
-    profile.little.name = coreName(cores.little[0]);
-    profile.little.memoryGBps = measureMemoryGBps(repeat);
-    profile.mapLittleUsPerMB = measureMap(storage->file(), repeat);
-    ZstdSpeed zstd = measureZstd(repeat);
-    profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
-    profile.zstdRepeatsLittleMBps = std::max(zstd.repeatsMBps, 1.0);
-  }
-  progress.step();
-  progress.phase("interference");
-  Interference interference =
-      measureInterference(bundles[0], storage->file(), cores, repeat);
-  profile.executeInterference = interference.execute;
-  profile.prepareInterference = interference.prepare;
-  progress.step();
-}
+namespace {
 
-/// Derives peaks and coefficients.
-void CoreTuner::derive(device::DeviceProfile &profile) {
-  std::vector<KernelFacts> facts;
-  for (const Kernels &kernels : bundles)
-    facts.insert(facts.end(), kernels.facts().begin(), kernels.facts().end());
-  if (storage) {
-    profile.firstRun = std::max(1.0, tools::median(firstRuns));
-    deriveFromKernels(facts, profile);
+/// On a terminal a bar that fills on standard error; elsewhere one line a
+/// phase.
+class Progress : artifact::NonCopyable {
+public:
+  explicit Progress(unsigned steps)
+      : steps(steps), terminal(isatty(STDERR_FILENO) == 1) {
+    assert(steps > 0 && "there is something to do");
   }
-  // Coefficients that came with --base were made of kernels that are not at
-  // hand now: they stay.
-  auto known = profile.efficiency;
-  fit = device::fitEfficiency(profile, facts);
-  if (!options.base.empty())
-    for (const auto &[routine, efficiency] : known)
-      profile.efficiency[routine] = efficiency;
-}
+  ~Progress() {
+    if (terminal)
+      fputs("\r\x1b[K", stderr);
+  }
 
-void CoreTuner::measure(device::DeviceProfile &profile) {
-  std::vector<unsigned> counts = threadCounts(options, cores);
-  profile.identity = device::hostIdentity();
-  profile.measured = true;
-  profile.revision = bundles[0].revision();
-  profile.tune = bundles[0].tune();
-  bool hasBase = !options.base.empty();
-  if (!hasBase) {
-    profile.name = coreName(cores.big[0]);
-    storage.emplace(storageFolder(options), size_t(options.storageMB) << 20);
+  void phase(const std::string &phase) {
+    name = phase;
+    if (terminal)
+      draw();
+    else
+      fprintf(stderr, "nnv12-tune: measuring %s\n", name.c_str());
   }
-  Progress progress("nnv12-tune", static_cast<unsigned>(
-                                      bundles.size() * (options.repeat + 1) *
-                                      (counts.size() + !cores.little.empty())) +
-                                      (hasBase ? 0 : 3));
-  if (storage)
-    measureSystem(profile, progress);
-  // Samples of the storage are spread over the time that kernels take.
-  size_t steps = bundles.size() * (options.repeat + 1) * counts.size(),
-         step = 0;
-  auto between = [&] {
-    if (storage &&
-        step * storageSamples / steps != (step + 1) * storageSamples / steps)
+  void step() {
+    done = std::min(done + 1, steps);
+    if (terminal)
+      draw();
+  }
+
+private:
+  void draw() {
+    static constexpr char full[] = "################################";
+    constexpr unsigned width = sizeof full - 1;
+    unsigned filled = done * width / steps;
+    fprintf(stderr, "\r\x1b[Knnv12-tune: [%.*s%*s] %3u %% %s",
+            static_cast<int>(filled), full, static_cast<int>(width - filled),
+            "", done * 100 / steps, name.c_str());
+    fflush(stderr);
+  }
+
+  unsigned steps, done = 0;
+  std::string name;
+  bool terminal;
+};
+
+class CoreTuner : public Tuner {
+public:
+  explicit CoreTuner(const TuneOptions &options) : Tuner(options) {
+    bundles.reserve(options.bundles.size());
+    for (const std::string &path : options.bundles) {
+      bundles.emplace_back(path);
+      if (bundles.back().target() != target())
+        fail(path + ": found kernels for " + bundles.back().target() +
+             ", expected " + target() + " as in " + options.bundles[0]);
+    }
+    for (const Kernels &kernels : bundles) {
+      auto expectSame = [&](const char *what, const std::string &found,
+                            const std::string &expected) {
+        if (found != expected)
+          fail(kernels.path() + ": found code " + what + " '" + found +
+               "', expected '" + expected + "' as in " + options.bundles[0]);
+      };
+      expectSame("of revision", kernels.revision(), bundles[0].revision());
+      expectSame("tuned for", kernels.tune(), bundles[0].tune());
+    }
+  }
+
+  std::string target() const override { return bundles[0].target(); }
+
+  std::string refusal(const device::DeviceProfile &base) const override {
+    std::string error = device::foreignDevice(base);
+    if (error.empty() && !base.measured)
+      error = "found a profile that was not measured";
+    auto expectSame = [&](const char *what, const std::string &found,
+                          const std::string &expected,
+                          const std::string &where) {
+      if (error.empty() && found != expected)
+        error = what + (": found '" + found) + "', expected '" + expected +
+                "'" + where;
+    };
+    std::string where = " as in " + options.bundles[0];
+    expectSame("target", base.target, target(), "");
+    expectSame("revision", base.revision, bundles[0].revision(), where);
+    expectSame("tune", base.tune, bundles[0].tune(), where);
+    return error;
+  }
+
+  void measure(device::DeviceProfile &profile) override {
+    std::vector<unsigned> counts = threadCounts(options, cores);
+    profile.identity = device::hostIdentity();
+    profile.measured = true;
+    profile.revision = bundles[0].revision();
+    profile.tune = bundles[0].tune();
+    bool hasBase = !options.base.empty();
+    if (!hasBase) {
+      profile.name = coreName(cores.big[0]);
+      storage.emplace(storageFolder(options), size_t(options.storageMB) << 20);
+    }
+    Progress progress(
+        static_cast<unsigned>(bundles.size() * (options.repeat + 1) *
+                              (counts.size() + !cores.little.empty())) +
+        (hasBase ? 0 : 3));
+    if (storage)
+      measureSystem(profile, progress);
+    // Samples of the storage are spread over the time that kernels take.
+    size_t steps = bundles.size() * (options.repeat + 1) * counts.size(),
+           step = 0;
+    auto between = [&] {
+      if (storage &&
+          step * storageSamples / steps != (step + 1) * storageSamples / steps)
+        storage->sample();
+      ++step;
+    };
+    for (Kernels &kernels : bundles)
+      measureKernels(kernels, counts, between, profile, progress);
+    if (storage)
+      storage->describe(profile);
+    derive(profile);
+  }
+
+  void report(const device::DeviceProfile &profile) const override {
+    printf("%s, %u big", profile.identity.c_str(), profile.big.count);
+    if (profile.little.count)
+      printf(" and %u little", profile.little.count);
+    printf(" cores\n"
+           "  kernels   %zu; predicted from coefficients they would be %.0f %% "
+           "off "
+           "(median)\n"
+           "  core      %.1f GFLOP/s, %.1f GB/s, thread scaling %.2f\n"
+           "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
+           "  memory    first touch %.0f us/MB, in small pages %.0f\n"
+           "  zstd      %.0f MB/s, of repeated numbers %.0f, start %.0f us\n"
+           "  together  execute %.2f, prepare %.2f\n"
+           "  first run %.2f of a later one\n",
+           profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
+           profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
+           profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
+           profile.firstTouchSmallUsPerMB, profile.zstdMBps,
+           profile.zstdRepeatsMBps, profile.zstdStartUs,
+           profile.executeInterference, profile.prepareInterference,
+           profile.firstRun);
+  }
+
+private:
+  /// All that does not depend on kernels, but for what is sampled while these
+  /// are measured.
+  void measureSystem(device::DeviceProfile &profile, Progress &progress) {
+    constexpr unsigned repeat = 9;
+    profile.big.name = coreName(cores.big[0]);
+    profile.big.count = static_cast<unsigned>(cores.big.size());
+    profile.little = {};
+    profile.little.count = static_cast<unsigned>(cores.little.size());
+    progress.phase("storage");
+    {
+      OnCores pinned({cores.big[0]});
       storage->sample();
-    ++step;
-  };
-  for (Kernels &kernels : bundles)
-    measureKernels(kernels, counts, between, profile, progress);
-  if (storage)
-    storage->describe(profile);
-  derive(profile);
-}
+      if (storage->resident() > 0.5)
+        fprintf(
+            stderr,
+            "nnv12-tune: warning: files stay in memory, so that no storage was "
+            "measured; see --storage\n");
+    }
+    profile.laneStartUs = measureThreadStartUs(repeat);
+    progress.step();
+    progress.phase("memory and codec");
+    {
+      OnCores pinned({cores.big[0]});
+      profile.big.memoryGBps = measureMemoryGBps(repeat);
+      FirstTouch touch = measureFirstTouch();
+      profile.firstTouchUsPerMB = touch.usPerMB;
+      profile.firstTouchSmallUsPerMB = touch.smallUsPerMB;
+      // Without libzstd compressed weights cannot be used.
+      ZstdSpeed zstd = measureZstd(repeat);
+      if (zstd.startUs > 0)
+        profile.zstdStartUs = zstd.startUs;
+      profile.zstdMBps = profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
+      profile.zstdRepeatsMBps = profile.zstdRepeatsLittleMBps =
+          std::max(zstd.repeatsMBps, 1.0);
+    }
+    if (!cores.little.empty()) {
+      OnCores pinned({cores.little[0]});
+      profile.little.name = coreName(cores.little[0]);
+      profile.little.memoryGBps = measureMemoryGBps(repeat);
+      profile.mapLittleUsPerMB = measureMap(storage->file(), repeat);
+      ZstdSpeed zstd = measureZstd(repeat);
+      profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
+      profile.zstdRepeatsLittleMBps = std::max(zstd.repeatsMBps, 1.0);
+    }
+    progress.step();
+    progress.phase("interference");
+    Interference interference =
+        measureInterference(bundles[0], storage->file(), cores, repeat);
+    profile.executeInterference = interference.execute;
+    profile.prepareInterference = interference.prepare;
+    progress.step();
+  }
 
-void CoreTuner::report(const device::DeviceProfile &profile) const {
-  printf("%s, %u big", profile.identity.c_str(), profile.big.count);
-  if (profile.little.count)
-    printf(" and %u little", profile.little.count);
-  printf(
-      " cores\n"
-      "  kernels   %zu; predicted from coefficients they would be %.0f %% off "
-      "(median)\n"
-      "  core      %.1f GFLOP/s, %.1f GB/s, thread scaling %.2f\n"
-      "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
-      "  memory    first touch %.0f us/MB, in small pages %.0f\n"
-      "  zstd      %.0f MB/s, of repeated numbers %.0f, start %.0f us\n"
-      "  together  execute %.2f, prepare %.2f\n"
-      "  first run %.2f of a later one\n",
-      profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
-      profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
-      profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
-      profile.firstTouchSmallUsPerMB, profile.zstdMBps, profile.zstdRepeatsMBps,
-      profile.zstdStartUs, profile.executeInterference,
-      profile.prepareInterference, profile.firstRun);
-}
+  void measureKernels(Kernels &kernels, const std::vector<unsigned> &counts,
+                      const std::function<void()> &between,
+                      device::DeviceProfile &profile, Progress &progress) {
+    auto bigStep = [&] {
+      between();
+      progress.step();
+    };
+    std::string what = std::to_string(kernels.facts().size()) + " kernels of " +
+                       kernels.path() + ", ";
+    std::vector<std::vector<double>> big;
+    for (unsigned count : counts) {
+      OnCores pinned(cores.big);
+      progress.phase(what + std::to_string(count) +
+                     (count == 1 ? " thread" : " threads"));
+      Kernels::Times times = kernels.measure(count, options.repeat, bigStep);
+      big.push_back(std::move(times.medians));
+      firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
+                       times.firstRuns.end());
+    }
+    std::vector<double> little;
+    if (!cores.little.empty()) {
+      OnCores pinned({cores.little[0]});
+      progress.phase(what + "little core");
+      little =
+          kernels.measure(1, options.repeat, [&] { progress.step(); }).medians;
+    }
+    for (size_t k = 0; k < kernels.facts().size(); ++k) {
+      device::KernelTime time;
+      std::vector<double> times;
+      for (const std::vector<double> &one : big)
+        times.push_back(one[k]);
+      time.big = interpolate(counts, times);
+      if (!little.empty())
+        time.little = little[k];
+      time.code = kernels.facts()[k].code;
+      profile.kernels[kernels.facts()[k].key] = std::move(time);
+    }
+  }
+
+  /// Derives peaks and coefficients.
+  void derive(device::DeviceProfile &profile) {
+    std::vector<KernelFacts> facts;
+    for (const Kernels &kernels : bundles)
+      facts.insert(facts.end(), kernels.facts().begin(), kernels.facts().end());
+    if (storage) {
+      profile.firstRun = std::max(1.0, tools::median(firstRuns));
+      deriveFromKernels(facts, profile);
+    }
+    // Coefficients that came with --base were made of kernels that are not at
+    // hand now: they stay.
+    auto known = profile.efficiency;
+    fit = device::fitEfficiency(profile, facts);
+    if (!options.base.empty())
+      for (const auto &[routine, efficiency] : known)
+        profile.efficiency[routine] = efficiency;
+  }
+
+  std::vector<Kernels> bundles;
+  Cores cores = sortCores(usableCpus());
+  std::optional<Storage> storage; ///< none where --base knows it
+  std::vector<double> firstRuns;
+  device::Fit fit;
+};
+
+} // namespace
 
 std::unique_ptr<Tuner> coreTuner(const TuneOptions &options) {
   return std::make_unique<CoreTuner>(options);

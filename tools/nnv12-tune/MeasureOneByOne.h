@@ -13,13 +13,11 @@
 
 namespace nnv12::tune {
 
-class OneByOne {
+class OneByOne : artifact::NonCopyable {
 public:
   /// For a bundle whose pipelines `with` has made, and whose weights are there.
   OneByOne(const DispatchBundle &bundle, Preparer &with);
   ~OneByOne();
-  OneByOne(const OneByOne &) = delete;
-  OneByOne &operator=(const OneByOne &) = delete;
 
   /// Milliseconds of a run of all of the bundle, roughly, as some kernels say;
   /// infinity for much too long.

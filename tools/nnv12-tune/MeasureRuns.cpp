@@ -11,6 +11,7 @@
 #include "tools/common/Loading.h"
 #include "tools/common/Recorded.h"
 #include "tools/common/Statistics.h"
+#include "tools/common/TextFormat.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/MeasureOneByOne.h"
 #include "tools/nnv12-tune/Preparer.h"
@@ -56,11 +57,9 @@ private:
 void describe(const GpuDevice &device, device::GpuProfile &gpu) {
   const VkPhysicalDeviceProperties &facts = device.facts();
   gpu.name = device.name();
-  char driver[64];
   // Vendors have their own ways of counting: as a number, it names it.
-  snprintf(driver, sizeof driver, "vendor 0x%x, driver 0x%x", facts.vendorID,
-           facts.driverVersion);
-  gpu.driver = driver;
+  gpu.driver = tools::format("vendor 0x%x, driver 0x%x", facts.vendorID,
+                             facts.driverVersion);
   gpu.api = "vulkan1.1";
   constexpr std::pair<uint64_t, const char *> names[] = {
       {artifact::SpirvInt64, "int64"},

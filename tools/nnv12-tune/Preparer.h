@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_PREPARER_H
 #define NNV12_TOOLS_NNV12_TUNE_PREPARER_H
 
+#include "artifact/NonCopyable.h"
 #include "runtime/GpuUploads.h"
 #include "runtime/gpu/GpuWarmUp.h"
 #include "tools/nnv12-tune/Dispatches.h"
@@ -13,14 +14,12 @@ namespace nnv12::tune {
 /// A GPU with the memory, pipelines and weights that a session of a tuning
 /// bundle has there, without a session. Ends the process with one line where
 /// that fails.
-class Preparer {
+class Preparer : artifact::NonCopyable {
 public:
   /// `cacheFolder` is that of PipelineCacheFile.h; "": none.
   Preparer(const DispatchBundle &bundle, const runtime::GpuWish &wish,
            const char *cacheFolder);
   ~Preparer();
-  Preparer(const Preparer &) = delete;
-  Preparer &operator=(const Preparer &) = delete;
 
   runtime::GpuDevice &device() { return *device_; }
   const runtime::GpuMemory &memory() const { return memory_; }

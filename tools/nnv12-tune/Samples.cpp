@@ -53,6 +53,12 @@ struct Parser {
   }
 };
 
+/// Several fields, each with the separator behind it.
+template <typename Visitor, typename... Values>
+void visitEach(Visitor &visitor, char end, Values &...values) {
+  (visitor(values, end), ...);
+}
+
 /// All values, behind their number.
 template <typename Value, typename Visitor, typename Visit>
 void visitList(std::vector<Value> &values, Visitor &visitor, Visit visit) {
@@ -68,45 +74,24 @@ void visitList(std::vector<Value> &values, Visitor &visitor, Visit visit) {
 /// Visits everything in one order for both ways. False where a value is not
 /// allowed.
 template <typename Visitor> bool visitAll(Samples &measured, Visitor &visit) {
-  visit(measured.gpu.name);
-  visit(measured.gpu.driver);
-  visit(measured.gpu.date);
-  visit(measured.gpu.api);
-  visit(measured.gpu.startMs);
-  visit(measured.gpu.pipelineMs);
-  visit(measured.gpu.pipelineCachedMs);
-  visit(measured.gpu.pipelineThreads);
-  visit(measured.gpu.pipelineScaling);
-  visit(measured.gpu.lazyPipelines);
-  visit(measured.gpu.uploadGBps);
-  visit(measured.gpu.inputGBps);
-  visit(measured.gpu.downloadGBps);
-  visit(measured.gpu.submitUs);
-  visit(measured.gpu.syncUs);
-  visit(measured.gpu.dispatchUs);
-  visit(measured.gpu.stampUs);
-  visit(measured.gpu.hostCores);
-  int kind = int(measured.gpu.kind);
+  device::GpuProfile &gpu = measured.gpu;
+  visitEach(visit, '\n', gpu.name, gpu.driver, gpu.date, gpu.api, gpu.startMs,
+            gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
+            gpu.pipelineScaling, gpu.lazyPipelines, gpu.uploadGBps,
+            gpu.inputGBps, gpu.downloadGBps, gpu.submitUs, gpu.syncUs,
+            gpu.dispatchUs, gpu.stampUs, gpu.hostCores);
+  int kind = int(gpu.kind);
   visit(kind);
   if (!visit.isGood() || kind < 0 || kind > int(device::GpuKind::Software))
     return false;
-  measured.gpu.kind = device::GpuKind(kind);
-  visitList(measured.gpu.features, visit,
-            [&](std::string &feature) { visit(feature); });
+  gpu.kind = device::GpuKind(kind);
+  visitList(gpu.features, visit, [&](std::string &feature) { visit(feature); });
   visit(measured.leftOut);
   visitList(measured.kernels, visit, [&](Sample &kernel) {
     KernelFacts &f = kernel.facts;
-    visit(f.routine, ' ');
-    visit(f.key, ' ');
-    visit(f.tiles, ' ');
-    visit(f.steps, ' ');
-    visit(f.bytes, ' ');
-    visit(f.barriers, ' ');
-    visit(f.multiplyAdds, ' ');
-    visit(f.fromMemory, ' ');
-    visit(f.stepsInTurn, ' ');
-    visit(kernel.median, ' ');
-    visit(kernel.p10, ' ');
+    visitEach(visit, ' ', f.routine, f.key, f.tiles, f.steps, f.bytes,
+              f.barriers, f.multiplyAdds, f.fromMemory, f.stepsInTurn,
+              kernel.median, kernel.p10);
     visit(kernel.p90);
   });
   return true;

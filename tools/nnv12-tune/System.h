@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_SYSTEM_H
 #define NNV12_TOOLS_NNV12_TUNE_SYSTEM_H
 
+#include "artifact/NonCopyable.h"
 #include "compiler/device/DeviceProfile.h"
 
 #include <cstddef>
@@ -11,13 +12,11 @@
 namespace nnv12::tune {
 
 /// A file of bytes that no file system can compress, gone with this object.
-class StorageFile {
+class StorageFile : artifact::NonCopyable {
 public:
   /// In `folder`. Ends the process with one line when it cannot be written.
   StorageFile(const std::string &folder, size_t size);
   ~StorageFile();
-  StorageFile(const StorageFile &) = delete;
-  StorageFile &operator=(const StorageFile &) = delete;
 
   size_t size() const { return size_; }
   /// Takes the file out of memory; the part that stayed, 0 to 1.

@@ -12,12 +12,9 @@ using namespace nnv12::tune;
 
 static constexpr char overview[] =
     "measures, on the device that it runs on, what nnv12c must know to plan "
-    "for it: "
-    "each kernel of tuning bundles (nnv12c --emit tuning) on each kind of "
-    "core, storage, "
-    "memory, and what neighbouring threads cost each other. Writes a device "
-    "profile "
-    "for nnv12c --profile";
+    "for it: each kernel of tuning bundles (nnv12c --emit tuning) on each kind "
+    "of core, storage, memory, and what neighbouring threads cost each other. "
+    "Writes a device profile for nnv12c --profile";
 
 static constexpr char examples[] =
     R"(  nnv12c model.onnx --emit tuning --target aarch64 -o model.tune.nnv
@@ -72,10 +69,9 @@ static TuneOptions parseOptions(int argc, char **argv) {
                  "groups that each runs.");
   options.number(
       "gpu-seconds", "N", result.seconds, 1, 3600,
-      "With --gpu: the time there is. Of a GPU that is too slow for "
-      "all kernels, as software is, those that take longest are left "
-      "out; a driver that gives no answer is taken to hang. Default "
-      "150.");
+      "With --gpu: the time there is. Of a GPU that is too slow for all "
+      "kernels, as software is, those that take longest are left out; a driver "
+      "that gives no answer is taken to hang. Default 150.");
   options.text("gpu-samples", "FILE", result.samples,
                "With --gpu: also write what was measured of each kernel, for "
                "--gpu-refit.");

@@ -29,12 +29,10 @@ struct CompileOptions {
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
   /// Names that codegen::Target::byName takes, the preferred one first. None:
-  /// the profile's, or this machine.
+  /// the profile's, or this machine. With "host" and without a profile its
+  /// costs are measured, see tuneHost().
   std::vector<std::string> targets;
   std::string profile; ///< file with the costs of a device, empty for none
-  /// Without a profile: measure the costs of this machine's target, see
-  /// tuneHost().
-  bool tuneHost = false;
   TuneOptions tuning;
   /// The storage's speed, instead of the costs' number; 0: as they say.
   double storageMBps = 0;

@@ -154,454 +154,425 @@ public:
   Compilation(const CompileOptions &options, MLIRContext &context)
       : options(options), context(context) {}
 
-  LogicalResult run();
+  LogicalResult run() {
+    loadDialects(context);
+    if (failed(readOptions()) || failed(importModel()))
+      return failure();
+    if (options.emit == Emit::Imported)
+      return printModel();
+    if (failed(simplifyModel()))
+      return failure();
+    switch (options.emit) {
+    case Emit::NN:
+      return printModel();
+    case Emit::Routines:
+      return printRoutineCosts();
+    case Emit::Tuning:
+      return writeTuning();
+    default:
+      return writeModel();
+    }
+  }
 
 private:
   InFlightDiagnostic error() const {
     return emitError(UnknownLoc::get(&context));
   }
-  LogicalResult checkOutput() const;
-  LogicalResult checkInput() const;
-  LogicalResult readOptions();
-  OwningOpRef<ModuleOp> load();
-  LogicalResult importModel();
-  LogicalResult simplifyModel();
-  LogicalResult
-  writeText(llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) const;
-  LogicalResult printModel();
-  FailureOr<Costs> costsOf(const codegen::Target &target);
-  LogicalResult printRoutineCosts();
-  LogicalResult writeTuning();
-  LogicalResult writeModel();
-  FailureOr<Planning> planningOf(const codegen::Target &target);
+
+  /// Fails if writing the output would replace something that is read.
+  LogicalResult checkOutput() const {
+    artifact::Fault fault;
+    if (options.output == "-" || inputs.allowsWriting(options.output, fault))
+      return success();
+    return error() << options.output << ": " << fault.text;
+  }
+
+  /// Fails for a bundle, whose name is also that of what would be written.
+  LogicalResult checkInput() const {
+    artifact::MappedFile file;
+    artifact::Fault fault; // of which the import tells
+    if (!file.open(options.input.c_str(), fault) ||
+        file.size() < sizeof artifact::magic ||
+        memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
+      return success();
+    return error() << options.input << ": found "
+                   << artifact::fileKind(file.data(), file.size())
+                   << ", expected an ONNX model";
+  }
+
+  LogicalResult readOptions() {
+    // The import adds those that the model names.
+    for (const std::string &file :
+         {options.input, options.profile, options.gpuProfile,
+          options.signingKey, options.labels})
+      inputs.add(file);
+    for (const auto &[name, file] : options.import.constants)
+      inputs.add(file);
+    if (failed(checkInput()) || failed(checkOutput()))
+      return failure();
+    auto profiles = readProfiles(options, context);
+    if (failed(profiles))
+      return failure();
+    given = std::move(*profiles);
+    auto found = targetsOf(options, given.device.get(), context);
+    if (failed(found))
+      return failure();
+    targets = std::move(*found);
+    return success();
+  }
+
+  OwningOpRef<ModuleOp> load() {
+    if (options.input.empty())
+      return tuningLayers(context);
+    if (llvm::sys::path::extension(options.input) == ".mlir") {
+      // MLIR would read a special file for as long as it gives bytes.
+      artifact::Fault fault;
+      if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
+        error() << options.input << ": " << fault.text;
+        return {};
+      }
+      return parseSourceFile<ModuleOp>(options.input, &context);
+    }
+    ImportOptions import = options.import;
+    import.inputs = &inputs;
+    return importOnnx(options.input, import, context);
+  }
+
+  LogicalResult importModel() {
+    Stage stage(options, "import");
+    module = load();
+    // Now the files that the model names are known.
+    return success(module && succeeded(checkOutput()));
+  }
+
+  /// Brings the model into the form that kernels are generated from.
+  LogicalResult simplifyModel() {
+    Stage stage(options, "simplify");
+    if (!mainOf(*module))
+      return module->emitError("found no function @main");
+    PassManager pm(module.get()->getName());
+    buildSimplifyPipeline(pm);
+    buildLayoutPipeline(pm);
+    if (failed(pm.run(*module)))
+      return failure();
+    main = mainOf(*module);
+    return success();
+  }
+
+  /// Prints all before anything is written: a fault leaves the output as it
+  /// was.
+  LogicalResult writeText(
+      llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (failed(print(os)))
+      return failure();
+    if (options.output == "-") {
+      llvm::outs() << text;
+      llvm::outs().flush();
+      if (!llvm::outs().has_error())
+        return success();
+      std::error_code code = llvm::outs().error();
+      llvm::outs().clear_error();
+      return error() << "standard output: cannot write: " << code.message();
+    }
+    artifact::AtomicFile file;
+    artifact::Fault fault;
+    if (!file.open(options.output.c_str(), fault) ||
+        !file.write(text.data(), text.size(), fault) ||
+        !file.commit(fault, artifact::AtomicFile::Durability::None))
+      return error() << options.output << ": " << fault.text;
+    return success();
+  }
+
+  LogicalResult printModel() {
+    return writeText([&](llvm::raw_ostream &os) {
+      OpPrintingFlags flags;
+      flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+      module->print(os, flags);
+      return success();
+    });
+  }
+
+  FailureOr<Costs> costsOf(const codegen::Target &target) {
+    Stage stage(options, "costs");
+    auto costs = resolveCosts(options, target, given.device, main);
+    if (failed(costs) || !given.gpu)
+      return costs;
+    auto both = std::make_shared<device::DeviceProfile>(*costs->profile);
+    both->gpu = given.gpu;
+    costs->profile = std::move(both);
+    return costs;
+  }
+
+  LogicalResult printRoutineCosts() {
+    const codegen::Target &target = targets.front();
+    auto costs = costsOf(target);
+    if (failed(costs))
+      return failure();
+    PlanOptions how = options.plan;
+    how.gpu.clear();
+    auto plan = planModel(main, {target, costs->profile, true}, how);
+    if (failed(plan))
+      return failure();
+    return writeText([&](llvm::raw_ostream &os) {
+      printRoutines(*plan, os);
+      return success();
+    });
+  }
+
+  LogicalResult writeTuning() {
+    Stage stage(options, "tuning");
+    if (!options.plan.gpu.empty())
+      return writeTuningBundle(
+          main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
+          codeRevision(), options.output, options.signingKey);
+    std::vector<TuningProgram> programs;
+    for (const codegen::Target &target : targets)
+      programs.push_back({target, tuningKernels(main, target), codeRevision()});
+    return writeTuningBundle(main, programs, options.output,
+                             options.signingKey);
+  }
+
+  LogicalResult writeModel() {
+    BundleBuilder builder(nameOf(*module), targets.size());
+    builder.bundle.threads = options.plan.threads;
+    auto properties = modelProperties(*module, main, options);
+    if (failed(properties) || failed(builder.describeTensors(main)))
+      return failure();
+    builder.bundle.properties = std::move(*properties);
+    std::string summary;
+    llvm::raw_string_ostream os(summary);
+    for (const codegen::Target &target : targets) {
+      auto planning = planningOf(target);
+      if (failed(planning))
+        return failure();
+      auto planned = plan(*module, *planning);
+      if (failed(planned))
+        return failure();
+      Lowered &lowered = **planned;
+      plan::GpuOp overlay = lowered.planned.gpu();
+      // Several targets share the weights, some of them perhaps with a GPU.
+      if (!builder.weights.size() &&
+          (overlay || (!options.plan.gpu.empty() && targets.size() > 1)))
+        builder.weights.alignPieces(artifact::gpuAlignment);
+      // A text that is asked for is that of the first target.
+      if (options.emit == Emit::Plan)
+        return printModel();
+      if (failed(emit(builder, lowered)))
+        return failure();
+      if (options.emit != Emit::Bundle)
+        return printKernels(lowered, builder.gpu);
+      if (failed(addProgram(lowered, builder)))
+        return failure();
+      printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),
+                   os);
+      if (overlay)
+        printGpuSummary(overlay, *planning->costs.profile,
+                        builder.gpu->numPipelines(), builder.gpu->bytes(), os);
+      if (overlay && options.plan.gpuHalf && options.summary) {
+        auto error = errorOfHalf();
+        if (failed(error))
+          return failure();
+        os << *error;
+      }
+      os << planning->report;
+    }
+    Stage stage(options, "write");
+    if (failed(builder.write(context, options.output, options.signingKey)))
+      return failure();
+    if (options.summary)
+      llvm::outs() << summary;
+    return success();
+  }
+
+  FailureOr<Planning> planningOf(const codegen::Target &target) {
+    auto costs = costsOf(target);
+    if (failed(costs))
+      return failure();
+    Planning planning{target, std::move(*costs), options.plan};
+    // Plans with options that were asked for are not compared with others.
+    if (!isTuned(options, target, given.device.get()) ||
+        options.storageMBps > 0 || options.plan.parts != Parts::KCP ||
+        options.checkBounds)
+      return planning;
+    Stage stage(options, "race");
+    auto choice = chooseHostPlan(
+        planning.costs, target, options.plan, options.tuning,
+        [&](const HostPlan &plan, const std::string &file) {
+          PlanOptions how = options.plan;
+          how.lanes = plan.lanes;
+          return writeHostBundle(*module, {target, plan.costs, how}, file);
+        });
+    if (failed(choice))
+      return failure();
+    planning.costs = std::move(choice->costs);
+    planning.how.lanes = choice->lanes;
+    planning.report = std::move(choice->report);
+    return planning;
+  }
+
   FailureOr<std::string> writeHostBundle(ModuleOp model,
                                          const Planning &planning,
-                                         const std::string &file);
+                                         const std::string &file) {
+    BundleBuilder builder(nameOf(model), /*programs=*/1);
+    builder.bundle.threads = options.plan.threads;
+    if (failed(builder.describeTensors(mainOf(model))))
+      return failure();
+    // It is this machine's CPUs that are compared.
+    Planning alone = planning;
+    alone.how.gpu.clear();
+    auto lowered = plan(model, alone);
+    if (failed(lowered) || failed(emit(builder, **lowered)) ||
+        failed(addProgram(**lowered, builder)))
+      return failure();
+    // A full disk is no fault of the model.
+    std::string fault;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      fault = diagnostic.str();
+      return success();
+    });
+    if (failed(builder.write(context, file, /*signingKey=*/"")))
+      return fault;
+    return std::string();
+  }
+
+  /// The plan is at the end of `model`, in place of that of another target.
   FailureOr<std::unique_ptr<Lowered>> plan(ModuleOp model,
-                                           const Planning &planning);
-  LogicalResult emit(BundleBuilder &builder, Lowered &lowered);
-  LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
+                                           const Planning &planning) {
+    Stage stage(options, "plan");
+    for (auto program :
+         llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
+      program.erase();
+    auto plan = planModel(
+        mainOf(model),
+        {planning.target, planning.costs.profile, planning.costs.mayLack},
+        planning.how);
+    if (failed(plan))
+      return failure();
+    auto program = writeProgram(*plan, model);
+    if (failed(program))
+      return failure();
+    return std::make_unique<Lowered>(context, std::move(*plan), *program,
+                                     options.checkBounds);
+  }
+
+  /// Emits a planned program, with its part for a GPU if the plan has one, and
+  /// proves it.
+  LogicalResult emit(BundleBuilder &builder, Lowered &lowered) {
+    const ExecutionOrder &order = lowered.plan.order;
+    {
+      Stage stage(options, "kernels");
+      auto emitted =
+          emitProgram(order, lowered.planned, lowered.kernels, builder.weights);
+      if (failed(emitted))
+        return failure();
+      lowered.emitted = std::move(*emitted);
+      lowered.emitted.program.revision = codeRevision();
+    }
+    std::optional<GpuClaim> gpu;
+    if (plan::GpuOp overlay = lowered.planned.gpu()) {
+      Stage stage(options, "gpu");
+      if (!builder.gpu)
+        builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
+      if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
+                             lowered.emitted)))
+        return failure();
+      gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
+    }
+    Stage stage(options, "proof");
+    std::vector<Operation *> layers;
+    for (uint32_t number : lowered.emitted.layers)
+      layers.push_back(order.layers()[number]);
+    func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
+    return provePlan({main, layers, lowered.kernels, builder.weights, gpu},
+                     lowered.emitted.program);
+  }
+
+  LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder) {
+    const codegen::Target &target = lowered.plan.device.target;
+    auto blob = codeOf(*lowered.module, options, target);
+    if (failed(blob))
+      return failure();
+    if (options.checkTiles) {
+      Stage stage(options, "check tiles");
+      if (failed(checkTiles(main.getLoc(), lowered.kernels, *blob, target)))
+        return failure();
+    }
+    builder.addProgram(target, std::move(lowered.emitted.program),
+                       lowered.kernels, std::move(*blob));
+    return success();
+  }
+
   /// A line for people: the error of f16 on the GPU of the planned program.
-  FailureOr<std::string> errorOfHalf();
+  FailureOr<std::string> errorOfHalf() {
+    Stage stage(options, "f16 error");
+    auto give = [](const llvm::Twine &reason) {
+      return ("             f16: its error is not known: " + reason + "\n")
+          .str();
+    };
+    auto host = codegen::Target::byName("host");
+    if (!host)
+      return give("found no target for this machine");
+    TemporaryFolder folder;
+    if (!folder.error.empty())
+      return give("no folder for temporary files: " + folder.error);
+    Planning planning{
+        *host,
+        {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
+         /*mayLack=*/true},
+        options.plan};
+    std::pair<OwningOpRef<ModuleOp>, std::string> models[] = {
+        {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
+        {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
+    for (auto &[model, file] : models) {
+      auto fault = writeHostBundle(*model, planning, file);
+      if (failed(fault))
+        return failure();
+      if (!fault->empty())
+        return give(*fault);
+    }
+    std::vector<bool> isF32;
+    for (Type type : main.getResultTypes())
+      isF32.push_back(getElementTypeOrSelf(type).isF32());
+    RoundingError error;
+    std::string fault = compareRounded(models[0].second, models[1].second,
+                                       isF32, folder, error);
+    if (!fault.empty())
+      return give(fault);
+    return llvm::formatv("             f16: outputs of random inputs differ by "
+                         "{0:e2} at most, {1:e2} on average, of up to {2:e2}\n",
+                         error.largest, error.mean, error.magnitude)
+        .str();
+  }
+
   /// The text of kernels that `emit` asks for.
   LogicalResult printKernels(const Lowered &lowered,
-                             const std::optional<GpuCode> &gpu);
+                             const std::optional<GpuCode> &gpu) {
+    return writeText([&](llvm::raw_ostream &os) {
+      if (options.emit == Emit::Spirv)
+        return gpu ? gpu->print(context, os) : success();
+      if (options.emit == Emit::Kernels) {
+        lowered.module.get()->print(os);
+        return success();
+      }
+      return codegen::printModule(
+          lowered.module.get(), lowered.plan.device.target,
+          options.emit == Emit::LLVM ? codegen::CodeText::LLVM
+                                     : codegen::CodeText::Assembly,
+          os);
+    });
+  }
 
   const CompileOptions &options;
   MLIRContext &context;
   artifact::InputFiles inputs;
-  std::shared_ptr<const device::DeviceProfile> profile;
-  std::optional<device::GpuProfile> gpuProfile; ///< instead of profile->gpu
+  GivenProfiles given;
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;
 };
 } // namespace
-
-/// Fails if writing the output would replace something that is read.
-LogicalResult Compilation::checkOutput() const {
-  artifact::Fault fault;
-  if (options.output == "-" || inputs.allowsWriting(options.output, fault))
-    return success();
-  return error() << options.output << ": " << fault.text;
-}
-
-/// Fails for a bundle, whose name is also that of what would be written.
-LogicalResult Compilation::checkInput() const {
-  artifact::MappedFile file;
-  artifact::Fault fault; // of which the import tells
-  if (!file.open(options.input.c_str(), fault) ||
-      file.size() < sizeof artifact::magic ||
-      memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
-    return success();
-  return error() << options.input << ": found "
-                 << artifact::fileKind(file.data(), file.size())
-                 << ", expected an ONNX model";
-}
-
-LogicalResult Compilation::readOptions() {
-  // The import adds those that the model names.
-  for (const std::string &file :
-       {options.input, options.profile, options.gpuProfile, options.signingKey,
-        options.labels})
-    inputs.add(file);
-  for (const auto &[name, file] : options.import.constants)
-    inputs.add(file);
-  if (failed(checkInput()) || failed(checkOutput()))
-    return failure();
-  auto given = readProfileOption(options, context);
-  if (failed(given))
-    return failure();
-  profile = *given;
-  auto gpu = readGpuProfileOption(options, context);
-  if (failed(gpu))
-    return failure();
-  gpuProfile = std::move(*gpu);
-  auto found = targetsOf(options, profile.get(), context);
-  if (failed(found))
-    return failure();
-  targets = std::move(*found);
-  return success();
-}
-
-OwningOpRef<ModuleOp> Compilation::load() {
-  if (options.input.empty())
-    return tuningLayers(context);
-  if (llvm::sys::path::extension(options.input) == ".mlir") {
-    // MLIR would read a special file for as long as it gives bytes.
-    artifact::Fault fault;
-    if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
-      error() << options.input << ": " << fault.text;
-      return {};
-    }
-    return parseSourceFile<ModuleOp>(options.input, &context);
-  }
-  ImportOptions import = options.import;
-  import.inputs = &inputs;
-  return importOnnx(options.input, import, context);
-}
-
-LogicalResult Compilation::importModel() {
-  Stage stage(options, "import");
-  module = load();
-  // Now the files that the model names are known.
-  return success(module && succeeded(checkOutput()));
-}
-
-/// Brings the model into the form that kernels are generated from.
-LogicalResult Compilation::simplifyModel() {
-  Stage stage(options, "simplify");
-  if (!mainOf(*module))
-    return module->emitError("found no function @main");
-  PassManager pm(module.get()->getName());
-  buildSimplifyPipeline(pm);
-  buildLayoutPipeline(pm);
-  if (failed(pm.run(*module)))
-    return failure();
-  main = mainOf(*module);
-  return success();
-}
-
-/// Prints all before anything is written: a fault leaves the output as it was.
-LogicalResult Compilation::writeText(
-    llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (failed(print(os)))
-    return failure();
-  if (options.output == "-") {
-    llvm::outs() << text;
-    llvm::outs().flush();
-    if (!llvm::outs().has_error())
-      return success();
-    std::error_code code = llvm::outs().error();
-    llvm::outs().clear_error();
-    return error() << "standard output: cannot write: " << code.message();
-  }
-  artifact::AtomicFile file;
-  artifact::Fault fault;
-  if (!file.open(options.output.c_str(), fault) ||
-      !file.write(text.data(), text.size(), fault) ||
-      !file.commit(fault, artifact::AtomicFile::Durability::None))
-    return error() << options.output << ": " << fault.text;
-  return success();
-}
-
-LogicalResult Compilation::printModel() {
-  return writeText([&](llvm::raw_ostream &os) {
-    OpPrintingFlags flags;
-    flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
-    module->print(os, flags);
-    return success();
-  });
-}
-
-FailureOr<Costs> Compilation::costsOf(const codegen::Target &target) {
-  Stage stage(options, "costs");
-  auto costs = resolveCosts(options, target, profile, main);
-  if (failed(costs) || !gpuProfile)
-    return costs;
-  auto both = std::make_shared<device::DeviceProfile>(*costs->profile);
-  both->gpu = gpuProfile;
-  costs->profile = std::move(both);
-  return costs;
-}
-
-LogicalResult Compilation::printRoutineCosts() {
-  const codegen::Target &target = targets.front();
-  auto costs = costsOf(target);
-  if (failed(costs))
-    return failure();
-  PlanOptions how = options.plan;
-  how.gpu.clear();
-  auto plan = planModel(main, {target, costs->profile, true}, how);
-  if (failed(plan))
-    return failure();
-  return writeText([&](llvm::raw_ostream &os) {
-    printRoutines(*plan, os);
-    return success();
-  });
-}
-
-LogicalResult Compilation::writeTuning() {
-  Stage stage(options, "tuning");
-  if (!options.plan.gpu.empty())
-    return writeTuningBundle(
-        main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
-        codeRevision(), options.output, options.signingKey);
-  std::vector<TuningProgram> programs;
-  for (const codegen::Target &target : targets)
-    programs.push_back({target, tuningKernels(main, target), codeRevision()});
-  return writeTuningBundle(main, programs, options.output, options.signingKey);
-}
-
-FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
-  auto costs = costsOf(target);
-  if (failed(costs))
-    return failure();
-  Planning planning{target, std::move(*costs), options.plan};
-  // Plans with options that were asked for are not compared with others.
-  if (!isTuned(options, target, profile.get()) || options.storageMBps > 0 ||
-      options.plan.parts != Parts::KCP || options.checkBounds)
-    return planning;
-  Stage stage(options, "race");
-  auto choice = chooseHostPlan(
-      planning.costs, target, options.plan, options.tuning,
-      [&](const HostPlan &plan, const std::string &file) {
-        PlanOptions how = options.plan;
-        how.lanes = plan.lanes;
-        return writeHostBundle(*module, {target, plan.costs, how}, file);
-      });
-  if (failed(choice))
-    return failure();
-  planning.costs = std::move(choice->plan.costs);
-  planning.how.lanes = choice->plan.lanes;
-  planning.report = std::move(choice->report);
-  return planning;
-}
-
-FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
-                                                    const Planning &planning,
-                                                    const std::string &file) {
-  BundleBuilder builder(nameOf(model), /*programs=*/1);
-  builder.bundle.threads = options.plan.threads;
-  if (failed(builder.describeTensors(mainOf(model))))
-    return failure();
-  // It is this machine's CPUs that are compared.
-  Planning alone = planning;
-  alone.how.gpu.clear();
-  auto lowered = plan(model, alone);
-  if (failed(lowered) || failed(emit(builder, **lowered)) ||
-      failed(addProgram(**lowered, builder)))
-    return failure();
-  // A full disk is no fault of the model.
-  std::string fault;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    fault = diagnostic.str();
-    return success();
-  });
-  if (failed(builder.write(context, file, /*signingKey=*/"")))
-    return fault;
-  return std::string();
-}
-
-/// The plan is at the end of `model`, in place of that of another target.
-FailureOr<std::unique_ptr<Lowered>>
-Compilation::plan(ModuleOp model, const Planning &planning) {
-  Stage stage(options, "plan");
-  for (auto program :
-       llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
-    program.erase();
-  auto plan = planModel(
-      mainOf(model),
-      {planning.target, planning.costs.profile, planning.costs.mayLack},
-      planning.how);
-  if (failed(plan))
-    return failure();
-  auto program = writeProgram(*plan, model);
-  if (failed(program))
-    return failure();
-  return std::make_unique<Lowered>(context, std::move(*plan), *program,
-                                   options.checkBounds);
-}
-
-/// Emits a planned program, with its part for a GPU if the plan has one, and
-/// proves it.
-LogicalResult Compilation::emit(BundleBuilder &builder, Lowered &lowered) {
-  const ExecutionOrder &order = lowered.plan.order;
-  {
-    Stage stage(options, "kernels");
-    auto emitted =
-        emitProgram(order, lowered.planned, lowered.kernels, builder.weights);
-    if (failed(emitted))
-      return failure();
-    lowered.emitted = std::move(*emitted);
-    lowered.emitted.program.revision = codeRevision();
-  }
-  std::optional<GpuClaim> gpu;
-  if (plan::GpuOp overlay = lowered.planned.gpu()) {
-    Stage stage(options, "gpu");
-    if (!builder.gpu)
-      builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
-    if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
-                           lowered.emitted)))
-      return failure();
-    gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
-  }
-  Stage stage(options, "proof");
-  std::vector<Operation *> layers;
-  for (uint32_t number : lowered.emitted.layers)
-    layers.push_back(order.layers()[number]);
-  func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
-  return provePlan({main, layers, lowered.kernels, builder.weights, gpu},
-                   lowered.emitted.program);
-}
-
-FailureOr<std::string> Compilation::errorOfHalf() {
-  Stage stage(options, "f16 error");
-  auto give = [](const llvm::Twine &reason) {
-    return ("             f16: its error is not known: " + reason + "\n").str();
-  };
-  auto host = codegen::Target::byName("host");
-  if (!host)
-    return give("found no target for this machine");
-  TemporaryFolder folder;
-  if (!folder.error.empty())
-    return give("no folder for temporary files: " + folder.error);
-  Planning planning{
-      *host,
-      {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
-       /*mayLack=*/true},
-      options.plan};
-  std::pair<OwningOpRef<ModuleOp>, std::string> models[] = {
-      {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
-      {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
-  for (auto &[model, file] : models) {
-    auto fault = writeHostBundle(*model, planning, file);
-    if (failed(fault))
-      return failure();
-    if (!fault->empty())
-      return give(*fault);
-  }
-  std::vector<bool> isF32;
-  for (Type type : main.getResultTypes())
-    isF32.push_back(getElementTypeOrSelf(type).isF32());
-  RoundingError error;
-  std::string fault =
-      compareRounded(models[0].second, models[1].second, isF32, folder, error);
-  if (!fault.empty())
-    return give(fault);
-  return llvm::formatv("             f16: outputs of random inputs differ by "
-                       "{0:e2} at most, {1:e2} on average, of up to {2:e2}\n",
-                       error.largest, error.mean, error.magnitude)
-      .str();
-}
-
-LogicalResult Compilation::addProgram(Lowered &lowered,
-                                      BundleBuilder &builder) {
-  const codegen::Target &target = lowered.plan.device.target;
-  auto blob = codeOf(*lowered.module, options, target);
-  if (failed(blob))
-    return failure();
-  if (options.checkTiles) {
-    Stage stage(options, "check tiles");
-    if (failed(checkTiles(main.getLoc(), lowered.kernels, *blob, target)))
-      return failure();
-  }
-  builder.addProgram(target, std::move(lowered.emitted.program),
-                     lowered.kernels, std::move(*blob));
-  return success();
-}
-
-LogicalResult Compilation::printKernels(const Lowered &lowered,
-                                        const std::optional<GpuCode> &gpu) {
-  return writeText([&](llvm::raw_ostream &os) {
-    if (options.emit == Emit::Spirv)
-      return gpu ? gpu->print(context, os) : success();
-    if (options.emit == Emit::Kernels) {
-      lowered.module.get()->print(os);
-      return success();
-    }
-    return codegen::printModule(
-        lowered.module.get(), lowered.plan.device.target,
-        options.emit == Emit::LLVM ? codegen::CodeText::LLVM
-                                   : codegen::CodeText::Assembly,
-        os);
-  });
-}
-
-LogicalResult Compilation::writeModel() {
-  BundleBuilder builder(nameOf(*module), targets.size());
-  builder.bundle.threads = options.plan.threads;
-  auto properties = modelProperties(*module, main, options);
-  if (failed(properties) || failed(builder.describeTensors(main)))
-    return failure();
-  builder.bundle.properties = std::move(*properties);
-  std::string summary;
-  llvm::raw_string_ostream os(summary);
-  for (const codegen::Target &target : targets) {
-    auto planning = planningOf(target);
-    if (failed(planning))
-      return failure();
-    auto planned = plan(*module, *planning);
-    if (failed(planned))
-      return failure();
-    Lowered &lowered = **planned;
-    plan::GpuOp overlay = lowered.planned.gpu();
-    // Several targets share the weights, some of them perhaps with a GPU.
-    if (!builder.weights.size() &&
-        (overlay || (!options.plan.gpu.empty() && targets.size() > 1)))
-      builder.weights.alignPieces(artifact::gpuAlignment);
-    // A text that is asked for is that of the first target.
-    if (options.emit == Emit::Plan)
-      return printModel();
-    if (failed(emit(builder, lowered)))
-      return failure();
-    if (options.emit != Emit::Bundle)
-      return printKernels(lowered, builder.gpu);
-    if (failed(addProgram(lowered, builder)))
-      return failure();
-    printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),
-                 os);
-    if (overlay)
-      printGpuSummary(overlay, *planning->costs.profile,
-                      builder.gpu->numPipelines(), builder.gpu->bytes(), os);
-    if (overlay && options.plan.gpuHalf && options.summary) {
-      auto error = errorOfHalf();
-      if (failed(error))
-        return failure();
-      os << *error;
-    }
-    os << planning->report;
-  }
-  Stage stage(options, "write");
-  if (failed(builder.write(context, options.output, options.signingKey)))
-    return failure();
-  if (options.summary)
-    llvm::outs() << summary;
-  return success();
-}
-
-LogicalResult Compilation::run() {
-  loadDialects(context);
-  if (failed(readOptions()) || failed(importModel()))
-    return failure();
-  if (options.emit == Emit::Imported)
-    return printModel();
-  if (failed(simplifyModel()))
-    return failure();
-  switch (options.emit) {
-  case Emit::NN:
-    return printModel();
-  case Emit::Routines:
-    return printRoutineCosts();
-  case Emit::Tuning:
-    return writeTuning();
-  default:
-    return writeModel();
-  }
-}
-
 LogicalResult nnv12::compile(const CompileOptions &options,
                              MLIRContext &context) {
   return Compilation(options, context).run();

@@ -2,11 +2,13 @@
 
 #include "tools/nnv12c/CostSource.h"
 
-#include "tools/nnv12c/StaleTimes.h"
-
 using namespace mlir;
 using namespace nnv12;
 using SharedProfile = std::shared_ptr<const device::DeviceProfile>;
+
+static LogicalResult refuse(MLIRContext &context, const llvm::Twine &message) {
+  return emitError(UnknownLoc::get(&context)) << message;
+}
 
 FailureOr<std::vector<codegen::Target>>
 nnv12::targetsOf(const CompileOptions &options,
@@ -18,26 +20,26 @@ nnv12::targetsOf(const CompileOptions &options,
   for (const std::string &name : names) {
     auto target = codegen::Target::byName(name);
     if (!target)
-      return emitError(UnknownLoc::get(&context))
-             << "--target: found '" << name << "', expected one of "
-             << codegen::Target::names();
+      return refuse(context, "--target: found '" + name +
+                                 "', expected one of " +
+                                 codegen::Target::names());
     // Measured code is scheduled for the device's processor.
     if (profile && profile->measured && profile->target == target->name &&
         name != "host" && !target->tuneFor(profile->tune))
-      return emitError(UnknownLoc::get(&context))
-             << "--profile " << options.profile << ": tune: found '"
-             << profile->tune << "', expected a processor that LLVM knows";
+      return refuse(context, "--profile " + options.profile +
+                                 ": tune: found '" + profile->tune +
+                                 "', expected a processor that LLVM knows");
     if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
       targets.push_back(std::move(*target));
   }
   if (profile && llvm::none_of(targets, [&](auto &t) {
         return t.architecture == profile->architecture;
       }))
-    return emitError(UnknownLoc::get(&context))
-           << "--profile " << options.profile
-           << ": found a device of architecture '" << profile->architecture
-           << "', expected '" << targets.front().architecture
-           << "', that of --target";
+    return refuse(context, "--profile " + options.profile +
+                               ": found a device of architecture '" +
+                               profile->architecture + "', expected '" +
+                               targets.front().architecture +
+                               "', that of --target");
   return targets;
 }
 
@@ -45,42 +47,36 @@ bool nnv12::isTuned(const CompileOptions &options,
                     const codegen::Target &target,
                     const device::DeviceProfile *given) {
   auto host = codegen::Target::byName("host");
-  return options.tuneHost && !given && host && host->name == target.name;
+  return llvm::is_contained(options.targets, "host") && !given && host &&
+         host->name == target.name;
 }
 
-FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
-                                                  MLIRContext &context) {
-  if (options.profile.empty())
-    return SharedProfile();
+FailureOr<GivenProfiles> nnv12::readProfiles(const CompileOptions &options,
+                                             MLIRContext &context) {
+  GivenProfiles given;
   std::string error;
-  auto profile = device::readProfile(options.profile, error);
-  if (!profile)
-    return emitError(UnknownLoc::get(&context)) << error;
-  // A profile may be another device's, but not to compile for this one.
-  if (llvm::is_contained(options.targets, "host")) {
-    error = device::foreignDevice(*profile);
+  if (!options.profile.empty()) {
+    auto profile = device::readProfile(options.profile, error);
+    if (!profile)
+      return refuse(context, error);
+    // A profile may be another device's, but not to compile for this one.
+    if (llvm::is_contained(options.targets, "host"))
+      error = device::foreignDevice(*profile);
     if (!error.empty())
-      return emitError(UnknownLoc::get(&context))
-             << options.profile << ": " << error;
+      return refuse(context, options.profile + ": " + error);
+    given.device = std::make_shared<device::DeviceProfile>(std::move(*profile));
   }
-  return SharedProfile(
-      std::make_shared<device::DeviceProfile>(std::move(*profile)));
-}
-
-FailureOr<std::optional<device::GpuProfile>>
-nnv12::readGpuProfileOption(const CompileOptions &options,
-                            MLIRContext &context) {
   if (options.gpuProfile.empty())
-    return std::optional<device::GpuProfile>();
-  std::string error;
+    return given;
   auto profile = device::readProfile(options.gpuProfile, error);
   if (!profile)
-    return emitError(UnknownLoc::get(&context)) << error;
+    return refuse(context, error);
   if (!profile->gpu)
-    return emitError(UnknownLoc::get(&context))
-           << "--gpu-profile " << options.gpuProfile
-           << ": found no `gpu`, expected a profile of a device with a GPU";
-  return profile->gpu;
+    return refuse(context, "--gpu-profile " + options.gpuProfile +
+                               ": found no `gpu`, expected a profile of a "
+                               "device with a GPU");
+  given.gpu = std::move(profile->gpu);
+  return given;
 }
 
 /// The costs of --profile. Times of other code than is generated now are left

@@ -19,15 +19,15 @@ mlir::FailureOr<std::vector<codegen::Target>>
 targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
           mlir::MLIRContext &context);
 
-/// The file that --profile names; null where it is not given. Fails with a
-/// diagnostic.
-mlir::FailureOr<std::shared_ptr<const device::DeviceProfile>>
-readProfileOption(const CompileOptions &options, mlir::MLIRContext &context);
+/// The profiles of the options.
+struct GivenProfiles {
+  std::shared_ptr<const device::DeviceProfile> device; ///< of --profile or null
+  std::optional<device::GpuProfile> gpu;               ///< of --gpu-profile
+};
 
-/// The `gpu` of the file that --gpu-profile names; nullopt where it is not
-/// given. Fails with a diagnostic.
-mlir::FailureOr<std::optional<device::GpuProfile>>
-readGpuProfileOption(const CompileOptions &options, mlir::MLIRContext &context);
+/// Reads the files of the options. Fails with a diagnostic.
+mlir::FailureOr<GivenProfiles> readProfiles(const CompileOptions &options,
+                                            mlir::MLIRContext &context);
 
 /// Costs, and whether some of a measured profile may be missing.
 struct Costs {

@@ -2,13 +2,18 @@
 
 #include "tools/nnv12c/HostPlans.h"
 
+#include "artifact/Digest.h"
+#include "artifact/Hexadecimal.h"
+#include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
 #include "compiler/codegen/common/TemporaryFolder.h"
+#include "compiler/device/CacheFolder.h"
 #include "compiler/device/CostModel.h"
 #include "compiler/plan/CostTable.h"
-#include "tools/nnv12c/PlanMemory.h"
 #include "tools/nnv12c/PlanRace.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
 #include <deque>
@@ -147,6 +152,82 @@ private:
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// The memory of earlier races
+//===----------------------------------------------------------------------===//
+
+// A file each, beside the profile of the machine (ProfileCache.h), named by the
+// bundle of the plan that would be taken unseen: after any change of the model,
+// of costs or of code that is another one.
+
+namespace nnv12 {
+/// The result of a race of plans.
+struct FastestPlan {
+  std::string costs;                            ///< a name
+  std::optional<unsigned> lanes = std::nullopt; ///< see PlanOptions
+  double medianMs = 0, p90Ms = 0;               ///< of its cold runs
+};
+
+/// For llvm::json::parse().
+static bool fromJSON(const llvm::json::Value &json, FastestPlan &plan,
+                     llvm::json::Path path) {
+  llvm::json::ObjectMapper fields(json, path);
+  return fields && fields.map("costs", plan.costs) &&
+         fields.map("median_ms", plan.medianMs) &&
+         fields.map("p90_ms", plan.p90Ms) && fields.map("lanes", plan.lanes) &&
+         plan.lanes.value_or(0) < artifact::maxLanes;
+}
+} // namespace nnv12
+
+/// The file for the bundle in file `bundle`, where plans have `lanes` if that
+/// is said. "" without a folder: nothing is remembered.
+static std::string memoryPath(const std::string &folder,
+                              const std::string &bundle,
+                              std::optional<unsigned> lanes) {
+  artifact::MappedFile file;
+  artifact::Fault fault;
+  if (folder.empty() || !file.open(bundle.c_str(), fault))
+    return "";
+  artifact::Digest digest = artifact::digestOf(file.data(), file.size());
+  return folder + "/" + artifact::hexadecimal(digest.bytes, 16) +
+         (lanes ? "-" + std::to_string(*lanes) : "") + ".plan";
+}
+
+/// Nothing where there is no file. If it is of no use, `error` becomes a line
+/// that says so.
+static std::optional<FastestPlan> readPlan(const std::string &path,
+                                           std::string &error) {
+  if (path.empty() || !device::isCacheFile(path, error))
+    return std::nullopt;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    error = path + ": " + buffer.getError().message();
+    return std::nullopt;
+  }
+  auto plan = llvm::expectedToOptional(
+      llvm::json::parse<FastestPlan>((*buffer)->getBuffer()));
+  if (!plan)
+    error = path + ": is damaged";
+  return plan;
+}
+
+/// "" or a line that says why it could not be written.
+static std::string writePlan(const std::string &path, const FastestPlan &plan) {
+  if (path.empty())
+    return "";
+  llvm::json::Object object{{"costs", plan.costs},
+                            {"median_ms", plan.medianMs},
+                            {"p90_ms", plan.p90Ms}};
+  if (plan.lanes)
+    object["lanes"] = *plan.lanes;
+  return device::writeCacheFile(
+      path, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))));
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
 /// The chosen plan, then the others.
 static std::string reportOf(const HostRace &race) {
   const Entry &best = race.fastest();
@@ -158,17 +239,17 @@ static std::string reportOf(const HostRace &race) {
   return report;
 }
 
-FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
-                                            const codegen::Target &target,
-                                            const PlanOptions &options,
-                                            const TuneOptions &tuning,
-                                            WriteHostBundle write) {
+FailureOr<HostPlan> nnv12::chooseHostPlan(const Costs &measured,
+                                          const codegen::Target &target,
+                                          const PlanOptions &options,
+                                          const TuneOptions &tuning,
+                                          WriteHostBundle write) {
   std::vector<HostPlan> plans = plansByCosts(measured, target);
   for (HostPlan &plan : plans)
     plan.lanes = options.lanes;
   auto give = [&](const llvm::Twine &reason) {
     warnOfHost(reason + "; plans are not compared");
-    return HostChoice{plans.front()};
+    return plans.front();
   };
   // A bundle that is in memory anyway says nothing of a first inference.
   std::string cache = usableCacheFolder(tuning);
@@ -182,15 +263,16 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
   if (!fault->empty())
     return give(*fault);
 
-  PlanMemory memory(cache, race.fastest().racer.bundle, options.lanes);
+  std::string memory =
+      memoryPath(cache, race.fastest().racer.bundle, options.lanes);
   std::string error;
-  if (auto known = memory.read(error)) {
+  if (auto known = readPlan(memory, error)) {
     auto plan = llvm::find_if(
         plans, [&](const HostPlan &plan) { return plan.name == known->costs; });
     if (plan != plans.end()) {
       plan->lanes = known->lanes;
-      return HostChoice{
-          *plan, lineOf("run here", *plan, known->medianMs, known->p90Ms)};
+      plan->report = lineOf("run here", *plan, known->medianMs, known->p90Ms);
+      return *plan;
     }
     error = "plan '" + known->costs + "' is not known";
   }
@@ -206,10 +288,12 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
     return give(*fault);
   const Entry &best = race.fastest();
   if (!best.racer.hasRun())
-    return HostChoice{best.plan}; // all are the same
-  error = memory.write(
-      {best.plan.name, best.plan.lanes, best.racer.median(), best.racer.p90()});
+    return best.plan; // all are the same
+  error = writePlan(memory, {best.plan.name, best.plan.lanes,
+                             best.racer.median(), best.racer.p90()});
   if (!error.empty())
     warnOfHost(error + "; which plan is fastest is forgotten");
-  return HostChoice{best.plan, reportOf(race)};
+  HostPlan chosen = best.plan;
+  chosen.report = reportOf(race);
+  return chosen;
 }

@@ -17,12 +17,7 @@ struct HostPlan {
   std::string name; ///< of the costs
   Costs costs;
   std::optional<unsigned> lanes = std::nullopt; ///< see PlanOptions
-};
-
-/// A plan and a report of it, lines for people.
-struct HostChoice {
-  HostPlan plan;
-  std::string report = {};
+  std::string report = {}; ///< lines for people, of the one that is chosen
 };
 
 /// Writes the bundle of a plan for this machine alone to a file. Fails with a
@@ -37,11 +32,11 @@ using WriteHostBundle = llvm::function_ref<mlir::FailureOr<std::string>(
 /// median in cold runs that take turns (PlanRace.h). The cache remembers it by
 /// the bundle of the first, so that a second compile gives the same bytes.
 /// Where bundles cannot be run it is the first, with a warning.
-mlir::FailureOr<HostChoice> chooseHostPlan(const Costs &measured,
-                                           const codegen::Target &target,
-                                           const PlanOptions &options,
-                                           const TuneOptions &tuning,
-                                           WriteHostBundle write);
+mlir::FailureOr<HostPlan> chooseHostPlan(const Costs &measured,
+                                         const codegen::Target &target,
+                                         const PlanOptions &options,
+                                         const TuneOptions &tuning,
+                                         WriteHostBundle write);
 
 } // namespace nnv12
 

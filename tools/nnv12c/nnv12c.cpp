@@ -6,9 +6,8 @@
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
-#include "tools/nnv12c/Interruption.h"
+#include "tools/nnv12c/EarlyEnd.h"
 #include "tools/nnv12c/OptionErrors.h"
-#include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
@@ -57,18 +56,17 @@ static cl::list<std::string> constants(
         "Value of a model input, known now; it is then no input of the bundle. "
         "For inputs that determine shapes",
         "NAME=FILE.npy"});
-static cl::list<std::string> externalData(
-    "external-data",
+static cl::list<std::string, std::vector<std::string>> externalData(
+    "external-data", cl::location(given.import.externalData),
     Help{"A folder beside the model's own in which external data of its "
          "tensors may lie",
          "FOLDER"});
-static cl::list<std::string>
-    targets("target", cl::CommaSeparated,
-            Help{"CPUs to compile for: host, x86-64-v3, x86-64-v4, "
-                 "aarch64; several give "
-                 "one bundle with code for each, best first; weights that "
-                 "all store in the same form are stored once. `host`, "
-                 "said so, also measures kernels on this machine",
+static cl::list<std::string, std::vector<std::string>>
+    targets("target", cl::CommaSeparated, cl::location(given.targets),
+            Help{"CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; "
+                 "several give one bundle with code for each, best first; "
+                 "weights that all store in the same form are stored once. "
+                 "`host`, said so, also measures kernels on this machine",
                  "LIST"});
 static cl::opt<std::string, true>
     cacheDir("cache-dir", cl::location(given.tuning.cacheFolder),
@@ -121,9 +119,8 @@ static cl::opt<unsigned>
                "N"});
 static cl::opt<std::string, true>
     profile("profile", cl::location(given.profile),
-            Help{"Device profile with the costs to plan with; its target "
-                 "is the default of "
-                 "--target. Without one costs are predicted",
+            Help{"Device profile with the costs to plan with; its target is "
+                 "the default of --target. Without one costs are predicted",
                  "FILE"});
 static cl::opt<std::string>
     gpu("gpu", cl::ValueOptional,
@@ -161,9 +158,8 @@ static cl::opt<GpuCache> gpuCache(
                clEnumValN(GpuCache::Empty, "empty", "each process makes all")));
 static cl::opt<double, true>
     storageMBps("storage-mbps", cl::location(given.storageMBps),
-                Help{"Plan for storage that reads N MB a second, whatever "
-                     "the costs say: the slower, "
-                     "the more is compressed",
+                Help{"Plan for storage that reads N MB a second, whatever the "
+                     "costs say: the slower, the more is compressed",
                      "N"});
 static cl::opt<Emit, true> emitKind(
     "emit", cl::location(given.emit), cl::init(Emit::Bundle),
@@ -359,27 +355,20 @@ int main(int argc, char **argv) {
   options.summary = !quiet;
   if ((checkBounds || checkTiles) && options.emit != Emit::Bundle)
     return fail("--check-bounds, --check-tiles: found --emit of a text or a "
-                "tuning bundle, "
-                "expected a bundle");
-  options.targets.assign(targets.begin(), targets.end());
-  options.tuneHost = llvm::is_contained(targets, "host");
+                "tuning bundle, expected a bundle");
   options.tuning.useCache = !noCache;
 
   StringRef name, rest;
   for (const std::string &shape : shapes) {
     std::vector<int64_t> dims;
-    if (!split(shape, name, rest))
-      return fail("--shape: found '" + shape + "', expected NAME=1x3x224x224");
+    bool isGood = split(shape, name, rest);
     SmallVector<StringRef> parts;
     if (rest != "scalar")
       rest.split(parts, 'x');
-    for (StringRef part : parts) {
-      int64_t dim;
-      if (part.getAsInteger(10, dim) || dim < 0)
-        return fail("--shape: found '" + shape +
-                    "', expected NAME=1x3x224x224");
-      dims.push_back(dim);
-    }
+    for (StringRef part : parts)
+      isGood &= !part.getAsInteger(10, dims.emplace_back()) && dims.back() >= 0;
+    if (!isGood)
+      return fail("--shape: found '" + shape + "', expected NAME=1x3x224x224");
     options.import.shapes.push_back({name.str(), dims});
   }
   for (const std::string &constant : constants) {
@@ -388,12 +377,10 @@ int main(int argc, char **argv) {
                   "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
   }
-  for (const std::string &folder : externalData) {
+  for (const std::string &folder : options.import.externalData)
     if (!llvm::sys::fs::is_directory(folder))
       return fail("--external-data: found '" + folder +
                   "', expected a folder that exists");
-    options.import.externalData.push_back(folder);
-  }
 
   if (artifact::othersCanRead(options.signingKey.c_str()))
     llvm::errs() << "nnv12c: warning: " << options.signingKey

@@ -2,6 +2,7 @@
 #include "tools/page/FlatPlan.h"
 
 #include "artifact/ProgramView.h"
+#include "tools/common/TextFormat.h"
 
 #include <cctype>
 #include <cstdio>
@@ -122,10 +123,7 @@ std::string bytesText(uint64_t bytes) {
     value /= 1000;
     ++unit;
   }
-  char text[32];
-  snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.3g %s", value,
-           units[unit]);
-  return text;
+  return format(unit == 0 ? "%.0f %s" : "%.3g %s", value, units[unit]);
 }
 
 } // namespace nnv12::tools

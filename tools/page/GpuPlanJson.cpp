@@ -80,15 +80,113 @@ public:
       : json_(json), overlays_(overlays), code_(overlays->gpu()),
         program_(program), gpu_(artifact::overlayOf(overlays, program)) {}
 
-  void add();
+  void add() {
+    json_.key("gpu").beginObject();
+    json_.member("start",
+                 artifact::findOverlay(program_, bundle::OverlayKind_Gpu)
+                             ->head()
+                             ->start() == bundle::OverlayStart_AtOpen
+                     ? "when the bundle is opened"
+                     : "after the first result");
+    json_.member("predicted_cold", microseconds(gpu_->predicted_cold()));
+    json_.member("predicted_warm", microseconds(gpu_->predicted_warm()));
+    json_.member("lanes", gpu_->lanes()->size());
+    json_.objects(
+        "preparations", plannedGpuPreparations(overlays_, program_),
+        [&](const auto &preparation) { addPreparation(preparation); });
+    json_.key("stretches").beginArray();
+    for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
+      addStretch(i);
+    json_.endArray().key("pipelines").beginArray();
+    for (uint32_t i = 0; i < code_->pipelines()->size(); ++i)
+      addPipeline(i);
+    json_.endArray().endObject();
+  }
 
 private:
-  void addPreparation(const PlannedGpuPreparation &preparation);
-  void addStretch(uint32_t index);
-  void addPipeline(uint32_t index);
-  uint64_t endOf(uint32_t number) const;
-  uint64_t bytesOf(
-      const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const;
+  void addPreparation(const PlannedGpuPreparation &preparation) {
+    json_.member("id", preparation.id);
+    json_.member("stage", stageName(preparation.stage));
+    json_.member("lane", preparation.lane).member("layer", preparation.what);
+    if (!preparation.after.empty())
+      json_.array("after", preparation.after);
+    if (preparation.isPredicted()) {
+      json_.member("start", microseconds(preparation.start));
+      json_.member("duration",
+                   microseconds(preparation.end - preparation.start));
+    }
+  }
+
+  /// One that the first run may take starts, if all goes as predicted, where
+  /// its first layer would, once it is ready.
+  void addStretch(uint32_t index) {
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+    const bundle::Operation *first =
+                                program_->operations()->Get(stretch->first()),
+                            *last = program_->operations()->Get(
+                                stretch->first() + stretch->count() - 1);
+    json_.beginObject().member("first",
+                               operationName(program_, stretch->first()));
+    json_.member("layer",
+                 first->layer()->str() +
+                     (first == last ? "" : " … " + last->layer()->str()));
+    json_.member("layers", stretch->count());
+    json_.member("dispatches", stretch->dispatches()->size());
+    json_.member("in", bytesOf(stretch->in()));
+    json_.member("out", bytesOf(stretch->out()))
+        .member("cold", stretch->cold());
+    const auto &warm = artifact::elementsOf(gpu_->warm());
+    json_.member("warm",
+                 std::find(warm.begin(), warm.end(), index) != warm.end());
+    if (stretch->predicted()) {
+      json_.member("duration", microseconds(stretch->predicted()));
+      if (stretch->cold() && first->predicted_end()) {
+        uint64_t start = first->predicted_start();
+        for (uint32_t before : artifact::elementsOf(stretch->after()))
+          start = std::max(start, endOf(before));
+        json_.member("start", microseconds(start));
+      }
+    }
+    json_.endObject();
+  }
+
+  void addPipeline(uint32_t index) {
+    const bundle::GpuPipeline *pipeline = code_->pipelines()->Get(index);
+    uint64_t dispatches = 0, predicted = 0;
+    for (const bundle::Stretch *stretch : *gpu_->stretches())
+      for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+        if (dispatch->pipeline() == index) {
+          ++dispatches;
+          predicted += dispatch->predicted();
+        }
+    if (!dispatches)
+      return;
+    json_.beginObject().member("name", moduleName(code_, index));
+    json_.member("bytes",
+                 uint64_t(code_->modules()->Get(pipeline->module_())->words()) *
+                     4);
+    json_.member("invocations", uint64_t(pipeline->local()->x()) *
+                                    pipeline->local()->y() *
+                                    pipeline->local()->z());
+    json_.member("shared", pipeline->shared()).member("dispatches", dispatches);
+    json_.member("predicted", microseconds(predicted)).endObject();
+  }
+
+  /// When an operation is predicted to have finished; 0: not known.
+  uint64_t endOf(uint32_t number) const {
+    uint32_t ours = program_->operations()->size();
+    return number < ours
+               ? program_->operations()->Get(number)->predicted_end()
+               : gpu_->preparations()->Get(number - ours)->predicted_end();
+  }
+
+  uint64_t bytesOf(const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>>
+                       *list) const {
+    uint64_t bytes = 0;
+    for (const bundle::Rows *rows : *list)
+      bytes += rows->bytes();
+    return bytes;
+  }
 
   Json &json_;
   const bundle::GpuOverlays *overlays_;
@@ -98,110 +196,6 @@ private:
 };
 
 } // namespace
-
-/// When an operation is predicted to have finished; 0: not known.
-uint64_t GpuPage::endOf(uint32_t number) const {
-  uint32_t ours = program_->operations()->size();
-  return number < ours
-             ? program_->operations()->Get(number)->predicted_end()
-             : gpu_->preparations()->Get(number - ours)->predicted_end();
-}
-
-uint64_t GpuPage::bytesOf(
-    const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const {
-  uint64_t bytes = 0;
-  for (const bundle::Rows *rows : *list)
-    bytes += rows->bytes();
-  return bytes;
-}
-
-void GpuPage::addPreparation(const PlannedGpuPreparation &preparation) {
-  json_.member("id", preparation.id);
-  json_.member("stage", stageName(preparation.stage));
-  json_.member("lane", preparation.lane).member("layer", preparation.what);
-  if (!preparation.after.empty())
-    json_.array("after", preparation.after);
-  if (preparation.isPredicted()) {
-    json_.member("start", microseconds(preparation.start));
-    json_.member("duration", microseconds(preparation.end - preparation.start));
-  }
-}
-
-/// One that the first run may take starts, if all goes as predicted, where its
-/// first layer would, once it is ready.
-void GpuPage::addStretch(uint32_t index) {
-  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
-  const bundle::Operation *first =
-                              program_->operations()->Get(stretch->first()),
-                          *last = program_->operations()->Get(
-                              stretch->first() + stretch->count() - 1);
-  json_.beginObject().member("first",
-                             operationName(program_, stretch->first()));
-  json_.member("layer",
-               first->layer()->str() +
-                   (first == last ? "" : " … " + last->layer()->str()));
-  json_.member("layers", stretch->count());
-  json_.member("dispatches", stretch->dispatches()->size());
-  json_.member("in", bytesOf(stretch->in()));
-  json_.member("out", bytesOf(stretch->out())).member("cold", stretch->cold());
-  const auto &warm = artifact::elementsOf(gpu_->warm());
-  json_.member("warm",
-               std::find(warm.begin(), warm.end(), index) != warm.end());
-  if (stretch->predicted()) {
-    json_.member("duration", microseconds(stretch->predicted()));
-    if (stretch->cold() && first->predicted_end()) {
-      uint64_t start = first->predicted_start();
-      for (uint32_t before : artifact::elementsOf(stretch->after()))
-        start = std::max(start, endOf(before));
-      json_.member("start", microseconds(start));
-    }
-  }
-  json_.endObject();
-}
-
-void GpuPage::addPipeline(uint32_t index) {
-  const bundle::GpuPipeline *pipeline = code_->pipelines()->Get(index);
-  uint64_t dispatches = 0, predicted = 0;
-  for (const bundle::Stretch *stretch : *gpu_->stretches())
-    for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-      if (dispatch->pipeline() == index) {
-        ++dispatches;
-        predicted += dispatch->predicted();
-      }
-  if (!dispatches)
-    return;
-  json_.beginObject().member("name", moduleName(code_, index));
-  json_.member("bytes",
-               uint64_t(code_->modules()->Get(pipeline->module_())->words()) *
-                   4);
-  json_.member("invocations", uint64_t(pipeline->local()->x()) *
-                                  pipeline->local()->y() *
-                                  pipeline->local()->z());
-  json_.member("shared", pipeline->shared()).member("dispatches", dispatches);
-  json_.member("predicted", microseconds(predicted)).endObject();
-}
-
-void GpuPage::add() {
-  json_.key("gpu").beginObject();
-  json_.member("start", artifact::findOverlay(program_, bundle::OverlayKind_Gpu)
-                                    ->head()
-                                    ->start() == bundle::OverlayStart_AtOpen
-                            ? "when the bundle is opened"
-                            : "after the first result");
-  json_.member("predicted_cold", microseconds(gpu_->predicted_cold()));
-  json_.member("predicted_warm", microseconds(gpu_->predicted_warm()));
-  json_.member("lanes", gpu_->lanes()->size());
-  json_.objects("preparations", plannedGpuPreparations(overlays_, program_),
-                [&](const auto &preparation) { addPreparation(preparation); });
-  json_.key("stretches").beginArray();
-  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
-    addStretch(i);
-  json_.endArray().key("pipelines").beginArray();
-  for (uint32_t i = 0; i < code_->pipelines()->size(); ++i)
-    addPipeline(i);
-  json_.endArray().endObject();
-}
-
 void addGpuPlan(Json &json, const bundle::GpuOverlays *overlays,
                 const bundle::Program *program) {
   if (artifact::overlayOf(overlays, program))

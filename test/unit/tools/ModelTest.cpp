@@ -283,8 +283,9 @@ TEST_F(ModelTest, Counters) {
   EXPECT_NEAR(result.operations[2].explanation.part(Cause::Preemption), 500,
               1e-6);
   EXPECT_EQ(result.operations[2].explanation.cause, Cause::Preemption);
-  EXPECT_EQ(result.operations[2].liveBytes, bundle->operation(2).live_bytes);
-  EXPECT_GT(result.operations[2].liveBytes, 0u);
+  EXPECT_EQ(result.operations[2].info.live_bytes,
+            bundle->operation(2).live_bytes);
+  EXPECT_GT(result.operations[2].info.live_bytes, 0u);
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tools/common/BoundsReport.h"
 #include "tools/common/Report.h"
 
 #include "artifact/Bundle.h"
