@@ -1,6 +1,7 @@
 //===- Decoder.cpp - Decompresses weights ---------------------------------===//
 #include "runtime/Decoder.h"
 
+#include "artifact/Sizes.h"
 #include "runtime/system/Threads.h"
 
 #include <cassert>
@@ -81,8 +82,8 @@ void Decoder::release() { split_.release(); }
 
 bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
                      size_t size, const uint8_t *source, size_t sourceSize) {
-  assert((planes == 1 || planes == 2 || planes == 4 || planes == 8) &&
-         size % planes == 0 && "the verifier has checked it");
+  assert(artifact::arePlanes(uint8_t(planes), size) &&
+         "the verifier has checked it");
   if (codec == bundle::Codec_Zstd) {
     uint8_t *result = planes > 1 ? split_.data() : target;
     size_t found = zstd.decompress(context_, result, size, source, sourceSize);
