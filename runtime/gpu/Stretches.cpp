@@ -315,9 +315,11 @@ VkResult Stretches::submit(VkCommandBuffer commands) {
       return result;
   }
   submitted_ = value;
+  handedOver_ = now();
   return device_->submit(info, fence_);
 }
 
+/// Sleeps until the submission ends, for so many nanoseconds at most.
 VkResult Stretches::sleep(uint64_t nanoseconds) const {
   const Vulkan &vk = device_->vulkan();
   if (!timeline_)
@@ -331,6 +333,13 @@ VkResult Stretches::sleep(uint64_t nanoseconds) const {
   return vk.WaitSemaphoresKHR(device_->device(), &info, nanoseconds);
 }
 
+/// The same, as long as there is patience, which begins with the submission.
+VkResult Stretches::sleepOn(uint64_t predicted) const {
+  uint64_t patience = gpuPatience(*device_, predicted),
+           passed = now() - handedOver_;
+  return sleep(passed < patience ? patience - passed : 0);
+}
+
 /// Nanoseconds that a stretch may take less than predicted and be seen to be
 /// finished at once. Longer ones gain too little by it for a CPU that spins.
 static constexpr uint64_t mostMargin = 500000;
@@ -339,9 +348,8 @@ static constexpr uint64_t mostMargin = 500000;
 /// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
 /// on CPU threads needs the CPU.
 VkResult Stretches::waitFor(uint64_t predicted) const {
-  uint64_t patience = gpuPatience(*device_, predicted);
   if (device_->isSoftware())
-    return sleep(patience);
+    return sleepOn(predicted);
   const Vulkan &vk = device_->vulkan();
   VkDevice handle = device_->device();
   VkResult result = VK_NOT_READY;
@@ -362,7 +370,7 @@ VkResult Stretches::waitFor(uint64_t predicted) const {
     return result;
   if (spinUntil(isDone, spinNanoseconds + 2 * margin))
     return result;
-  return sleep(patience);
+  return sleepOn(predicted);
 }
 
 /// A failure loses the device.
