@@ -50,7 +50,7 @@ public:
   FlowVerifier(const bundle::Bundle *bundle,
                const bundle::GpuOverlays *overlays,
                const bundle::Program *program, uint32_t number, Fault &fault)
-      : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
+      : Checks(fault), code_(overlays->gpu()),
         target_(targetOf(bundle, program)), program_(program),
         gpu_(overlayOf(overlays, program)), executes_(numExecutes(program)),
         firstGpu_(program->operations()->size()),
@@ -497,7 +497,6 @@ private:
   /// From then on nothing is searched, and nothing found means anything.
   bool isEntangled() const { return steps_ > maxSteps_; }
 
-  const bundle::Bundle *bundle_;
   const bundle::Gpu *code_;
   const bundle::Target *target_;
   const bundle::Program *program_;

@@ -21,8 +21,8 @@ struct Write {
 };
 
 /// How many operands the preparation writes.
-static uint32_t numWritten(const bundle::Target *target,
-                           const bundle::Operation *operation) {
+uint32_t numWritten(const bundle::Target *target,
+                    const bundle::Operation *operation) {
   switch (operation->kind()) {
   case bundle::OperationKind_Decode:
     return 1;

@@ -21,30 +21,22 @@ namespace {
 enum Place : unsigned {
   ArenaPlace = 1u << bundle::MemoryKind_Arena,
   PreparedPlace = 1u << bundle::MemoryKind_Prepared,
-  WeightsPlace = 1u << 8,
-  InputPlace = 1u << 9,
-  OutputPlace = 1u << 10,
+  WeightsPlace = 1u << (8 + bundle::Space_Weights),
+  OutputPlace = 1u << (8 + bundle::Space_Output),
   anyPlace = ~0u
 };
 
 /// The place of an operand whose space and index are verified.
-static Place placeOf(const bundle::Program *program,
-                     const bundle::Operand *operand) {
-  switch (operand->space()) {
-  case bundle::Space_Memory:
-    return Place(1u << program->memories()->Get(operand->index())->kind());
-  case bundle::Space_Weights:
-    return WeightsPlace;
-  case bundle::Space_Input:
-    return InputPlace;
-  default:
-    return OutputPlace;
-  }
+Place placeOf(const bundle::Program *program, const bundle::Operand *operand) {
+  bool isMemory = operand->space() == bundle::Space_Memory;
+  return Place(1u << (isMemory
+                          ? program->memories()->Get(operand->index())->kind()
+                          : 8 + operand->space()));
 }
 
 /// As messages call it: a memory by its kind.
-static const char *spaceName(const bundle::Program *program,
-                             const bundle::Operand *operand) {
+const char *spaceName(const bundle::Program *program,
+                      const bundle::Operand *operand) {
   if (operand->space() == bundle::Space_Memory &&
       operand->index() < program->memories()->size())
     return bundle::EnumNameMemoryKind(
@@ -61,7 +53,7 @@ struct StageRule {
 };
 
 /// By OperationKind.
-static constexpr StageRule stageRules[] = {
+constexpr StageRule stageRules[] = {
     {ArenaPlace | OutputPlace, anyPlace, "Arena or Output", "any", 0, 0},
     {0, WeightsPlace, "nothing", "Weights", 0, 1},
     {PreparedPlace, WeightsPlace, "Prepared", "Weights", 1, 2},
@@ -458,25 +450,11 @@ const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
   if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;
   const bundle::Bundle *bundle = bundle::GetBundle(bytes);
-  if (!MetadataVerifier(bundle, fileSize, fault).verify())
-    return nullptr;
-  return bundle;
+  return MetadataVerifier(bundle, fileSize, fault).verify() ? bundle : nullptr;
 }
 
 static bool isZero(const uint8_t *bytes, size_t size) {
   return std::all_of(bytes, bytes + size, [](uint8_t byte) { return !byte; });
-}
-
-/// The signature covers the header's bytes before it: the digest of the
-/// metadata, and by way of that the metadata and all segments.
-static bool verifyHeaderSignature(const Header &header,
-                                  const uint8_t *publicKey, Fault &fault) {
-  if (!header.isSigned)
-    return fault.set(Fault::Untrusted,
-                     "signature: found none, expected one by the given public "
-                     "key");
-  return verifySignature(header.signature, &header, offsetof(Header, signature),
-                         publicKey, fault);
 }
 
 bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
@@ -506,8 +484,16 @@ bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
   if (digestOf(&header, offsetof(Header, headerDigest)) != header.headerDigest)
     return fault.set(Fault::BadBundle,
                      "header: digest does not match (damaged)");
-  // And the signature before all that an attacker could have written.
-  if (publicKey && !verifyHeaderSignature(header, publicKey, fault))
+  // And the signature before all that an attacker could have written. It covers
+  // the header's bytes before it: the digest of the metadata, and by way of
+  // that the metadata and all segments.
+  if (publicKey && !header.isSigned)
+    return fault.set(Fault::Untrusted,
+                     "signature: found none, expected one by the given public "
+                     "key");
+  if (publicKey &&
+      !verifySignature(header.signature, &header, offsetof(Header, signature),
+                       publicKey, fault))
     return false;
   if (header.fileSize != size)
     return fault.set(
