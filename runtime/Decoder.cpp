@@ -50,7 +50,7 @@ static bool loadFunctions() {
   return false;
 }
 
-bool Zstd::load(artifact::Fault &fault) {
+bool loadZstd(artifact::Fault &fault) {
   uint32_t value = 0;
   if (state.compare_exchange_strong(value, 1)) {
     state.store(loadFunctions() ? 2 : 3);
@@ -77,8 +77,6 @@ bool Decoder::create(uint64_t split, artifact::Fault &fault) {
                      "no memory to decompress weights");
   return true;
 }
-
-void Decoder::release() { split_.release(); }
 
 bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
                      size_t size, const uint8_t *source, size_t sourceSize) {

@@ -135,10 +135,8 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = facts.numWords * sizeof(uint32_t);
   info.pCode = words.data();
-  return checkMade(job.module,
-                   device_->vulkan().CreateShaderModule(
-                       device_->device(), &info, nullptr, &job.module),
-                   "vkCreateShaderModule", fault);
+  return device_->make(device_->vulkan().CreateShaderModule, info, job.module,
+                       "vkCreateShaderModule", fault);
 }
 
 bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
@@ -166,19 +164,15 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
   info.pSetLayouts = &set;
   info.pushConstantRangeCount = job.key.pushWords ? 1 : 0;
   info.pPushConstantRanges = &range;
-  return checkMade(job.layout,
-                   device_->vulkan().CreatePipelineLayout(
-                       device_->device(), &info, nullptr, &job.layout),
-                   "vkCreatePipelineLayout", fault);
+  return device_->make(device_->vulkan().CreatePipelineLayout, info, job.layout,
+                       "vkCreatePipelineLayout", fault);
 }
 
 /// Frees the objects that the device did not take over.
 void GpuPipelines::finish(Job &job) {
   const Vulkan &vk = device_->vulkan();
-  if (job.module)
-    vk.DestroyShaderModule(device_->device(), job.module, nullptr);
-  if (job.layout)
-    vk.DestroyPipelineLayout(device_->device(), job.layout, nullptr);
+  vk.DestroyShaderModule(device_->device(), job.module, nullptr);
+  vk.DestroyPipelineLayout(device_->device(), job.layout, nullptr);
 }
 
 bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
@@ -240,8 +234,7 @@ bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
         continue;
       }
     }
-    if (pipelines[i])
-      vk.DestroyPipeline(device_->device(), pipelines[i], nullptr);
+    vk.DestroyPipeline(device_->device(), pipelines[i], nullptr);
   }
   return good;
 }

@@ -367,7 +367,7 @@ static double measureDecode(bool planes, unsigned repeat) {
   std::vector<uint8_t> frame = compress(weights(count, planes));
   artifact::Fault fault;
   runtime::Decoder decoder;
-  if (frame.empty() || !runtime::Zstd::load(fault) ||
+  if (frame.empty() || !runtime::loadZstd(fault) ||
       !decoder.create(count * 4, fault))
     return 0;
   // As on a cold start: every frame another one, from memory and not from the
