@@ -217,8 +217,7 @@ private:
   void wipe(Bits &bits) {
     if (isEntangled())
       return;
-    for (uint64_t &word : bits)
-      word = 0;
+    std::fill(bits.begin(), bits.end(), 0);
     steps_ += bits.size();
   }
 

@@ -511,14 +511,12 @@ bool Gpu::covers(uint32_t execute) const {
     return false;
   if (now < Phase::Prepared)
     return true;
-  for (uint32_t stretch : warm_) {
+  return std::any_of(warm_.begin(), warm_.end(), [&](uint32_t stretch) {
     // Stretches that the device cannot do are left to the CPU.
     const bundle::Stretch *of = gpu_->stretches()->Get(stretch);
-    if (execute - of->first() < of->count() &&
-        (now != Phase::Settled || isReady(stretch)))
-      return true;
-  }
-  return false;
+    return execute - of->first() < of->count() &&
+           (now != Phase::Settled || isReady(stretch));
+  });
 }
 
 void Gpu::releaseNeeded(Lanes &lanes) const {

@@ -436,7 +436,7 @@ bool Session::takeOver(const Step *&next, Fault &fault) {
     result = step->executor->wait(*step, why);
   }
   if (result == Executor::Result::Hung)
-    return reportHang(fault);
+    return fault.set(Fault::Io, "%s", overlay_->hangReason());
   if (result == Executor::Result::Done)
     next += step->count;
   else
@@ -600,22 +600,16 @@ void Session::releaseLater() {
   events_.happen(Events::Preparation);
 }
 
-bool Session::reportHang(Fault &fault) const {
-  return fault.set(Fault::Io, "%s", overlay_->hangReason());
-}
-
 /// Begins a run of which an overlay may take a part.
 bool Session::beginBeside(Fault &fault) {
   if (overlay_->hangReason())
-    return reportHang(fault);
+    return fault.set(Fault::Io, "%s", overlay_->hangReason());
   bool isWaited = overlay_->isWaitedFor() && !isSteady_;
   if (isWaited && !prepareAll(fault))
     return false;
   releaseLater();
   // A first run follows the plan, unless it has waited.
-  if ((hasResult_ || isWaited) && !takeLater(fault))
-    return false;
-  return true;
+  return !(hasResult_ || isWaited) || takeLater(fault);
 }
 
 bool Session::runOnce(Fault &fault) {

@@ -69,7 +69,6 @@ private:
   bool isPlanDone() const;
   bool isLate() const { return isOver(deadline_); }
   bool reportStop(uint32_t index, artifact::Fault &fault) const;
-  bool reportHang(artifact::Fault &fault) const;
   bool reportFailure(artifact::Fault &fault) const;
   [[nodiscard]] bool prepareAll(artifact::Fault &fault);
   [[nodiscard]] bool takeLater(artifact::Fault &fault);

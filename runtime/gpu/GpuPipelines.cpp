@@ -5,6 +5,7 @@
 #include "artifact/ProgramView.h"
 #include "artifact/SpirvVerifier.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace nnv12::runtime {
@@ -243,8 +244,7 @@ bool GpuPipelines::make(const uint32_t *indices, uint32_t count, Fault &fault) {
   Job jobs[mostAtOnce];
   bool good = true;
   for (uint32_t done = 0; good && done < count;) {
-    uint32_t next = count - done < mostAtOnce ? count - done : mostAtOnce;
-    uint32_t prepared = 0;
+    uint32_t next = std::min(count - done, mostAtOnce), prepared = 0;
     while (good && prepared < next) {
       good = prepare(indices[done + prepared], jobs[prepared], fault);
       ++prepared;

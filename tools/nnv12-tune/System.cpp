@@ -84,7 +84,7 @@ StorageFile::readAsBundle(const std::vector<size_t> &offsets,
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault,
                  headSize))
     fail(std::string("cannot read a file again: ") + fault.text);
-  // See nnv12_bundle::makeEarlyMemory.
+  // See LoadedBundle::makeEarlyMemory.
   std::optional<Memory> early;
   if (file.size() >= headSize)
     early.emplace(hugePageSize).data()[0] = 1;
