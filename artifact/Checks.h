@@ -54,6 +54,17 @@ protected:
   void expectInside(const Where &where, uint64_t offset, uint64_t size,
                     uint64_t alignment, uint64_t available, const char *space);
 
+  /// Calls `check(where, element, more...)` of this for each element of a list,
+  /// if there is one; `where` names it, as a part of `outer`.
+  template <typename List, typename Self, typename Element, typename... More>
+  void forEach(const Where *outer, const char *part, const List *list,
+               void (Self::*check)(const Where &, Element, More...),
+               More... more) {
+    for (uint32_t i = 0; list && i < list->size(); ++i)
+      (static_cast<Self *>(this)->*check)({outer, part, i}, list->Get(i),
+                                          more...);
+  }
+
   /// Makes room for `count` zeros.
   template <typename T> void makeRoom(Array<T> &list, size_t count) {
     if (list.allocate(count))

@@ -1,6 +1,7 @@
 //===- Compatibility.cpp - Whether a program is for this reader -----------===//
 #include "artifact/Compatibility.h"
 
+#include "artifact/Checks.h"
 #include "artifact/Limits.h"
 #include "artifact/ProgramView.h"
 
@@ -10,247 +11,199 @@ namespace nnv12::artifact {
 
 namespace {
 
-using MemoryList = flatbuffers::Vector<flatbuffers::Offset<bundle::Memory>>;
-using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
-using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
-
 /// Looks for things that this reader does not know, in a program or in its
-/// overlay. Each check returns false, and has set the fault, at the first such
-/// thing.
-class Reader {
-public:
+/// overlay, and leaves at the first one.
+class Reader : public Checks {
+protected:
   Reader(const bundle::Bundle *bundle, const bundle::Program *program,
-         unsigned number, const char *prefix, Fault &why)
-      : number(number), prefix(prefix), why(why), segments_(bundle->segments()),
-        program_(program) {
+         unsigned number, Fault &why)
+      : Checks(why), root_{nullptr, "program", number},
+        segments_(bundle->segments()), program_(program) {
     for (const bundle::Segment *segment : *segments_)
       hasSeals_ |= segment->seal() != bundle::SealKind_None;
   }
 
-protected:
-  bool known(const char *part, unsigned index, const char *field,
-             unsigned found, unsigned most) {
-    return found <= most ||
-           why.set(
-               Fault::Unsupported,
-               "program %u: %s%s %u: %s: found %u, expected at most %u (the "
-               "program is for newer readers)",
-               number, prefix, part, index, field, found, most);
+  /// A fault is one of this reader: the file has no error.
+  template <typename Check> bool knowsAll(Check check) {
+    if (hold(check))
+      return true;
+    fault.code = Fault::Unsupported;
+    return false;
   }
 
-  /// Whether nobody needs a key for a segment, if there is one.
-  bool isOpen(const char *part, unsigned index, uint32_t segment) {
-    return !hasSeals_ || segment >= segments_->size() ||
-           known(part, index, "seal of a segment",
-                 segments_->Get(segment)->seal(), bundle::SealKind_None);
+  void know(const Where &where, const char *field, unsigned found,
+            unsigned most) {
+    if (found > most)
+      refuse(where,
+             "%s: found %u|at most %u (the program is for newer readers)",
+             field, found, most);
   }
 
-  bool operand(const char *part, unsigned index,
-               const bundle::Operand *operand) {
-    return known(part, index, "space of an operand", operand->space(),
-                 bundle::Space_MAX) &&
-           (operand->space() != bundle::Space_Weights ||
-            isOpen(part, index, operand->index()));
+  /// Nobody needs a key for a segment, if there is one.
+  void open(const Where &where, uint32_t segment) {
+    if (hasSeals_ && segment < segments_->size())
+      know(where, "seal of a segment", segments_->Get(segment)->seal(),
+           bundle::SealKind_None);
   }
 
-  bool memories(const MemoryList *list) {
-    unsigned kinds = 0;
-    for (uint32_t i = 0; i < list->size(); ++i) {
-      const bundle::Memory *memory = list->Get(i);
-      if (!known("memory", i, "kind", memory->kind(), bundle::MemoryKind_MAX))
-        return false;
-      if (kinds & 1u << memory->kind())
-        return why.set(
-            Fault::Unsupported,
-            "program %u: %smemory %u: found a second %s, expected one "
-            "(the program is for newer readers)",
-            number, prefix, i, bundle::EnumNameMemoryKind(memory->kind()));
-      kinds |= 1u << memory->kind();
-      if (memory->alignment() > mostAlignment)
-        return why.set(Fault::Unsupported,
-                       "program %u: %smemory %u: alignment: found %" PRIu64
-                       ", expected at most %" PRIu64,
-                       number, prefix, i, memory->alignment(), mostAlignment);
-    }
-    return true;
+  void operand(const Where &where, const bundle::Operand *operand) {
+    know(where, "space of an operand", operand->space(), bundle::Space_MAX);
+    if (operand->space() == bundle::Space_Weights)
+      open(where, operand->index());
   }
 
-  bool lanes(const LaneList *list) {
-    for (uint32_t i = 0; list && i < list->size(); ++i)
-      if (!known("lane", i, "kind", list->Get(i)->kind(),
-                 bundle::LaneKind_MAX) ||
-          !known("lane", i, "core", list->Get(i)->core(), bundle::CoreKind_MAX))
-        return false;
-    return true;
+  void memory(const Where &where, const bundle::Memory *memory) {
+    know(where, "kind", memory->kind(), bundle::MemoryKind_MAX);
+    if (kinds_ & 1u << memory->kind())
+      refuse(where, "found a second %s|one (the program is for newer readers)",
+             bundle::EnumNameMemoryKind(memory->kind()));
+    kinds_ |= 1u << memory->kind();
+    if (memory->alignment() > mostAlignment)
+      refuse(where, "alignment: found %" PRIu64 "|at most %" PRIu64,
+             memory->alignment(), mostAlignment);
   }
 
-  unsigned number;
-  const char *prefix;
-  Fault &why;
+  void lane(const Where &where, const bundle::Lane *lane) {
+    know(where, "kind", lane->kind(), bundle::LaneKind_MAX);
+    know(where, "core", lane->core(), bundle::CoreKind_MAX);
+  }
+
+  Where root_;
   const flatbuffers::Vector<flatbuffers::Offset<bundle::Segment>> *segments_;
   const bundle::Program *program_;
   bool hasSeals_ = false;
+  unsigned kinds_ = 0; ///< of memories so far, a bit each
 };
 
-class ProgramReader : Reader {
+class ProgramReader : public Reader {
 public:
   ProgramReader(const bundle::Bundle *bundle, unsigned number, Fault &why)
-      : Reader(bundle, bundle->programs()->Get(number), number, "", why),
+      : Reader(bundle, bundle->programs()->Get(number), number, why),
         target_(targetOf(bundle, program_)),
         processors_(target_->processors()->size()) {}
 
   bool understands() {
-    return processor() && tensors("input", program_->inputs()) &&
-           tensors("output", program_->outputs()) && ownMemories() &&
-           operations() && ownLanes() && switches() &&
-           known("states", 0, "count", elementsOf(program_->states()).size(),
-                 0);
+    using Self = ProgramReader;
+    return knowsAll([this] {
+      processor();
+      forEach(&root_, "input", program_->inputs(), &Self::tensor);
+      forEach(&root_, "output", program_->outputs(), &Self::tensor);
+      forEach(&root_, "memory", program_->memories(),
+              &Self::own<bundle::Memory>);
+      forEach(&root_, "memory", program_->memories(), &Self::memory);
+      operations();
+      forEach(&root_, "lane", program_->lanes(), &Self::own<bundle::Lane>);
+      forEach(&root_, "lane", program_->lanes(), &Self::lane);
+      forEach(&root_, "switch", program_->switches(), &Self::change);
+      know({&root_, "states", 0}, "count",
+           elementsOf(program_->states()).size(), 0);
+    });
   }
 
 private:
   /// The one that runs the program. The others run overlays, or programs for
   /// newer readers.
-  bool processor() {
+  void processor() {
     if (processors_ == 0)
-      return true;
-    const bundle::Processor *cpu = cpuOf(target_);
-    return known("processor", 0, "kind", cpu->kind(),
-                 bundle::ProcessorKind_Cpu) &&
-           isOpen("processor", 0, cpu->code());
+      return;
+    Where where = {&root_, "processor", 0};
+    know(where, "kind", cpuOf(target_)->kind(), bundle::ProcessorKind_Cpu);
+    open(where, cpuOf(target_)->code());
   }
 
-  /// Whether processor 0 has it, or none that exists.
-  bool isOwn(const char *part, unsigned index, uint32_t processor) {
-    return known(part, index, "processor",
-                 processor < processors_ ? processor : 0, 0);
+  /// Processor 0 has it, or none that exists.
+  template <typename Part> void own(const Where &where, const Part *part) {
+    know(where, "processor",
+         part->processor() < processors_ ? part->processor() : 0, 0);
   }
 
-  bool tensors(const char *part, const TensorList *list) {
-    for (uint32_t i = 0; i < list->size(); ++i)
-      if (!known(part, i, "type", list->Get(i)->type(),
-                 bundle::ElementType_MAX))
-        return false;
-    return true;
+  void tensor(const Where &where, const bundle::Tensor *tensor) {
+    know(where, "type", tensor->type(), bundle::ElementType_MAX);
   }
 
-  bool ownMemories() {
-    const MemoryList *list = program_->memories();
-    for (uint32_t i = 0; i < list->size(); ++i)
-      if (!isOwn("memory", i, list->Get(i)->processor()))
-        return false;
-    return memories(list);
-  }
-
-  bool ownLanes() {
-    for (uint32_t i = 0; i < numLanes(program_); ++i)
-      if (!isOwn("lane", i, program_->lanes()->Get(i)->processor()))
-        return false;
-    return lanes(program_->lanes());
-  }
-
-  bool operation(const char *what, unsigned index,
-                 const bundle::Operation *operation) {
-    if (!known(what, index, "kind", operation->kind(),
-               bundle::OperationKind_MAX) ||
-        !known(what, index, "codec", operation->codec(), bundle::Codec_MAX))
-      return false;
+  void operation(const Where &where, const bundle::Operation *operation) {
+    know(where, "kind", operation->kind(), bundle::OperationKind_MAX);
+    know(where, "codec", operation->codec(), bundle::Codec_MAX);
     for (const bundle::Operand *one : *operation->operands())
-      if (!operand(what, index, one))
-        return false;
-    return processors_ < 2 || !hasKernel(operation) ||
-           operation->kernel() >= target_->kernels()->size() ||
-           isOwn(what, index, kernelOf(target_, operation)->processor());
+      operand(where, one);
+    if (processors_ > 1 && hasKernel(operation) &&
+        operation->kernel() < target_->kernels()->size())
+      own(where, kernelOf(target_, operation));
   }
 
   /// A preparation may wait for preparations alone: with the executes it
   /// takes no turns here.
-  bool operations() {
+  void operations() {
     const auto *list = program_->operations();
     uint32_t executes = 0;
     while (executes < list->size() &&
            list->Get(executes)->kind() == bundle::OperationKind_Execute)
       ++executes;
     for (uint32_t i = 0; i < list->size(); ++i) {
-      if (!operation("operation", i, list->Get(i)))
-        return false;
+      Where where = {&root_, "operation", i};
+      operation(where, list->Get(i));
       for (uint32_t before : elementsOf(list->Get(i)->after()))
         if (i >= executes && before < executes)
-          return why.set(Fault::Unsupported,
-                         "program %u: operation %u: after: found execute %u, "
-                         "expected preparations (the program is for newer "
-                         "readers)",
-                         number, i, before);
+          refuse(where,
+                 "after: found execute %u|preparations (the program is for "
+                 "newer readers)",
+                 before);
     }
-    return true;
   }
 
-  bool switches() {
-    const auto *list = program_->switches();
-    for (uint32_t i = 0; list && i < list->size(); ++i)
-      if (!operation("switch", i, list->Get(i)->replacement()))
-        return false;
-    return true;
+  void change(const Where &where, const bundle::Switch *change) {
+    operation(where, change->replacement());
   }
 
   const bundle::Target *target_;
   uint32_t processors_;
 };
 
-class GpuReader : Reader {
+class GpuReader : public Reader {
 public:
   GpuReader(const bundle::Bundle *bundle, const bundle::GpuOverlays *overlays,
             const bundle::Program *program, unsigned number, Fault &why)
-      : Reader(bundle, program, number, "gpu: ", why),
-        code_(overlays->gpu()->code()), gpu_(overlayOf(overlays, program)) {}
+      : Reader(bundle, program, number, why), code_(overlays->gpu()->code()),
+        gpu_(overlayOf(overlays, program)) {}
 
   bool understands() {
-    return known(
-               "start", 0, "kind",
-               findOverlay(program_, bundle::OverlayKind_Gpu)->head()->start(),
-               bundle::OverlayStart_MAX) &&
-           isOpen("code", 0, code_) && memories(gpu_->memories()) &&
-           boundaries() && preparations() && lanes(gpu_->lanes()) &&
-           stretches();
+    using Self = GpuReader;
+    return knowsAll([this] {
+      know({&overlay_, "start", 0}, "kind",
+           findOverlay(program_, bundle::OverlayKind_Gpu)->head()->start(),
+           bundle::OverlayStart_MAX);
+      open({&overlay_, "code", 0}, code_);
+      forEach(&overlay_, "memory", gpu_->memories(), &Self::memory);
+      forEach(&overlay_, "boundary", gpu_->boundaries(), &Self::boundary);
+      forEach(&overlay_, "preparation", gpu_->preparations(),
+              &Self::preparation);
+      forEach(&overlay_, "lane", gpu_->lanes(), &Self::lane);
+      forEach(&overlay_, "stretch", gpu_->stretches(), &Self::stretch);
+    });
   }
 
 private:
-  bool boundaries() {
-    for (uint32_t i = 0; i < gpu_->boundaries()->size(); ++i)
-      if (!operand("boundary", i, gpu_->boundaries()->Get(i)->host()))
-        return false;
-    return true;
+  void boundary(const Where &where, const bundle::Boundary *boundary) {
+    operand(where, boundary->host());
   }
 
-  bool preparations() {
-    for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
-      const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(i);
-      if (!known("preparation", i, "stage", preparation->stage(),
-                 bundle::GpuStage_MAX))
-        return false;
-      for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
-        if (!known("preparation", i, "codec", upload->codec(),
-                   bundle::Codec_MAX) ||
-            !operand("preparation", i, upload->source()))
-          return false;
+  void preparation(const Where &where,
+                   const bundle::GpuPreparation *preparation) {
+    know(where, "stage", preparation->stage(), bundle::GpuStage_MAX);
+    for (const bundle::Upload *upload : elementsOf(preparation->uploads())) {
+      know(where, "codec", upload->codec(), bundle::Codec_MAX);
+      operand(where, upload->source());
     }
-    return true;
   }
 
-  bool stretches() {
-    for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i) {
-      const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
-      if (!known("stretch", i, "kind", stretch->kind(),
-                 bundle::StretchKind_MAX))
-        return false;
-      for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-        for (const bundle::GpuOperand *one : *dispatch->operands())
-          if (!known("stretch", i, "space of an operand", one->space(),
-                     bundle::GpuSpace_MAX))
-            return false;
-    }
-    return true;
+  void stretch(const Where &where, const bundle::Stretch *stretch) {
+    know(where, "kind", stretch->kind(), bundle::StretchKind_MAX);
+    for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+      for (const bundle::GpuOperand *one : *dispatch->operands())
+        know(where, "space of an operand", one->space(), bundle::GpuSpace_MAX);
   }
 
+  Where overlay_ = {&root_, "gpu"};
   uint32_t code_;
   const bundle::ProgramGpu *gpu_;
 };

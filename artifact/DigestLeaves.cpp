@@ -78,6 +78,5 @@ const Compressor compressors[] = {
 #endif
     {nullptr, compressInPairs},
 };
-const unsigned numCompressors = sizeof compressors / sizeof *compressors;
 
 } // namespace nnv12::artifact

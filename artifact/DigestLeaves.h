@@ -32,7 +32,6 @@ struct Compressor {
 
 /// All that this library has, the fastest first; the last needs no feature.
 extern const Compressor compressors[];
-extern const unsigned numCompressors;
 
 /// RFC 7693, 2.6.
 constexpr uint64_t blake2bInitial[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b,

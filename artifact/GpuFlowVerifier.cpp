@@ -45,45 +45,376 @@ struct Pieces {
   uint32_t begin, end;
 };
 
-class FlowVerifier : Checks {
+class FlowVerifier : public Checks {
 public:
   FlowVerifier(const bundle::Bundle *bundle,
                const bundle::GpuOverlays *overlays,
                const bundle::Program *program, uint32_t number, Fault &fault)
-      : Checks(fault), bundle_(bundle), code_(overlays->gpu()),
+      : Checks(fault), code_(overlays->gpu()),
         target_(targetOf(bundle, program)), program_(program),
         gpu_(overlayOf(overlays, program)), executes_(numExecutes(program)),
         firstGpu_(program->operations()->size()),
-        root_{nullptr, "program", number}, overlay_{&root_, "gpu"} {}
+        root_{nullptr, "program", number} {}
 
   bool verify() {
-    return hold([this] { verifyAll(); });
+    return hold([this] {
+      allocate();
+      verifyPreparations();
+      collect();
+      forEach(&overlay_, "preparation", gpu_->preparations(),
+              &Self::verifyUploads);
+      verifyStretches();
+    });
   }
 
 private:
-  void verifyAll() {
-    allocate();
-    verifyPreparations();
-    collect();
-    verifyUploads();
-    verifyStretches();
+  using Self = FlowVerifier;
+  /// A bit for each of the pieces that places are made of.
+  using Bits = Array<uint64_t>;
+
+  void allocate() {
+    uint32_t stretches = gpu_->stretches()->size();
+    makeRoom(recordOf_, stretches);
+    makeRoom(nextEnd_, stretches);
+    makeRoom(makerOf_, code_->pipelines()->size());
+    makeRoom(marked_, gpu_->preparations()->size());
+    makeRoom(switchOf_, executes_);
+    makeRoom(firstEnd_, size_t(executes_) + 1);
+    for (Array<uint32_t> *list :
+         {&recordOf_, &makerOf_, &switchOf_, &firstEnd_, &nextEnd_})
+      std::fill(list->begin(), list->end(), none);
+    for (uint32_t i = 0; i < numSwitches(program_); ++i)
+      switchOf_[program_->switches()->Get(i)->operation()] = i;
+    for (uint32_t i = 0; i < stretches; ++i) {
+      const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
+      uint32_t &head = firstEnd_[stretch->first() + stretch->count()];
+      nextEnd_[i] = head;
+      head = i;
+    }
   }
-  void allocate();
-  void verifyPreparations();
-  void verifyRecord(uint32_t index);
-  void verifyStart(uint32_t index);
-  template <typename Visit> void forEachPlace(Visit &visit) const;
-  void collect();
-  void verifyUploads();
-  void verifyStretches();
-  void computeBefore(uint32_t index);
-  void verifyEnd(uint32_t index);
-  void verifyBegin(uint32_t index);
-  void verifyIn(const Where &where, const bundle::Stretch *stretch);
-  void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
+
+  /// All wait for the device; each pipeline and each stretch has one
+  /// preparation.
+  void verifyPreparations() {
+    uint32_t count = gpu_->preparations()->size(), device = 0;
+    while (preparation(device)->stage() != bundle::GpuStage_Device)
+      ++device;
+    for (uint32_t i = 0; i < count; ++i) {
+      Where where = {&overlay_, "preparation", i};
+      if (i != device && !isAfter(preparation(i)->after(), device))
+        refuse(where, "after: found no operation %u|the Device among them",
+               firstGpu_ + device);
+      for (uint32_t pipeline : elementsOf(preparation(i)->pipelines())) {
+        uint32_t &maker = makerOf_[pipeline];
+        if (maker != none)
+          refuse(where, "pipelines: found %u, which preparation %u makes too",
+                 pipeline, maker);
+        maker = i;
+      }
+      if (preparation(i)->stage() != bundle::GpuStage_Record)
+        continue;
+      uint32_t &record = recordOf_[preparation(i)->stretch()];
+      if (record != none)
+        refuse(where, "stretch: found %u, which preparation %u records too",
+               preparation(i)->stretch(), record);
+      record = i;
+    }
+    forEach(&overlay_, "preparation", gpu_->preparations(),
+            &Self::verifyRecord);
+    forEach(&overlay_, "stretch", gpu_->stretches(), &Self::verifyStart);
+  }
+
+  void verifyRecord(const Where &where,
+                    const bundle::GpuPreparation *preparation) {
+    if (preparation->stage() != bundle::GpuStage_Record)
+      return;
+    for (uint32_t before : elementsOf(preparation->after()))
+      if (before >= firstGpu_)
+        marked_[before - firstGpu_] = where.index + 1;
+    for (const bundle::Dispatch *dispatch :
+         *gpu_->stretches()->Get(preparation->stretch())->dispatches()) {
+      uint32_t maker = makerOf_[dispatch->pipeline()];
+      if (maker == none || marked_[maker] != where.index + 1)
+        refuse(where,
+               "after: found none that makes pipeline %u, which its stretch "
+               "dispatches",
+               dispatch->pipeline());
+    }
+  }
+
+  void verifyStart(const Where &where, const bundle::Stretch *stretch) {
+    uint32_t record = recordOf_[where.index];
+    if (record == none || !isAfter(stretch->after(), record))
+      refuse(where, "after: found no Record of it");
+  }
+
+  template <typename Visit> void forEachPlace(Visit &visit) const {
+    auto visitOperands = [&](const bundle::Operation *operation) {
+      for (const bundle::Operand *operand : *operation->operands())
+        visit(place(operand));
+    };
+    for (uint32_t i = 0; i < executes_; ++i)
+      visitOperands(program_->operations()->Get(i));
+    for (uint32_t i = 0; i < numSwitches(program_); ++i)
+      visitOperands(program_->switches()->Get(i)->replacement());
+    for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
+      for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
+        visit(place(upload));
+    for (const bundle::Stretch *stretch : *gpu_->stretches()) {
+      for (const RowsList *list : {stretch->in(), stretch->out()})
+        for (const bundle::Rows *rows : *list) {
+          visit(hostPlace(rows));
+          visit(devicePlace(rows));
+        }
+      for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+        for (const bundle::GpuOperand *operand : *dispatch->operands()) {
+          visit(hostPlace(operand));
+          visit(devicePlace(operand));
+        }
+    }
+  }
+
+  void collect() {
+    if (OutputSpace + uint64_t(program_->outputs()->size()) > mostSpaces)
+      refuse(overlay_, "found too many outputs to check");
+    // Once to count them, once to collect them.
+    size_t places = 0;
+    uint64_t *end = nullptr;
+    auto visit = [&](Place place) {
+      if (place.begin == place.end)
+        return;
+      if (!end) {
+        ++places;
+        return;
+      }
+      *end++ = place.begin;
+      *end++ = place.end;
+    };
+    forEachPlace(visit);
+    makeRoom(points_, 2 * places);
+    end = points_.begin();
+    forEachPlace(visit);
+    // Half the code of std::sort, and as good in the worst case.
+    std::make_heap(points_.begin(), end);
+    std::sort_heap(points_.begin(), end);
+    numPoints_ = std::unique(points_.begin(), end) - points_.begin();
+    size_t words = numPoints_ / 64 + 1;
+    for (Bits *bits : {&live_, &handedOut_, &defined_, &written_, &read_})
+      makeRoom(*bits, words);
+    maxSteps_ = leastSteps + stepsPerPlace * places;
+  }
+
+  void put(Bits &bits, Pieces pieces, bool value) {
+    if (isEntangled())
+      return;
+    for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
+      uint64_t mask = maskOf(pieces, word);
+      bits[word] = value ? bits[word] | mask : bits[word] & ~mask;
+      ++steps_;
+    }
+  }
+
+  void wipe(Bits &bits) {
+    if (isEntangled())
+      return;
+    std::fill(bits.begin(), bits.end(), 0);
+    steps_ += bits.size();
+  }
+
+  /// The first of the pieces that is in `bits`, or is not (`isIn` false), and
+  /// also in `others`; `none`: there is none.
+  uint32_t find(Pieces pieces, const Bits &bits, bool isIn,
+                const Bits *others = nullptr) {
+    if (isEntangled())
+      return none;
+    for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
+      uint64_t found = maskOf(pieces, word) &
+                       (isIn ? bits[word] : ~bits[word]) &
+                       (others ? (*others)[word] : ~uint64_t(0));
+      ++steps_;
+      if (found)
+        return word * 64 + static_cast<uint32_t>(__builtin_ctzll(found));
+    }
+    return none;
+  }
+
+  /// Checks that there is none: found to be `what`.
+  void expectNone(const Where &where, uint32_t piece, const char *what) {
+    if (piece == none)
+      return;
+    static constexpr char names[][26] = {
+        "the GPU's arena", "the GPU's prepared memory", "the arena"};
+    uint32_t space = static_cast<uint32_t>(points_[piece] >> offsetBits);
+    uint64_t offset = points_[piece] & ((uint64_t(1) << offsetBits) - 1);
+    if (space < OutputSpace)
+      refuse(where, "found byte %" PRIu64 " of %s %s", offset, names[space],
+             what);
+    refuse(where, "found byte %" PRIu64 " of output %u %s", offset,
+           space - OutputSpace, what);
+  }
+
+  void verifyUploads(const Where &where,
+                     const bundle::GpuPreparation *preparation) {
+    for (const bundle::Upload *upload : elementsOf(preparation->uploads())) {
+      Pieces pieces = piecesOf(place(upload));
+      expectNone(where, find(pieces, defined_, true), "uploaded twice|once");
+      put(defined_, pieces, true);
+    }
+  }
+
+  /// Goes backwards over the program. So the live bytes at each execute are
+  /// known when stretches that begin or end there are looked at.
+  void verifyStretches() {
+    uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
+    if (outputs < numPoints_)
+      put(live_, {outputs, static_cast<uint32_t>(numPoints_)}, true);
+    uint32_t left = gpu_->stretches()->size();
+    for (uint32_t at = executes_;; --at) {
+      for (uint32_t i = firstEnd_[at]; i != none; i = nextEnd_[i])
+        verifyEnd(i);
+      for (; left && gpu_->stretches()->Get(left - 1)->first() == at; --left)
+        verifyBegin(left - 1);
+      if (isEntangled())
+        refuse(overlay_, "stretches: too entangled to check");
+      if (at == 0)
+        return;
+      computeBefore(at - 1);
+    }
+  }
+
+  /// Turns the live bytes behind the execute into those before it. An execute
+  /// with a switch may read operands of either kernel. One that computes a part
+  /// of its grid leaves the rest as it was.
+  void computeBefore(uint32_t index) {
+    const bundle::Operation *execute = program_->operations()->Get(index);
+    const bundle::Kernel *kernel = kernelOf(target_, execute);
+    if (execute->tile_begin() == 0 &&
+        (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
+      for (uint32_t k = 0; k < kernel->outputs(); ++k)
+        put(live_, piecesOf(place(execute->operands()->Get(k))), false);
+    auto addReads = [&](const bundle::Operation *operation) {
+      uint32_t k = kernelOf(target_, operation)->outputs();
+      for (; k < operation->operands()->size(); ++k)
+        put(live_, piecesOf(place(operation->operands()->Get(k))), true);
+    };
+    addReads(execute);
+    if (switchOf_[index] != none)
+      addReads(program_->switches()->Get(switchOf_[index])->replacement());
+  }
+
+  /// With what is live behind the stretch: is it handed back?
+  void verifyEnd(uint32_t index) {
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+    for (const bundle::Rows *rows : *stretch->out())
+      put(handedOut_, piecesOf(hostPlace(rows)), true);
+    for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
+      const bundle::Operation *execute =
+          program_->operations()->Get(stretch->first() + i);
+      uint32_t outputs = kernelOf(target_, execute)->outputs();
+      ++steps_;
+      for (uint32_t k = 0; k < outputs; ++k) {
+        expectNone({&overlay_, "stretch", index},
+                   find(piecesOf(place(execute->operands()->Get(k))),
+                        handedOut_, false, &live_),
+                   "written by its executes and read later|it in `out`");
+      }
+    }
+    wipe(handedOut_);
+  }
+
+  /// `live` holds the bytes that are live before the stretch.
+  void verifyBegin(uint32_t index) {
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+    Where where = {&overlay_, "stretch", index};
+    wipe(defined_);
+    wipe(written_);
+    wipe(read_);
+    for (uint32_t before : elementsOf(stretch->after())) {
+      if (before < firstGpu_)
+        continue;
+      for (const bundle::Upload *upload :
+           elementsOf(preparation(before - firstGpu_)->uploads()))
+        if (!isEntangled())
+          put(defined_, piecesOf(place(upload)), true);
+    }
+    forEach(&where, "in", stretch->in(), &Self::verifyIn);
+    for (const bundle::Rows *rows : *stretch->in())
+      put(defined_, piecesOf(hostPlace(rows)), true);
+    forEach(&where, "out", stretch->out(), &Self::verifyHandedOut);
+    forEach(&where, "dispatch", stretch->dispatches(), &Self::verifyDispatch);
+    forEach(&where, "out", stretch->out(), &Self::verifyOut);
+    wipe(handedOut_);
+  }
+
+  /// Rows that are copied in must be there, even if the GPU took over the
+  /// layers before: a stretch hands back only bytes that executes read.
+  void verifyIn(const Where &where, const bundle::Rows *rows) {
+    Pieces device = piecesOf(devicePlace(rows));
+    expectNone(where, find(piecesOf(hostPlace(rows)), live_, false),
+               "not read from here on before it is written|what executes read");
+    expectNone(where, find(device, defined_, true), "copied in twice|once");
+    put(defined_, device, true);
+  }
+
+  void verifyHandedOut(const Where &where, const bundle::Rows *rows) {
+    Pieces host = piecesOf(hostPlace(rows));
+    uint32_t twice = find(host, handedOut_, true);
+    uint32_t needed = find(host, live_, true);
+    expectNone(where, std::min(twice, needed),
+               needed < twice
+                   ? "still needed as it was before the stretch|another place"
+                   : "handed back twice|once");
+    put(handedOut_, host, true);
+  }
+
+  /// An operand of a boundary lies in two places, of which a device uses one: a
+  /// rule must hold in both.
+  void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch) {
+    uint32_t outputs = code_->pipelines()->Get(dispatch->pipeline())->written();
+    if (dispatch->barrier()) {
+      wipe(written_);
+      wipe(read_);
+    }
+    // All are looked at before any counts as used.
+    for (bool isUsed : {false, true})
+      for (uint32_t k = 0; k < dispatch->operands()->size(); ++k) {
+        const bundle::GpuOperand *operand = dispatch->operands()->Get(k);
+        bool isWritten = outputs >> k & 1;
+        for (bool isHost : {false, true}) {
+          Pieces pieces =
+              piecesOf(isHost ? hostPlace(operand) : devicePlace(operand));
+          if (!isUsed) {
+            verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
+            continue;
+          }
+          put(isWritten ? written_ : read_, pieces, true);
+          if (isWritten)
+            put(defined_, pieces, true);
+        }
+      }
+  }
+
+  /// Checks an operand in one of its places.
   void verifyUse(const Where &where, Pieces pieces, bool isWritten,
-                 bool isHost);
-  void verifyOut(const Where &where, const bundle::Stretch *stretch);
+                 bool isHost) {
+    uint32_t hazard = find(pieces, written_, true);
+    if (isWritten)
+      hazard = std::min(hazard, find(pieces, read_, true));
+    expectNone(
+        where, hazard,
+        "used by an earlier dispatch, one of both writing|a barrier between");
+    if (!isWritten)
+      expectNone(where, find(pieces, defined_, false),
+                 "read|it to be copied in, uploaded or written before");
+    else if (isHost)
+      expectNone(where, find(pieces, handedOut_, false), "written|it in `out`");
+  }
+
+  void verifyOut(const Where &where, const bundle::Rows *rows) {
+    for (Place place : {hostPlace(rows), devicePlace(rows)})
+      expectNone(where, find(piecesOf(place), defined_, false),
+                 "handed back|a dispatch to write it");
+  }
 
   const bundle::GpuPreparation *preparation(uint32_t index) const {
     return gpu_->preparations()->Get(index);
@@ -138,9 +469,6 @@ private:
     return placeIn(GpuPreparedSpace, upload->offset(), upload->size());
   }
 
-  /// A bit for each of the pieces that places are made of.
-  using Bits = Array<uint64_t>;
-
   uint32_t pieceAt(uint64_t point) const {
     return static_cast<uint32_t>(
         std::lower_bound(points_.begin(), points_.begin() + numPoints_, point) -
@@ -160,14 +488,6 @@ private:
       mask &= ~uint64_t(0) >> (63 - (pieces.end - 1) % 64);
     return mask;
   }
-  void put(Bits &bits, Pieces pieces, bool value);
-  void wipe(Bits &bits);
-  /// The first of the pieces that is in `bits`, or is not (`isIn` false), and
-  /// also in `others`; `none`: there is none.
-  uint32_t find(Pieces pieces, const Bits &bits, bool isIn,
-                const Bits *others = nullptr);
-  /// Checks that there is none: found to be `what`.
-  void expectNone(const Where &where, uint32_t piece, const char *what);
 
   /// The steps of searches, for each place: sensible plans take a few.
   static constexpr uint64_t stepsPerPlace = 256;
@@ -176,13 +496,12 @@ private:
   /// From then on nothing is searched, and nothing found means anything.
   bool isEntangled() const { return steps_ > maxSteps_; }
 
-  const bundle::Bundle *bundle_;
   const bundle::Gpu *code_;
   const bundle::Target *target_;
   const bundle::Program *program_;
   const bundle::ProgramGpu *gpu_;
   uint32_t executes_, firstGpu_;
-  Where root_, overlay_;
+  Where root_, overlay_ = {&root_, "gpu"};
 
   Array<uint32_t> recordOf_; ///< of a stretch: the preparation, or `none`
   Array<uint32_t> makerOf_;  ///< of a pipeline: the preparation, or `none`
@@ -200,372 +519,6 @@ private:
   Bits written_;   ///< since the last barrier
   Bits read_;      ///< the same
 };
-
-void FlowVerifier::allocate() {
-  uint32_t stretches = gpu_->stretches()->size();
-  makeRoom(recordOf_, stretches);
-  makeRoom(nextEnd_, stretches);
-  makeRoom(makerOf_, code_->pipelines()->size());
-  makeRoom(marked_, gpu_->preparations()->size());
-  makeRoom(switchOf_, executes_);
-  makeRoom(firstEnd_, size_t(executes_) + 1);
-  for (Array<uint32_t> *list :
-       {&recordOf_, &makerOf_, &switchOf_, &firstEnd_, &nextEnd_})
-    for (uint32_t &entry : *list)
-      entry = none;
-  for (uint32_t i = 0; i < numSwitches(program_); ++i)
-    switchOf_[program_->switches()->Get(i)->operation()] = i;
-  for (uint32_t i = 0; i < stretches; ++i) {
-    const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
-    uint32_t &head = firstEnd_[stretch->first() + stretch->count()];
-    nextEnd_[i] = head;
-    head = i;
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Waits
-//===----------------------------------------------------------------------===//
-
-/// All wait for the device; each pipeline and each stretch has one preparation.
-void FlowVerifier::verifyPreparations() {
-  uint32_t count = gpu_->preparations()->size(), device = 0;
-  while (preparation(device)->stage() != bundle::GpuStage_Device)
-    ++device;
-  for (uint32_t i = 0; i < count; ++i) {
-    Where where = {&overlay_, "preparation", i};
-    if (i != device && !isAfter(preparation(i)->after(), device))
-      refuse(where, "after: found no operation %u|the Device among them",
-             firstGpu_ + device);
-    for (uint32_t pipeline : elementsOf(preparation(i)->pipelines())) {
-      uint32_t &maker = makerOf_[pipeline];
-      if (maker != none)
-        refuse(where, "pipelines: found %u, which preparation %u makes too",
-               pipeline, maker);
-      maker = i;
-    }
-    if (preparation(i)->stage() != bundle::GpuStage_Record)
-      continue;
-    uint32_t &record = recordOf_[preparation(i)->stretch()];
-    if (record != none)
-      refuse(where, "stretch: found %u, which preparation %u records too",
-             preparation(i)->stretch(), record);
-    record = i;
-  }
-  for (uint32_t i = 0; i < count; ++i)
-    if (preparation(i)->stage() == bundle::GpuStage_Record)
-      verifyRecord(i);
-  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
-    verifyStart(i);
-}
-
-void FlowVerifier::verifyRecord(uint32_t index) {
-  for (uint32_t before : elementsOf(preparation(index)->after()))
-    if (before >= firstGpu_)
-      marked_[before - firstGpu_] = index + 1;
-  const bundle::Stretch *stretch =
-      gpu_->stretches()->Get(preparation(index)->stretch());
-  for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
-    uint32_t maker = makerOf_[dispatch->pipeline()];
-    if (maker == none || marked_[maker] != index + 1)
-      refuse({&overlay_, "preparation", index},
-             "after: found none that makes pipeline %u, which its stretch "
-             "dispatches",
-             dispatch->pipeline());
-  }
-}
-
-void FlowVerifier::verifyStart(uint32_t index) {
-  if (recordOf_[index] == none ||
-      !isAfter(gpu_->stretches()->Get(index)->after(), recordOf_[index]))
-    refuse({&overlay_, "stretch", index}, "after: found no Record of it");
-}
-
-//===----------------------------------------------------------------------===//
-// Places and the pieces that they are made of
-//===----------------------------------------------------------------------===//
-
-template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
-  auto visitOperands = [&](const bundle::Operation *operation) {
-    for (const bundle::Operand *operand : *operation->operands())
-      visit(place(operand));
-  };
-  for (uint32_t i = 0; i < executes_; ++i)
-    visitOperands(program_->operations()->Get(i));
-  for (uint32_t i = 0; i < numSwitches(program_); ++i)
-    visitOperands(program_->switches()->Get(i)->replacement());
-  for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
-    for (const bundle::Upload *upload : elementsOf(preparation->uploads()))
-      visit(place(upload));
-  for (const bundle::Stretch *stretch : *gpu_->stretches()) {
-    for (const RowsList *list : {stretch->in(), stretch->out()})
-      for (const bundle::Rows *rows : *list) {
-        visit(hostPlace(rows));
-        visit(devicePlace(rows));
-      }
-    for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-      for (const bundle::GpuOperand *operand : *dispatch->operands()) {
-        visit(hostPlace(operand));
-        visit(devicePlace(operand));
-      }
-  }
-}
-
-void FlowVerifier::collect() {
-  if (OutputSpace + uint64_t(program_->outputs()->size()) > mostSpaces)
-    refuse(overlay_, "found too many outputs to check");
-  // Once to count them, once to collect them.
-  size_t places = 0;
-  uint64_t *end = nullptr;
-  auto visit = [&](Place place) {
-    if (place.begin == place.end)
-      return;
-    if (!end) {
-      ++places;
-      return;
-    }
-    *end++ = place.begin;
-    *end++ = place.end;
-  };
-  forEachPlace(visit);
-  makeRoom(points_, 2 * places);
-  end = points_.begin();
-  forEachPlace(visit);
-  // Half the code of std::sort, and as good in the worst case.
-  std::make_heap(points_.begin(), end);
-  std::sort_heap(points_.begin(), end);
-  numPoints_ = std::unique(points_.begin(), end) - points_.begin();
-  size_t words = numPoints_ / 64 + 1;
-  for (Bits *bits : {&live_, &handedOut_, &defined_, &written_, &read_})
-    makeRoom(*bits, words);
-  maxSteps_ = leastSteps + stepsPerPlace * places;
-}
-
-void FlowVerifier::put(Bits &bits, Pieces pieces, bool value) {
-  if (isEntangled())
-    return;
-  for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
-    uint64_t mask = maskOf(pieces, word);
-    bits[word] = value ? bits[word] | mask : bits[word] & ~mask;
-    ++steps_;
-  }
-}
-
-void FlowVerifier::wipe(Bits &bits) {
-  if (isEntangled())
-    return;
-  for (uint64_t &word : bits)
-    word = 0;
-  steps_ += bits.size();
-}
-
-uint32_t FlowVerifier::find(Pieces pieces, const Bits &bits, bool isIn,
-                            const Bits *others) {
-  if (isEntangled())
-    return none;
-  for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
-    uint64_t found = maskOf(pieces, word) & (isIn ? bits[word] : ~bits[word]) &
-                     (others ? (*others)[word] : ~uint64_t(0));
-    ++steps_;
-    if (found)
-      return word * 64 + static_cast<uint32_t>(__builtin_ctzll(found));
-  }
-  return none;
-}
-
-void FlowVerifier::expectNone(const Where &where, uint32_t piece,
-                              const char *what) {
-  if (piece == none)
-    return;
-  static constexpr char names[][26] = {
-      "the GPU's arena", "the GPU's prepared memory", "the arena"};
-  uint32_t space = static_cast<uint32_t>(points_[piece] >> offsetBits);
-  uint64_t offset = points_[piece] & ((uint64_t(1) << offsetBits) - 1);
-  if (space < OutputSpace)
-    refuse(where, "found byte %" PRIu64 " of %s %s", offset, names[space],
-           what);
-  refuse(where, "found byte %" PRIu64 " of output %u %s", offset,
-         space - OutputSpace, what);
-}
-
-//===----------------------------------------------------------------------===//
-// Contents of bytes
-//===----------------------------------------------------------------------===//
-
-void FlowVerifier::verifyUploads() {
-  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i)
-    for (const bundle::Upload *upload : elementsOf(preparation(i)->uploads())) {
-      Pieces pieces = piecesOf(place(upload));
-      expectNone({&overlay_, "preparation", i}, find(pieces, defined_, true),
-                 "uploaded twice|once");
-      put(defined_, pieces, true);
-    }
-}
-
-/// Goes backwards over the program. So the live bytes at each execute are known
-/// when stretches that begin or end there are looked at.
-void FlowVerifier::verifyStretches() {
-  uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
-  if (outputs < numPoints_)
-    put(live_, {outputs, static_cast<uint32_t>(numPoints_)}, true);
-  uint32_t left = gpu_->stretches()->size();
-  for (uint32_t at = executes_;; --at) {
-    for (uint32_t i = firstEnd_[at]; i != none; i = nextEnd_[i])
-      verifyEnd(i);
-    for (; left && gpu_->stretches()->Get(left - 1)->first() == at; --left)
-      verifyBegin(left - 1);
-    if (isEntangled())
-      refuse(overlay_, "stretches: too entangled to check");
-    if (at == 0)
-      return;
-    computeBefore(at - 1);
-  }
-}
-
-/// Turns the live bytes behind the execute into those before it. An execute
-/// with a switch may read operands of either kernel. One that computes a part
-/// of its grid leaves the rest as it was.
-void FlowVerifier::computeBefore(uint32_t index) {
-  const bundle::Operation *execute = program_->operations()->Get(index);
-  const bundle::Kernel *kernel = kernelOf(target_, execute);
-  if (execute->tile_begin() == 0 &&
-      (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
-    for (uint32_t k = 0; k < kernel->outputs(); ++k)
-      put(live_, piecesOf(place(execute->operands()->Get(k))), false);
-  auto addReads = [&](const bundle::Operation *operation) {
-    uint32_t k = kernelOf(target_, operation)->outputs();
-    for (; k < operation->operands()->size(); ++k)
-      put(live_, piecesOf(place(operation->operands()->Get(k))), true);
-  };
-  addReads(execute);
-  if (switchOf_[index] != none)
-    addReads(program_->switches()->Get(switchOf_[index])->replacement());
-}
-
-/// With what is live behind the stretch: is it handed back?
-void FlowVerifier::verifyEnd(uint32_t index) {
-  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
-  for (const bundle::Rows *rows : *stretch->out())
-    put(handedOut_, piecesOf(hostPlace(rows)), true);
-  for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
-    const bundle::Operation *execute =
-        program_->operations()->Get(stretch->first() + i);
-    uint32_t outputs = kernelOf(target_, execute)->outputs();
-    ++steps_;
-    for (uint32_t k = 0; k < outputs; ++k) {
-      expectNone({&overlay_, "stretch", index},
-                 find(piecesOf(place(execute->operands()->Get(k))), handedOut_,
-                      false, &live_),
-                 "written by its executes and read later|it in `out`");
-    }
-  }
-  wipe(handedOut_);
-}
-
-/// `live` holds the bytes that are live before the stretch.
-void FlowVerifier::verifyBegin(uint32_t index) {
-  const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
-  Where where = {&overlay_, "stretch", index};
-  wipe(defined_);
-  wipe(written_);
-  wipe(read_);
-  for (uint32_t before : elementsOf(stretch->after())) {
-    if (before < firstGpu_)
-      continue;
-    for (const bundle::Upload *upload :
-         elementsOf(preparation(before - firstGpu_)->uploads()))
-      if (!isEntangled())
-        put(defined_, piecesOf(place(upload)), true);
-  }
-  verifyIn(where, stretch);
-  for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
-    Pieces host = piecesOf(hostPlace(stretch->out()->Get(i)));
-    uint32_t twice = find(host, handedOut_, true);
-    uint32_t needed = find(host, live_, true);
-    expectNone({&where, "out", i}, std::min(twice, needed),
-               needed < twice
-                   ? "still needed as it was before the stretch|another place"
-                   : "handed back twice|once");
-    put(handedOut_, host, true);
-  }
-  for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i)
-    verifyDispatch({&where, "dispatch", i}, stretch->dispatches()->Get(i));
-  verifyOut(where, stretch);
-  wipe(handedOut_);
-}
-
-/// Rows that are copied in must be there, even if the GPU took over the layers
-/// before: a stretch hands back only bytes that executes read.
-void FlowVerifier::verifyIn(const Where &where,
-                            const bundle::Stretch *stretch) {
-  for (uint32_t i = 0; i < stretch->in()->size(); ++i) {
-    const bundle::Rows *rows = stretch->in()->Get(i);
-    Pieces host = piecesOf(hostPlace(rows));
-    Pieces device = piecesOf(devicePlace(rows));
-    expectNone({&where, "in", i}, find(host, live_, false),
-               "not read from here on before it is written|what executes read");
-    expectNone({&where, "in", i}, find(device, defined_, true),
-               "copied in twice|once");
-    put(defined_, device, true);
-  }
-  for (const bundle::Rows *rows : *stretch->in())
-    put(defined_, piecesOf(hostPlace(rows)), true);
-}
-
-/// An operand of a boundary lies in two places, of which a device uses one: a
-/// rule must hold in both.
-void FlowVerifier::verifyDispatch(const Where &where,
-                                  const bundle::Dispatch *dispatch) {
-  uint32_t outputs = code_->pipelines()->Get(dispatch->pipeline())->written();
-  if (dispatch->barrier()) {
-    wipe(written_);
-    wipe(read_);
-  }
-  // All are looked at before any counts as used.
-  for (bool isUsed : {false, true})
-    for (uint32_t k = 0; k < dispatch->operands()->size(); ++k) {
-      const bundle::GpuOperand *operand = dispatch->operands()->Get(k);
-      bool isWritten = outputs >> k & 1;
-      for (bool isHost : {false, true}) {
-        Pieces pieces =
-            piecesOf(isHost ? hostPlace(operand) : devicePlace(operand));
-        if (!isUsed) {
-          verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
-          continue;
-        }
-        put(isWritten ? written_ : read_, pieces, true);
-        if (isWritten)
-          put(defined_, pieces, true);
-      }
-    }
-}
-
-/// Checks an operand in one of its places.
-void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
-                             bool isHost) {
-  uint32_t hazard = find(pieces, written_, true);
-  if (isWritten)
-    hazard = std::min(hazard, find(pieces, read_, true));
-  expectNone(
-      where, hazard,
-      "used by an earlier dispatch, one of both writing|a barrier between");
-  if (!isWritten)
-    expectNone(where, find(pieces, defined_, false),
-               "read|it to be copied in, uploaded or written before");
-  else if (isHost)
-    expectNone(where, find(pieces, handedOut_, false), "written|it in `out`");
-}
-
-void FlowVerifier::verifyOut(const Where &where,
-                             const bundle::Stretch *stretch) {
-  for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
-    const bundle::Rows *rows = stretch->out()->Get(i);
-    for (Place place : {hostPlace(rows), devicePlace(rows)}) {
-      expectNone({&where, "out", i}, find(piecesOf(place), defined_, false),
-                 "handed back|a dispatch to write it");
-    }
-  }
-}
 
 } // namespace
 

@@ -2,12 +2,17 @@
 #include "artifact/GpuVerifier.h"
 
 #include "artifact/Checks.h"
+#include "artifact/Compatibility.h"
 #include "artifact/Digest.h"
 #include "artifact/Limits.h"
+#include "artifact/MetadataBudget.h"
+#include "artifact/PlanVerifier.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
 #include "artifact/TileMaps.h"
+#include "artifact/Verifier.h"
 
+#include <cassert>
 #include <cinttypes>
 #include <cstring>
 
@@ -22,60 +27,45 @@ constexpr uint32_t leastApi = 1u << 22 | 1u << 12;
 constexpr uint32_t leastModuleWords = 5;
 
 /// Checks the tables of all programs.
-class TablesVerifier : Checks {
+class TablesVerifier : public Checks {
 public:
   TablesVerifier(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
                  Fault &fault)
-      : Checks(fault), bundle_(bundle), gpu_(gpu), overlay_{nullptr, "gpu"} {}
+      : Checks(fault), bundle_(bundle), gpu_(gpu) {}
 
   bool verify() {
     return hold([this] {
-      verifyModules(verifySegment());
-      verifyPipelines();
+      verifySegment();
+      forEach(&overlay_, "module", gpu_->modules(), &Self::verifyModule);
+      forEach(&overlay_, "pipeline", gpu_->pipelines(), &Self::verifyPipeline);
     });
   }
 
 private:
-  uint64_t verifySegment();
-  void verifyModules(uint64_t codeSize);
-  void verifyPipelines();
+  using Self = TablesVerifier;
 
-  const bundle::Bundle *bundle_;
-  const bundle::Gpu *gpu_;
-  Where overlay_;
-};
+  void verifySegment() {
+    expect(overlay_, "api", gpu_->api(), leastApi, uint64_t(1) << 32);
+    expect(overlay_, "code", gpu_->code(), 0, bundle_->segments()->size());
 
-/// How many bytes there are.
-uint64_t TablesVerifier::verifySegment() {
-  expect(overlay_, "api", gpu_->api(), leastApi, uint64_t(1) << 32);
-  expect(overlay_, "code", gpu_->code(), 0, bundle_->segments()->size());
+    const bundle::Segment *code = bundle_->segments()->Get(gpu_->code());
+    if (code->kind() != bundle::SegmentKind_Spirv)
+      refuse(overlay_, "code: found segment %u of kind %u|%u (Spirv)",
+             gpu_->code(), code->kind(), bundle::SegmentKind_Spirv);
+    codeSize_ = code->size();
+  }
 
-  const bundle::Segment *code = bundle_->segments()->Get(gpu_->code());
-  if (code->kind() != bundle::SegmentKind_Spirv)
-    refuse(overlay_, "code: found segment %u of kind %u|%u (Spirv)",
-           gpu_->code(), code->kind(), bundle::SegmentKind_Spirv);
-  return code->size();
-}
-
-void TablesVerifier::verifyModules(uint64_t codeSize) {
-  for (uint32_t i = 0; i < gpu_->modules()->size(); ++i) {
-    const bundle::GpuModule *module = gpu_->modules()->Get(i);
-    Where where = {&overlay_, "module", i};
+  void verifyModule(const Where &where, const bundle::GpuModule *module) {
     expect(where, "words", module->words(), leastModuleWords,
            uint64_t(maxModuleWords) + 1);
     expect(where, "bytes of its digest", module->digest()->size(),
            sizeof(Digest), sizeof(Digest) + 1);
-
     expectInside(where, module->offset(), module->words() * sizeof(uint32_t),
-                 sizeof(uint32_t), codeSize, "its segment");
+                 sizeof(uint32_t), codeSize_, "its segment");
   }
-}
 
-void TablesVerifier::verifyPipelines() {
-  for (uint32_t i = 0; i < gpu_->pipelines()->size(); ++i) {
-    const bundle::GpuPipeline *pipeline = gpu_->pipelines()->Get(i);
+  void verifyPipeline(const Where &where, const bundle::GpuPipeline *pipeline) {
     const bundle::GpuExtent *local = pipeline->local();
-    Where where = {&overlay_, "pipeline", i};
     // Each axis first, so that their product stays small.
     constexpr uint64_t mostLocal = maxInvocations + 1;
     expect(where, "module", pipeline->module_(), 0, gpu_->modules()->size());
@@ -89,13 +79,17 @@ void TablesVerifier::verifyPipelines() {
     expect(where, "local y", local->y(), 1, mostLocal);
     expect(where, "local z", local->z(), 1, mostLocal);
     expect(where, "shared", pipeline->shared(), 0, maxShared + 1);
-
     expect(where, "local", local->x() * local->y() * local->z(), 1, mostLocal);
   }
-}
+
+  const bundle::Bundle *bundle_;
+  const bundle::Gpu *gpu_;
+  Where overlay_ = {nullptr, "gpu"};
+  uint64_t codeSize_ = 0; ///< bytes
+};
 
 /// Checks the tables of one program.
-class OverlayVerifier : Checks {
+class OverlayVerifier : public Checks {
 public:
   OverlayVerifier(const bundle::Bundle *bundle,
                   const bundle::GpuOverlays *overlays,
@@ -104,91 +98,48 @@ public:
         target_(targetOf(bundle, program)), program_(program),
         head_(findOverlay(program, bundle::OverlayKind_Gpu)->head()),
         gpu_(overlayOf(overlays, program)), executes_(numExecutes(program)),
-        root_{nullptr, "program", number}, overlay_{&root_, "gpu"} {}
+        root_{nullptr, "program", number} {}
 
   bool verify() {
-    return hold([this] { verifyAll(); });
+    return hold([this] {
+      if (!numLanes(program_))
+        refuse(overlay_, "found no lanes of the program, which it needs");
+      verifyProcessor();
+      forEach(&overlay_, "memory", gpu_->memories(), &Self::verifyMemory);
+      forEach(&overlay_, "boundary", gpu_->boundaries(), &Self::verifyBoundary);
+      forEach(&overlay_, "preparation", gpu_->preparations(),
+              &Self::verifyPreparation);
+      expect(overlay_, "Device preparations", devices_, 1, 2);
+      forEach(&overlay_, "stretch", gpu_->stretches(), &Self::verifyStretch);
+      forEach(&overlay_, "warm", gpu_->warm(), &Self::verifyWarm);
+      verifyRecords();
+    });
   }
 
 private:
-  void verifyAll() {
-    if (!numLanes(program_))
-      refuse(overlay_, "found no lanes of the program, which it needs");
-    verifyProcessor();
-    verifyMemories();
-    verifyBoundaries();
-    verifyPreparations();
-    verifyStretches();
-    verifyWarm();
-    verifyRecords();
+  using Self = OverlayVerifier;
+
+  void verifyProcessor() {
+    uint32_t code = target_->processors()->Get(head_->processor())->code();
+    if (code != code_->code())
+      refuse(overlay_, "code: found segment %u|%u, its processor's",
+             code_->code(), code);
   }
 
-  void verifyProcessor();
-
-  void verifyMemories();
-  void verifyBoundaries();
-  void verifyPreparations();
-  void verifyUpload(const Where &where, const bundle::Upload *upload);
-  void verifyStretches();
-  void verifyDispatch(const Where &where, const bundle::Stretch *stretch,
-                      const bundle::Dispatch *dispatch);
-  void verifyTiles(const Where &where, const bundle::Stretch *stretch,
-                   const bundle::Dispatch *dispatch);
-  void verifyOperand(const Where &where, const bundle::GpuOperand *operand,
-                     bool isWritten);
-  void
-  verifyRows(const Where &stretch, const char *what,
-             const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list,
-             bool isWritten);
-  void verifyWarm();
-  void verifyRecords();
-
-  /// Whether the CPU's bytes of a boundary are no caller's input.
-  bool mayBeWritten(uint32_t boundary) const {
-    return gpu_->boundaries()->Get(boundary)->host()->space() !=
-           bundle::Space_Input;
-  }
-
-  const bundle::Bundle *bundle_;
-  const bundle::Gpu *code_;
-  const bundle::Target *target_;
-  const bundle::Program *program_;
-  const bundle::OverlayHead *head_;
-  const bundle::ProgramGpu *gpu_;
-  uint32_t executes_;
-  Where root_, overlay_;
-  uint64_t sizes_[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
-};
-
-void OverlayVerifier::verifyProcessor() {
-  uint32_t code = target_->processors()->Get(head_->processor())->code();
-  if (code != code_->code())
-    refuse(overlay_, "code: found segment %u|%u, its processor's",
-           code_->code(), code);
-}
-
-void OverlayVerifier::verifyMemories() {
-  for (uint32_t i = 0; i < gpu_->memories()->size(); ++i) {
-    const bundle::Memory *memory = gpu_->memories()->Get(i);
+  void verifyMemory(const Where &where, const bundle::Memory *memory) {
     uint64_t alignment = memory->alignment();
-    Where where = {&overlay_, "memory", i};
     expect(where, "processor", memory->processor(), head_->processor(),
            uint64_t(head_->processor()) + 1);
     expect(where, "size", memory->size(), 0, maxBytes + 1);
-
     if (alignment < gpuAlignment || (alignment & (alignment - 1)))
       refuse(where,
              "alignment: found %" PRIu64 "|a power of two, at least %" PRIu64,
              alignment, gpuAlignment);
     sizes_[memory->kind()] = memory->size();
   }
-}
 
-void OverlayVerifier::verifyBoundaries() {
-  for (uint32_t i = 0; i < gpu_->boundaries()->size(); ++i) {
-    const bundle::Boundary *boundary = gpu_->boundaries()->Get(i);
+  void verifyBoundary(const Where &where, const bundle::Boundary *boundary) {
     const bundle::Operand *host = boundary->host();
-    Where where = {&overlay_, "boundary", i};
     uint64_t size;
     bool isMemory = host->space() == bundle::Space_Memory;
     if (!spaceSize(bundle_, program_, host, size) ||
@@ -208,218 +159,242 @@ void OverlayVerifier::verifyBoundaries() {
     expectInside(where, boundary->device(), host->size(), gpuAlignment,
                  sizes_[bundle::MemoryKind_Arena], "the GPU's arena");
   }
-}
 
-void OverlayVerifier::verifyPreparations() {
-  uint32_t devices = 0;
-  for (uint32_t i = 0; i < gpu_->preparations()->size(); ++i) {
-    const bundle::GpuPreparation *preparation = gpu_->preparations()->Get(i);
+  void verifyPreparation(const Where &where,
+                         const bundle::GpuPreparation *preparation) {
     bundle::GpuStage stage = preparation->stage();
     bool isPipeline = stage == bundle::GpuStage_Pipeline,
          isUpload = stage == bundle::GpuStage_Upload,
          isRecord = stage == bundle::GpuStage_Record;
-    devices += stage == bundle::GpuStage_Device;
-    Where where = {&overlay_, "preparation", i};
+    devices_ += stage == bundle::GpuStage_Device;
     expect(where, "pipelines", elementsOf(preparation->pipelines()).size(),
            isPipeline, isPipeline ? anyNumber : 1);
     expect(where, "uploads", elementsOf(preparation->uploads()).size(),
            isUpload, isUpload ? anyNumber : 1);
     expect(where, "stretch", preparation->stretch(), 0,
            isRecord ? gpu_->stretches()->size() : 1);
-
     for (uint32_t pipeline : elementsOf(preparation->pipelines()))
       expect(where, "pipeline", pipeline, 0, code_->pipelines()->size());
-
-    for (uint32_t k = 0; k < elementsOf(preparation->uploads()).size(); ++k)
-      verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
+    forEach(&where, "upload", preparation->uploads(), &Self::verifyUpload);
   }
-  expect(overlay_, "Device preparations", devices, 1, 2);
-}
 
-void OverlayVerifier::verifyUpload(const Where &where,
-                                   const bundle::Upload *upload) {
-  const bundle::Operand *source = upload->source();
-  uint64_t available, size = upload->size();
-  bool isPrepared = source->space() == bundle::Space_Memory;
-  if (!spaceSize(bundle_, program_, source, available) ||
-      (!isPrepared && source->space() != bundle::Space_Weights) ||
-      (isPrepared && !isIn(program_, source, bundle::MemoryKind_Prepared)))
-    refuse(where, "source: found %s %u|weights or prepared ones",
-           bundle::EnumNameSpace(source->space()), source->index());
-  // Weights that are stored as they are can be used where they lie, by devices
-  // that can.
-  uint8_t planes = upload->planes();
-  bool isStored = upload->codec() == bundle::Codec_Stored;
-  bool isPlain = isStored && planes == 1;
-  expectInside(where, source->offset(), source->size(),
-               isPlain && !isPrepared ? gpuAlignment : 1, available,
-               "its source");
-  expectInside(where, upload->offset(), size, gpuAlignment,
-               sizes_[bundle::MemoryKind_Prepared],
-               "the GPU's prepared memory");
-  if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
-      size % planes || (isStored && source->size() != size))
-    refuse(where,
-           "found %" PRIu64 " bytes, in %u planes, of %" PRIu64
-           "|1, 2, 4 or 8 of whole elements, and stored ones to be as many",
-           size, planes, source->size());
-}
+  void verifyUpload(const Where &where, const bundle::Upload *upload) {
+    const bundle::Operand *source = upload->source();
+    uint64_t available, size = upload->size();
+    bool isPrepared = source->space() == bundle::Space_Memory;
+    if (!spaceSize(bundle_, program_, source, available) ||
+        (!isPrepared && source->space() != bundle::Space_Weights) ||
+        (isPrepared && !isIn(program_, source, bundle::MemoryKind_Prepared)))
+      refuse(where, "source: found %s %u|weights or prepared ones",
+             bundle::EnumNameSpace(source->space()), source->index());
+    // Weights that are stored as they are can be used where they lie, by
+    // devices that can.
+    uint8_t planes = upload->planes();
+    bool isStored = upload->codec() == bundle::Codec_Stored;
+    bool isPlain = isStored && planes == 1;
+    expectInside(where, source->offset(), source->size(),
+                 isPlain && !isPrepared ? gpuAlignment : 1, available,
+                 "its source");
+    expectInside(where, upload->offset(), size, gpuAlignment,
+                 sizes_[bundle::MemoryKind_Prepared],
+                 "the GPU's prepared memory");
+    if (!arePlanes(planes, size) || (isStored && source->size() != size))
+      refuse(where,
+             "found %" PRIu64 " bytes, in %u planes, of %" PRIu64
+             "|1, 2, 4 or 8 of whole elements, and stored ones to be as many",
+             size, planes, source->size());
+  }
 
-void OverlayVerifier::verifyStretches() {
-  const bundle::Stretch *last = nullptr;
-  for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i) {
-    const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
-    Where where = {&overlay_, "stretch", i};
+  void verifyStretch(const Where &where, const bundle::Stretch *stretch) {
     expect(where, "first", stretch->first(), 0, executes_);
-
     expect(where, "count", stretch->count(), 1,
            uint64_t(executes_) - stretch->first() + 1);
-
-    if (last && (stretch->first() < last->first() ||
-                 (stretch->first() == last->first() &&
-                  stretch->count() > last->count())))
+    if (last_ && (stretch->first() < last_->first() ||
+                  (stretch->first() == last_->first() &&
+                   stretch->count() > last_->count())))
       refuse(where, "found it behind one that starts later, or is shorter|them "
                     "by `first`, then longest first");
-    last = stretch;
-    for (uint32_t k = 0; k < stretch->dispatches()->size(); ++k)
-      verifyDispatch({&where, "dispatch", k}, stretch,
-                     stretch->dispatches()->Get(k));
-    verifyRows(where, "in", stretch->in(), false);
-    verifyRows(where, "out", stretch->out(), true);
+    last_ = stretch;
+    forEach(&where, "dispatch", stretch->dispatches(), &Self::verifyDispatch,
+            stretch);
+    forEach(&where, "in", stretch->in(), &Self::verifyRows, false);
+    forEach(&where, "out", stretch->out(), &Self::verifyRows, true);
   }
-}
 
-void OverlayVerifier::verifyDispatch(const Where &where,
-                                     const bundle::Stretch *stretch,
-                                     const bundle::Dispatch *dispatch) {
-  uint64_t first = stretch->first();
-  constexpr uint64_t mostGroups = maxGroups + 1;
-  const bundle::GpuExtent *groups = dispatch->groups();
-  expect(where, "operation", dispatch->operation(), first,
-         first + stretch->count());
-  expect(where, "pipeline", dispatch->pipeline(), 0,
-         code_->pipelines()->size());
-  expect(where, "groups x", groups->x(), 1, mostGroups);
-  expect(where, "groups y", groups->y(), 1, mostGroups);
-  expect(where, "groups z", groups->z(), 1, mostGroups);
+  void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch,
+                      const bundle::Stretch *stretch) {
+    uint64_t first = stretch->first();
+    constexpr uint64_t mostGroups = maxGroups + 1;
+    const bundle::GpuExtent *groups = dispatch->groups();
+    expect(where, "operation", dispatch->operation(), first,
+           first + stretch->count());
+    expect(where, "pipeline", dispatch->pipeline(), 0,
+           code_->pipelines()->size());
+    expect(where, "groups x", groups->x(), 1, mostGroups);
+    expect(where, "groups y", groups->y(), 1, mostGroups);
+    expect(where, "groups z", groups->z(), 1, mostGroups);
+    const bundle::GpuPipeline *pipeline =
+        code_->pipelines()->Get(dispatch->pipeline());
+    uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
+    expect(where, "operands", dispatch->operands()->size(), bindings,
+           bindings + 1);
+    expect(where, "words of push", elementsOf(dispatch->push()).size(), push,
+           push + 1);
+    verifyTiles(where, stretch, dispatch);
+    forEach(&where, "operand", dispatch->operands(), &Self::verifyOperand,
+            pipeline->written());
+  }
 
-  const bundle::GpuPipeline *pipeline =
-      code_->pipelines()->Get(dispatch->pipeline());
-  uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
-  expect(where, "operands", dispatch->operands()->size(), bindings,
-         bindings + 1);
-  expect(where, "words of push", elementsOf(dispatch->push()).size(), push,
-         push + 1);
+  /// Checks which tiles it computes, and which boxes those are.
+  void verifyTiles(const Where &where, const bundle::Stretch *stretch,
+                   const bundle::Dispatch *dispatch) {
+    const bundle::GpuExtent *groups = dispatch->groups();
+    uint64_t tiles = uint64_t(groups->x()) * groups->y() * groups->z(),
+             begin = dispatch->tile_begin(), end = dispatch->tile_end();
+    bool isWhole = stretch->kind() == bundle::StretchKind_Whole;
+    if (begin > end || end > tiles || (isWhole && end - begin != tiles))
+      refuse(where, "tiles: found %" PRIu64 " to %" PRIu64 "|%s %" PRIu64,
+             begin, end, isWhole ? "all" : "a range of at most", tiles);
+    uint32_t written = code_->pipelines()->Get(dispatch->pipeline())->written();
+    auto outputs = static_cast<uint32_t>(__builtin_popcount(written));
+    uint32_t maps = elementsOf(dispatch->maps()).size();
+    if (maps && maps != outputs)
+      refuse(where,
+             "maps: found %u|none or one for each of %u written operands", maps,
+             outputs);
+    for (uint32_t i = 0; i < maps; ++i)
+      if (const char *wrong = findWrong(dispatch->maps()->Get(i), tiles))
+        refuse({&where, "tile map", i}, "%s", wrong);
+  }
 
-  verifyTiles(where, stretch, dispatch);
-  for (uint32_t k = 0; k < bindings; ++k)
-    verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
-                  pipeline->written() >> k & 1);
-}
+  void verifyOperand(const Where &where, const bundle::GpuOperand *operand,
+                     uint32_t written) {
+    bool isWritten = written >> where.index & 1;
+    bool isBoundary = operand->space() == bundle::GpuSpace_Boundary;
+    expect(where, "index", operand->index(), 0,
+           isBoundary ? gpu_->boundaries()->size() : 1);
+    expect(where, "size", operand->size(), 1, uint64_t(1) << 32);
 
-/// Checks which tiles it computes, and which boxes those are.
-void OverlayVerifier::verifyTiles(const Where &where,
-                                  const bundle::Stretch *stretch,
-                                  const bundle::Dispatch *dispatch) {
-  const bundle::GpuExtent *groups = dispatch->groups();
-  uint64_t tiles = uint64_t(groups->x()) * groups->y() * groups->z(),
-           begin = dispatch->tile_begin(), end = dispatch->tile_end();
-  bool isWhole = stretch->kind() == bundle::StretchKind_Whole;
-  if (begin > end || end > tiles || (isWhole && end - begin != tiles))
-    refuse(where, "tiles: found %" PRIu64 " to %" PRIu64 "|%s %" PRIu64, begin,
-           end, isWhole ? "all" : "a range of at most", tiles);
-  uint32_t written = code_->pipelines()->Get(dispatch->pipeline())->written();
-  auto outputs = static_cast<uint32_t>(__builtin_popcount(written));
-  uint32_t maps = elementsOf(dispatch->maps()).size();
-  if (maps && maps != outputs)
-    refuse(where, "maps: found %u|none or one for each of %u written operands",
-           maps, outputs);
-  for (uint32_t i = 0; i < maps; ++i)
-    if (const char *wrong = findWrong(dispatch->maps()->Get(i), tiles))
-      refuse({&where, "tile map", i}, "%s", wrong);
-}
+    uint64_t available =
+        isBoundary ? gpu_->boundaries()->Get(operand->index())->host()->size()
+                   : sizes_[operand->space() == bundle::GpuSpace_Arena
+                                ? bundle::MemoryKind_Arena
+                                : bundle::MemoryKind_Prepared];
+    expectInside(where, operand->offset(), operand->size(), gpuAlignment,
+                 available, bundle::EnumNameGpuSpace(operand->space()));
+    if (isWritten && (isBoundary ? !mayBeWritten(operand->index())
+                                 : operand->space() != bundle::GpuSpace_Arena))
+      refuse(
+          where,
+          "found a write to %s|the GPU's arena, or a boundary in the CPU's or "
+          "an output",
+          isBoundary ? "an input" : "weights");
+  }
 
-void OverlayVerifier::verifyOperand(const Where &where,
-                                    const bundle::GpuOperand *operand,
-                                    bool isWritten) {
-  bool isBoundary = operand->space() == bundle::GpuSpace_Boundary;
-  expect(where, "index", operand->index(), 0,
-         isBoundary ? gpu_->boundaries()->size() : 1);
-  expect(where, "size", operand->size(), 1, uint64_t(1) << 32);
-
-  uint64_t available =
-      isBoundary ? gpu_->boundaries()->Get(operand->index())->host()->size()
-                 : sizes_[operand->space() == bundle::GpuSpace_Arena
-                              ? bundle::MemoryKind_Arena
-                              : bundle::MemoryKind_Prepared];
-  expectInside(where, operand->offset(), operand->size(), gpuAlignment,
-               available, bundle::EnumNameGpuSpace(operand->space()));
-  if (isWritten && (isBoundary ? !mayBeWritten(operand->index())
-                               : operand->space() != bundle::GpuSpace_Arena))
-    refuse(where,
-           "found a write to %s|the GPU's arena, or a boundary in the CPU's or "
-           "an output",
-           isBoundary ? "an input" : "weights");
-}
-
-void OverlayVerifier::verifyRows(
-    const Where &stretch, const char *what,
-    const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list,
-    bool isWritten) {
-  for (uint32_t i = 0; i < list->size(); ++i) {
-    const bundle::Rows *rows = list->Get(i);
-    Where where = {&stretch, what, i};
+  void verifyRows(const Where &where, const bundle::Rows *rows,
+                  bool isWritten) {
     expect(where, "boundary", rows->boundary(), 0, gpu_->boundaries()->size());
-
     expectInside(where, rows->offset(), rows->bytes(), 1,
                  gpu_->boundaries()->Get(rows->boundary())->host()->size(),
                  "the boundary");
     if (isWritten && !mayBeWritten(rows->boundary()))
       refuse(where, "found an input|the arena or an output");
   }
-}
 
-void OverlayVerifier::verifyWarm() {
-  uint64_t end = 0;
-  for (uint32_t i = 0; i < elementsOf(gpu_->warm()).size(); ++i) {
-    Where where = {&overlay_, "warm", i};
-    expect(where, "stretch", gpu_->warm()->Get(i), 0,
-           gpu_->stretches()->size());
-
-    const bundle::Stretch *stretch =
-        gpu_->stretches()->Get(gpu_->warm()->Get(i));
-    if (stretch->first() < end)
+  void verifyWarm(const Where &where, uint32_t index) {
+    expect(where, "stretch", index, 0, gpu_->stretches()->size());
+    const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+    if (stretch->first() < warmEnd_)
       refuse(where,
              "found a stretch from execute %u on|%" PRIu64
              " or later, where the one before ends",
-             stretch->first(), end);
-    end = uint64_t(stretch->first()) + stretch->count();
+             stretch->first(), warmEnd_);
+    warmEnd_ = uint64_t(stretch->first()) + stretch->count();
   }
-}
 
-/// The head says what a recorder has room for: a submission, and its kernels.
-void OverlayVerifier::verifyRecords() {
-  uint64_t cold = 0, warm = 0;
-  for (const bundle::Stretch *stretch : *gpu_->stretches())
-    cold += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
-  for (uint32_t index : elementsOf(gpu_->warm()))
-    warm += 1 + gpu_->stretches()->Get(index)->dispatches()->size();
-  expect(overlay_, "cold_records", head_->cold_records(), cold, cold + 1);
-  expect(overlay_, "warm_records", head_->warm_records(), warm, warm + 1);
-}
+  /// The head says what a recorder has room for: a submission, and its kernels.
+  void verifyRecords() {
+    uint64_t cold = 0, warm = 0;
+    for (const bundle::Stretch *stretch : *gpu_->stretches())
+      cold += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
+    for (uint32_t index : elementsOf(gpu_->warm()))
+      warm += 1 + gpu_->stretches()->Get(index)->dispatches()->size();
+    expect(overlay_, "cold_records", head_->cold_records(), cold, cold + 1);
+    expect(overlay_, "warm_records", head_->warm_records(), warm, warm + 1);
+  }
+
+  /// Whether the CPU's bytes of a boundary are no caller's input.
+  bool mayBeWritten(uint32_t boundary) const {
+    return gpu_->boundaries()->Get(boundary)->host()->space() !=
+           bundle::Space_Input;
+  }
+
+  const bundle::Bundle *bundle_;
+  const bundle::Gpu *code_;
+  const bundle::Target *target_;
+  const bundle::Program *program_;
+  const bundle::OverlayHead *head_;
+  const bundle::ProgramGpu *gpu_;
+  uint32_t executes_;
+  Where root_, overlay_ = {&root_, "gpu"};
+  uint64_t sizes_[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
+  uint32_t devices_ = 0;                            ///< preparations of it
+  const bundle::Stretch *last_ = nullptr;           ///< that was looked at
+  uint64_t warmEnd_ = 0; ///< of the last warm stretch so far
+};
 
 } // namespace
 
-bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
-               Fault &fault) {
-  return TablesVerifier(bundle, gpu, fault).verify();
+const bundle::GpuOverlays *verifyOverlays(const bundle::Bundle *bundle,
+                                          uint32_t segment, const void *bytes,
+                                          Fault &fault) {
+  assert(reinterpret_cast<uintptr_t>(bytes) % 8 == 0 &&
+         "FlatBuffers are aligned");
+  auto *buffer = static_cast<const uint8_t *>(bytes);
+  if (!verifyOverlaysBuffer(buffer, bundle->segments()->Get(segment)->size(),
+                            fault))
+    return nullptr;
+  auto *overlays = flatbuffers::GetRoot<bundle::GpuOverlays>(buffer);
+  if (!TablesVerifier(bundle, overlays->gpu(), fault).verify())
+    return nullptr;
+  // Each is one program's, so that none is checked for many.
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
+    const bundle::Overlay *overlay =
+        findOverlay(program, bundle::OverlayKind_Gpu);
+    Fault why;
+    if (!overlay || !isUnderstood(bundle, i, why))
+      continue;
+    uint32_t index = overlay->head()->index();
+    if (index < next || index >= overlays->programs()->size()) {
+      fault.set(Fault::BadBundle,
+                "program %u: overlay: index: found %u, expected at least %u, "
+                "less than %u",
+                i, index, next, overlays->programs()->size());
+      return nullptr;
+    }
+    next = index + 1;
+    const bundle::ProgramGpu *gpu = gpuOf(bundle, overlays, program);
+    if (gpu &&
+        !(OverlayVerifier(bundle, overlays, program, i, fault).verify() &&
+          verifyPlan(targetOf(bundle, program), program, gpu, i, fault) &&
+          verifyFlow(bundle, overlays, program, i, fault)))
+      return nullptr;
+  }
+  return overlays;
 }
 
-bool verifyOverlay(const bundle::Bundle *bundle,
-                   const bundle::GpuOverlays *overlays,
-                   const bundle::Program *program, uint32_t number,
-                   Fault &fault) {
-  return OverlayVerifier(bundle, overlays, program, number, fault).verify();
+bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
+                      Fault &fault) {
+  const bundle::Overlay *overlay = gpuOverlayIn(bundle);
+  if (!overlay)
+    return true;
+  uint32_t index = overlay->segment();
+  const uint8_t *bytes = static_cast<const uint8_t *>(image) +
+                         bundle->segments()->Get(index)->offset();
+  return verifySegment(bundle, index, bytes, fault) &&
+         verifyOverlays(bundle, index, bytes, fault);
 }
 
 bool verifyModule(const bundle::Gpu *gpu, uint32_t index, const void *words,

@@ -28,18 +28,6 @@
 
 namespace nnv12::artifact {
 
-/// Checks the modules and pipelines of a bundle, whose segments were found
-/// good.
-[[nodiscard]] bool verifyGpu(const bundle::Bundle *bundle,
-                             const bundle::Gpu *gpu, Fault &fault);
-
-/// Checks the tables of what a GPU may take over of `program`, number `number`
-/// of the bundle, which has that and was found good.
-[[nodiscard]] bool verifyOverlay(const bundle::Bundle *bundle,
-                                 const bundle::GpuOverlays *overlays,
-                                 const bundle::Program *program,
-                                 uint32_t number, Fault &fault);
-
 /// Checks what a GPU may take over of `program`, number `number` of the bundle,
 /// whose tables and plan were found good.
 [[nodiscard]] bool verifyFlow(const bundle::Bundle *bundle,

@@ -8,6 +8,7 @@
 
 #include "bundle_generated.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace nnv12::artifact {
@@ -47,16 +48,12 @@ inline const bundle::Kernel *kernelOf(const bundle::Target *target,
 /// execute's number counts executes too, and a preparation's number less this
 /// counts preparations.
 inline uint32_t numExecutes(const bundle::Program *program) {
-  uint32_t low = 0, high = program->operations()->size();
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (program->operations()->Get(middle)->kind() ==
-        bundle::OperationKind_Execute)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  const auto &all = *program->operations();
+  auto isExecute = [](const bundle::Operation *operation) {
+    return operation->kind() == bundle::OperationKind_Execute;
+  };
+  return static_cast<uint32_t>(
+      std::partition_point(all.begin(), all.end(), isExecute) - all.begin());
 }
 
 inline uint32_t numLanes(const bundle::Program *program) {

@@ -18,7 +18,7 @@ constexpr uint64_t hugePageSize = uint64_t(2) << 20;
 
 /// Memory that fills less than this of its last huge page has the rest in
 /// small ones, whose first use takes as long then. An arena of more has its
-/// first huge page before the bundle is opened (nnv12_bundle::makeEarlyMemory).
+/// first huge page before the bundle is opened (LoadedBundle::makeEarlyMemory).
 constexpr uint64_t leastInHugePage = hugePageSize / 8;
 
 /// The bytes that are in huge pages if memory has `size` bytes. The last huge

@@ -18,29 +18,24 @@ uint64_t byteSize(const bundle::Tensor *tensor) {
 
 bool spaceSize(const bundle::Bundle *bundle, const bundle::Program *program,
                const bundle::Operand *operand, uint64_t &size) {
-  uint32_t index = operand->index();
+  auto find = [&](const auto *list, auto bytesOf) {
+    if (operand->index() >= list->size())
+      return false;
+    size = bytesOf(list->Get(operand->index()));
+    return true;
+  };
+  auto sizeOf = [](const auto *part) { return part->size(); };
   switch (operand->space()) {
   case bundle::Space_Memory:
-    if (index >= program->memories()->size())
-      return false;
-    size = program->memories()->Get(index)->size();
-    return true;
+    return find(program->memories(), sizeOf);
   case bundle::Space_Weights:
-    if (index >= bundle->segments()->size() ||
-        bundle->segments()->Get(index)->kind() != bundle::SegmentKind_Weights)
-      return false;
-    size = bundle->segments()->Get(index)->size();
-    return true;
+    return find(bundle->segments(), sizeOf) &&
+           bundle->segments()->Get(operand->index())->kind() ==
+               bundle::SegmentKind_Weights;
   case bundle::Space_Input:
-    if (index >= program->inputs()->size())
-      return false;
-    size = byteSize(program->inputs()->Get(index));
-    return true;
+    return find(program->inputs(), byteSize);
   case bundle::Space_Output:
-    if (index >= program->outputs()->size())
-      return false;
-    size = byteSize(program->outputs()->Get(index));
-    return true;
+    return find(program->outputs(), byteSize);
   }
   return false;
 }

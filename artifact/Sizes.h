@@ -24,6 +24,12 @@ inline bool fits(uint64_t offset, uint64_t size, uint64_t available) {
   return offset <= available && size <= available - offset;
 }
 
+/// Whether bytes can be stored in so many planes, each a byte of all elements.
+inline bool arePlanes(uint8_t planes, uint64_t bytes) {
+  return (planes == 1 || planes == 2 || planes == 4 || planes == 8) &&
+         bytes % planes == 0;
+}
+
 } // namespace nnv12::artifact
 
 #endif // NNV12_ARTIFACT_SIZES_H

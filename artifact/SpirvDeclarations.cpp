@@ -68,13 +68,18 @@ void SpirvDeclarations::uniqueType(bool isNew) {
     fail(0, "a type again|it declared once");
 }
 
-/// Whether numbers of `width` bits may be declared: `full`y, or to be stored.
-void SpirvDeclarations::numberType(uint32_t width, uint64_t full,
-                                   uint64_t storage) {
-  if (full & ~declared & ~(storage & declared ? full : 0))
+/// Declares numbers of the width in word 2, unless it is `known`: in `full`
+/// where that is declared, else to be stored.
+void SpirvDeclarations::numberType(uint32_t &known, uint64_t full) {
+  uint32_t width = word(2);
+  uniqueType(!(known & width));
+  known |= width;
+  uint64_t storage = width == 8 ? storage8 : width == 16 ? storage16 : 0;
+  bool isFull = (full & ~declared) == 0;
+  if (!isFull && !(storage & declared))
     fail(2, "a type of %u bits|its capability declared", width);
   SpirvId &id = define(1, 0);
-  if (full & ~declared)
+  if (!isFull)
     id.marks |= MarkStorageOnly;
 }
 
@@ -83,25 +88,19 @@ void SpirvDeclarations::integerType() {
   if ((width != 8 && width != 16 && width != 32 && width != 64) || word(3))
     fail(2, "an integer of %u bits and signedness %u|8, 16, 32 or 64 and 0",
          width, word(3));
-  uniqueType(!(integers_ & width));
-  integers_ |= width;
-  uint64_t full = 0;
-  if (width != 32)
-    full = width == 8 ? SpirvInt8 : width == 16 ? SpirvInt16 : SpirvInt64;
-  uint64_t storage = width == 8 ? storage8 : width == 16 ? storage16 : 0;
-  numberType(width, full, storage);
+  numberType(integers_, width == 8    ? SpirvInt8
+                        : width == 16 ? SpirvInt16
+                        : width == 64 ? SpirvInt64
+                                      : SpirvFeature(0));
 }
 
 void SpirvDeclarations::floatType() {
   uint32_t width = word(2);
   if (width != 16 && width != 32 && width != 64)
     fail(2, "a float of %u bits|16, 32 or 64", width);
-  uniqueType(!(floats_ & width));
-  floats_ |= width;
-  uint64_t full = 0;
-  if (width != 32)
-    full = width == 16 ? SpirvFloat16 : SpirvFloat64;
-  numberType(width, full, width == 16 ? storage16 : 0);
+  numberType(floats_, width == 16   ? SpirvFloat16
+                      : width == 64 ? SpirvFloat64
+                                    : SpirvFeature(0));
 }
 
 void SpirvDeclarations::vectorType() {

@@ -30,7 +30,7 @@ private:
   void uniqueType(bool isNew);
   void integerType();
   void floatType();
-  void numberType(uint32_t width, uint64_t full, uint64_t storage);
+  void numberType(uint32_t &known, uint64_t full);
   void vectorType();
   void arrayType();
   void stride(uint32_t element);

@@ -72,260 +72,242 @@ public:
       : SpirvFunctions(facts, ids, fault) {}
 
   bool verify() {
-    return hold([this] { verifyAll(); });
+    return hold([this] {
+      verifySections();
+      end();
+    });
   }
 
 private:
-  void verifyAll();
-  void next();
-  void prepare();
-  void capability();
-  void extension();
-  void extendedInstructions();
-  void memoryModel();
-  void onlyEntryPoint();
-  void executionMode();
-  void localSize();
-  void name();
-  void decorate();
-  void decorateMember();
-  SpirvId &mark(uint32_t i, SpirvMark mark);
-  void end();
+  void verifySections() {
+    SpirvSection section = SpirvSection::Capabilities;
+    for (here += headerWords; here < words + facts.numWords; here += count) {
+      next();
+      SpirvSection found = instruction->section;
+      // Both are in functions, too.
+      bool isAnywhere = opcode() == Op::OpVariable || opcode() == Op::OpUndef;
+      if (section == SpirvSection::Functions && isAnywhere)
+        found = section;
+      if (found < section)
+        fail(0, "opcode %u|it in an earlier section", unsigned(opcode()));
+      section = found;
+      if (section > SpirvSection::MemoryModel && !hasMemoryModel_)
+        fail(0, "opcode %u|the memory model first", unsigned(opcode()));
+      if (section == SpirvSection::Functions)
+        compute();
+      else
+        prepare();
+    }
+  }
+
+  void next() {
+    count = word(0) >> 16;
+    uint32_t opcode = word(0) & 0xffff, left = uint32_t(facts.numWords) - at();
+    if (count == 0 || count > left)
+      fail(0, "an instruction of %u words|1 to %u", count, left);
+    instruction = findSpirvInstruction(opcode);
+    if (!instruction)
+      fail(0, "opcode %u|one that kernels use", opcode);
+    uint32_t most = instruction->mostWords;
+    if (most == SpirvInstruction::any)
+      most = 0xffff;
+    if (count < instruction->fewestWords || count > most)
+      fail(0, "%u words for opcode %u|%u to %u", count, opcode,
+           instruction->fewestWords, most);
+  }
+
+  void prepare() {
+    switch (opcode()) {
+    case Op::OpCapability:
+      return capability();
+    case Op::OpExtension:
+      return extension();
+    case Op::OpExtInstImport:
+      return extendedInstructions();
+    case Op::OpMemoryModel:
+      return memoryModel();
+    case Op::OpEntryPoint:
+      return onlyEntryPoint();
+    case Op::OpExecutionMode:
+      return executionMode();
+    case Op::OpName:
+    case Op::OpMemberName:
+      return name();
+    case Op::OpDecorate:
+      return decorate();
+    case Op::OpMemberDecorate:
+      return decorateMember();
+    default:
+      return declare();
+    }
+  }
+
+  void end() {
+    count = 0;
+    if (!hasMemoryModel_ || !entryPoint || !localSizeMode_)
+      fail(0, "the end of the module|a memory model, an entry point and its "
+              "LocalSize");
+    finishFunctions();
+    for (uint32_t id = 1; id < bound; ++id)
+      if (!ids[id].at && ids[id].marks)
+        fail(0, "no definition of id %u|one as it is mentioned", id);
+    finishDeclarations();
+    if (!hasWorkgroupSize)
+      localSize();
+  }
+
+  void capability() {
+    for (const CapabilityRule &rule : capabilityRules)
+      if (uint32_t(rule.capability) == word(1) &&
+          (rule.feature & ~facts.features) == 0) {
+        declared |= rule.feature;
+        hasShader_ |= rule.capability == Capability::Shader;
+        return;
+      }
+    fail(1, "capability %u|Shader or one of the features 0x%llx", word(1),
+         static_cast<unsigned long long>(facts.features));
+  }
+
+  void extension() {
+    const char *found = string(1);
+    for (const ExtensionRule &rule : extensionRules)
+      if (found && strcmp(rule.name, found) == 0) {
+        extensions |= rule.extension;
+        return;
+      }
+    fail(1, "an extension other than those of storage classes");
+  }
+
+  void extendedInstructions() {
+    const char *found = string(2);
+    if (!found || strcmp(found, "GLSL.std.450") != 0 || glsl)
+      fail(2,
+           "another set of instructions than GLSL.std.450, or twice|that once");
+    define(1, 0);
+    glsl = uint16_t(word(1));
+  }
+
+  /// It comes behind all capabilities and extensions, so this is the place to
+  /// check their needs of one another.
+  void memoryModel() {
+    if (hasMemoryModel_ || word(1) != uint32_t(spv::AddressingModel::Logical) ||
+        word(2) != uint32_t(spv::MemoryModel::GLSL450))
+      fail(0, "addressing %u and memory model %u|Logical and GLSL450, once",
+           word(1), word(2));
+    hasMemoryModel_ = true;
+    if (!hasShader_)
+      fail(0, "no capability Shader|it");
+    bool is13 = version >= spirvVersion13;
+    uint32_t needed =
+        (declared & storage8 ? uint32_t(Storage8) : 0u) |
+        (declared & storage16 && !is13 ? uint32_t(Storage16) : 0u);
+    if (needed & ~extensions)
+      fail(0, "capabilities without their extensions 0x%x",
+           needed & ~extensions);
+  }
+
+  void onlyEntryPoint() {
+    static constexpr char name[8] = "main";
+    if (entryPoint)
+      fail(0, "a second entry point|one");
+    if (word(1) != uint32_t(spv::ExecutionModel::GLCompute))
+      fail(1, "execution model %u|GLCompute", word(1));
+    if (ids[idAt(2)].at)
+      fail(2, "id %u|a function", word(2));
+    if (memcmp(here + 3, name, sizeof name) != 0)
+      fail(3, "an entry point of another name|main");
+    for (uint32_t i = 5; i < count; ++i)
+      mark(i, MarkListed);
+    entryPoint = uint16_t(word(2));
+  }
+
+  void executionMode() {
+    if (localSizeMode_ || word(1) != entryPoint ||
+        word(2) != uint32_t(spv::ExecutionMode::LocalSize) || count != 6)
+      fail(0, "execution mode %u of id %u|LocalSize of the entry point, once",
+           word(2), word(1));
+    localSizeMode_ = here;
+    for (uint32_t i = 3; i < 6; ++i)
+      if (word(i) == 0)
+        fail(i, "a local size of 0|1 at least");
+  }
+
+  /// A constant WorkgroupSize would be in force instead.
+  void localSize() {
+    here = localSizeMode_;
+    uint32_t invocations = 1;
+    for (uint32_t i = 3; i < 6; ++i) {
+      if (word(i) != facts.local[i - 3])
+        fail(i, "a local size of %u|%u", word(i), facts.local[i - 3]);
+      // No overflow: the interface's are few.
+      invocations *= word(i);
+    }
+    if (invocations > mostSpirvInvocations)
+      fail(3, "%u invocations|%u at most", invocations, mostSpirvInvocations);
+  }
+
+  void name() {
+    SpirvId &id = ids[idAt(1)];
+    bool isMember = opcode() == Op::OpMemberName;
+    id.marks |= MarkMentioned | (isMember ? uint32_t(MarkMember) : 0u);
+    uint32_t text = isMember ? 3 : 2;
+    // Only GLSL.std.450 comes before names.
+    if (isMember && id.at)
+      fail(1, "id %u, whose member has a name|a struct", word(1));
+    if (isMember && word(2) != 0)
+      fail(2, "member %u|0", word(2));
+    if (!string(text))
+      fail(text,
+           "a name that does not end|its end in the instruction's last word");
+  }
+
+  /// Once, and before the definition.
+  SpirvId &mark(uint32_t i, SpirvMark mark) {
+    SpirvId &id = ids[idAt(i)];
+    if (id.at || (id.marks & mark))
+      fail(i, "id %u marked twice or late|once and before its definition",
+           word(i));
+    id.marks |= mark | MarkMentioned;
+    return id;
+  }
+
+  void decorate() {
+    for (const DecorationRule &rule : decorationRules) {
+      if (uint32_t(rule.decoration) != word(2))
+        continue;
+      SpirvId &id = mark(1, rule.mark);
+      if (count != (rule.hasNumber ? 4u : 3u))
+        fail(0, "%u words for decoration %u|%u", count, word(2),
+             rule.hasNumber ? 4 : 3);
+      if (rule.mark == MarkSet && word(3) != 0)
+        fail(3, "descriptor set %u|0", word(3));
+      if (rule.mark & numbered) {
+        if (id.marks & numbered & ~rule.mark)
+          fail(2, "decoration %u beside others that exclude it", word(2));
+        id.number = word(3);
+      }
+      return;
+    }
+    fail(2, "decoration %u|one that kernels use", word(2));
+  }
+
+  void decorateMember() {
+    if (word(2) != 0)
+      fail(2, "member %u|0", word(2));
+    bool isNonWritable =
+        word(3) == uint32_t(Decoration::NonWritable) && count == 4;
+    bool isOffset0 =
+        word(3) == uint32_t(Decoration::Offset) && count == 5 && word(4) == 0;
+    if (!isNonWritable && !isOffset0)
+      fail(3, "decoration %u of a member|Offset 0 or NonWritable", word(3));
+    mark(1, isOffset0 ? MarkOffset : MarkNonWritable);
+  }
 
   bool hasShader_ = false, hasMemoryModel_ = false;
   const uint32_t *localSizeMode_ = nullptr; ///< the instruction
 };
 
 } // namespace
-
-// The module.
-
-void SpirvVerifier::verifyAll() {
-  SpirvSection section = SpirvSection::Capabilities;
-  for (here += headerWords; here < words + facts.numWords; here += count) {
-    next();
-    SpirvSection found = instruction->section;
-    // Both are in functions, too.
-    bool isAnywhere = opcode() == Op::OpVariable || opcode() == Op::OpUndef;
-    if (section == SpirvSection::Functions && isAnywhere)
-      found = section;
-    if (found < section)
-      fail(0, "opcode %u|it in an earlier section", unsigned(opcode()));
-    section = found;
-    if (section > SpirvSection::MemoryModel && !hasMemoryModel_)
-      fail(0, "opcode %u|the memory model first", unsigned(opcode()));
-    if (section == SpirvSection::Functions)
-      compute();
-    else
-      prepare();
-  }
-  end();
-}
-
-void SpirvVerifier::next() {
-  count = word(0) >> 16;
-  uint32_t opcode = word(0) & 0xffff, left = uint32_t(facts.numWords) - at();
-  if (count == 0 || count > left)
-    fail(0, "an instruction of %u words|1 to %u", count, left);
-  instruction = findSpirvInstruction(opcode);
-  if (!instruction)
-    fail(0, "opcode %u|one that kernels use", opcode);
-  uint32_t most = instruction->mostWords;
-  if (most == SpirvInstruction::any)
-    most = 0xffff;
-  if (count < instruction->fewestWords || count > most)
-    fail(0, "%u words for opcode %u|%u to %u", count, opcode,
-         instruction->fewestWords, most);
-}
-
-void SpirvVerifier::prepare() {
-  switch (opcode()) {
-  case Op::OpCapability:
-    return capability();
-  case Op::OpExtension:
-    return extension();
-  case Op::OpExtInstImport:
-    return extendedInstructions();
-  case Op::OpMemoryModel:
-    return memoryModel();
-  case Op::OpEntryPoint:
-    return onlyEntryPoint();
-  case Op::OpExecutionMode:
-    return executionMode();
-  case Op::OpName:
-  case Op::OpMemberName:
-    return name();
-  case Op::OpDecorate:
-    return decorate();
-  case Op::OpMemberDecorate:
-    return decorateMember();
-  default:
-    return declare();
-  }
-}
-
-void SpirvVerifier::end() {
-  count = 0;
-  if (!hasMemoryModel_ || !entryPoint || !localSizeMode_)
-    fail(0, "the end of the module|a memory model, an entry point and its "
-            "LocalSize");
-  finishFunctions();
-  for (uint32_t id = 1; id < bound; ++id)
-    if (!ids[id].at && ids[id].marks)
-      fail(0, "no definition of id %u|one as it is mentioned", id);
-  finishDeclarations();
-  if (!hasWorkgroupSize)
-    localSize();
-}
-
-// The sections before types.
-
-void SpirvVerifier::capability() {
-  for (const CapabilityRule &rule : capabilityRules)
-    if (uint32_t(rule.capability) == word(1) &&
-        (rule.feature & ~facts.features) == 0) {
-      declared |= rule.feature;
-      hasShader_ |= rule.capability == Capability::Shader;
-      return;
-    }
-  fail(1, "capability %u|Shader or one of the features 0x%llx", word(1),
-       static_cast<unsigned long long>(facts.features));
-}
-
-void SpirvVerifier::extension() {
-  const char *found = string(1);
-  for (const ExtensionRule &rule : extensionRules)
-    if (found && strcmp(rule.name, found) == 0) {
-      extensions |= rule.extension;
-      return;
-    }
-  fail(1, "an extension other than those of storage classes");
-}
-
-void SpirvVerifier::extendedInstructions() {
-  const char *found = string(2);
-  if (!found || strcmp(found, "GLSL.std.450") != 0 || glsl)
-    fail(2,
-         "another set of instructions than GLSL.std.450, or twice|that once");
-  define(1, 0);
-  glsl = uint16_t(word(1));
-}
-
-/// It comes behind all capabilities and extensions, so this is the place to
-/// check their needs of one another.
-void SpirvVerifier::memoryModel() {
-  if (hasMemoryModel_ || word(1) != uint32_t(spv::AddressingModel::Logical) ||
-      word(2) != uint32_t(spv::MemoryModel::GLSL450))
-    fail(0, "addressing %u and memory model %u|Logical and GLSL450, once",
-         word(1), word(2));
-  hasMemoryModel_ = true;
-  if (!hasShader_)
-    fail(0, "no capability Shader|it");
-  bool is13 = version >= spirvVersion13;
-  uint32_t needed = (declared & storage8 ? uint32_t(Storage8) : 0u) |
-                    (declared & storage16 && !is13 ? uint32_t(Storage16) : 0u);
-  if (needed & ~extensions)
-    fail(0, "capabilities without their extensions 0x%x", needed & ~extensions);
-}
-
-void SpirvVerifier::onlyEntryPoint() {
-  static constexpr char name[8] = "main";
-  if (entryPoint)
-    fail(0, "a second entry point|one");
-  if (word(1) != uint32_t(spv::ExecutionModel::GLCompute))
-    fail(1, "execution model %u|GLCompute", word(1));
-  if (ids[idAt(2)].at)
-    fail(2, "id %u|a function", word(2));
-  if (memcmp(here + 3, name, sizeof name) != 0)
-    fail(3, "an entry point of another name|main");
-  for (uint32_t i = 5; i < count; ++i)
-    mark(i, MarkListed);
-  entryPoint = uint16_t(word(2));
-}
-
-void SpirvVerifier::executionMode() {
-  if (localSizeMode_ || word(1) != entryPoint ||
-      word(2) != uint32_t(spv::ExecutionMode::LocalSize) || count != 6)
-    fail(0, "execution mode %u of id %u|LocalSize of the entry point, once",
-         word(2), word(1));
-  localSizeMode_ = here;
-  for (uint32_t i = 3; i < 6; ++i)
-    if (word(i) == 0)
-      fail(i, "a local size of 0|1 at least");
-}
-
-/// A constant WorkgroupSize would be in force instead.
-void SpirvVerifier::localSize() {
-  here = localSizeMode_;
-  uint32_t invocations = 1;
-  for (uint32_t i = 3; i < 6; ++i) {
-    if (word(i) != facts.local[i - 3])
-      fail(i, "a local size of %u|%u", word(i), facts.local[i - 3]);
-    // No overflow: the interface's are few.
-    invocations *= word(i);
-  }
-  if (invocations > mostSpirvInvocations)
-    fail(3, "%u invocations|%u at most", invocations, mostSpirvInvocations);
-}
-
-void SpirvVerifier::name() {
-  SpirvId &id = ids[idAt(1)];
-  bool isMember = opcode() == Op::OpMemberName;
-  id.marks |= MarkMentioned | (isMember ? uint32_t(MarkMember) : 0u);
-  uint32_t text = isMember ? 3 : 2;
-  // Only GLSL.std.450 comes before names.
-  if (isMember && id.at)
-    fail(1, "id %u, whose member has a name|a struct", word(1));
-  if (isMember && word(2) != 0)
-    fail(2, "member %u|0", word(2));
-  if (!string(text))
-    fail(text,
-         "a name that does not end|its end in the instruction's last word");
-}
-
-/// Once, and before the definition.
-SpirvId &SpirvVerifier::mark(uint32_t i, SpirvMark mark) {
-  SpirvId &id = ids[idAt(i)];
-  if (id.at || (id.marks & mark))
-    fail(i, "id %u marked twice or late|once and before its definition",
-         word(i));
-  id.marks |= mark | MarkMentioned;
-  return id;
-}
-
-void SpirvVerifier::decorate() {
-  for (const DecorationRule &rule : decorationRules) {
-    if (uint32_t(rule.decoration) != word(2))
-      continue;
-    SpirvId &id = mark(1, rule.mark);
-    if (count != (rule.hasNumber ? 4u : 3u))
-      fail(0, "%u words for decoration %u|%u", count, word(2),
-           rule.hasNumber ? 4 : 3);
-    if (rule.mark == MarkSet && word(3) != 0)
-      fail(3, "descriptor set %u|0", word(3));
-    if (rule.mark & numbered) {
-      if (id.marks & numbered & ~rule.mark)
-        fail(2, "decoration %u beside others that exclude it", word(2));
-      id.number = word(3);
-    }
-    return;
-  }
-  fail(2, "decoration %u|one that kernels use", word(2));
-}
-
-void SpirvVerifier::decorateMember() {
-  if (word(2) != 0)
-    fail(2, "member %u|0", word(2));
-  bool isNonWritable =
-      word(3) == uint32_t(Decoration::NonWritable) && count == 4;
-  bool isOffset0 =
-      word(3) == uint32_t(Decoration::Offset) && count == 5 && word(4) == 0;
-  if (!isNonWritable && !isOffset0)
-    fail(3, "decoration %u of a member|Offset 0 or NonWritable", word(3));
-  mark(1, isOffset0 ? MarkOffset : MarkNonWritable);
-}
-
-// The interface.
 
 static bool isAtMost(const char *what, uint64_t found, uint64_t most,
                      Fault &fault) {

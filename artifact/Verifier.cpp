@@ -9,6 +9,7 @@
 #include "artifact/Sodium.h"
 #include "artifact/TileMaps.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cinttypes>
 
@@ -16,8 +17,51 @@ namespace nnv12::artifact {
 
 namespace {
 
+/// Where an operand may lie: memories by kind, then the other spaces.
+enum Place : unsigned {
+  ArenaPlace = 1u << bundle::MemoryKind_Arena,
+  PreparedPlace = 1u << bundle::MemoryKind_Prepared,
+  WeightsPlace = 1u << (8 + bundle::Space_Weights),
+  OutputPlace = 1u << (8 + bundle::Space_Output),
+  anyPlace = ~0u
+};
+
+/// The place of an operand whose space and index are verified.
+Place placeOf(const bundle::Program *program, const bundle::Operand *operand) {
+  bool isMemory = operand->space() == bundle::Space_Memory;
+  return Place(1u << (isMemory
+                          ? program->memories()->Get(operand->index())->kind()
+                          : 8 + operand->space()));
+}
+
+/// As messages call it: a memory by its kind.
+const char *spaceName(const bundle::Program *program,
+                      const bundle::Operand *operand) {
+  if (operand->space() == bundle::Space_Memory &&
+      operand->index() < program->memories()->size())
+    return bundle::EnumNameMemoryKind(
+        program->memories()->Get(operand->index())->kind());
+  return bundle::EnumNameSpace(operand->space());
+}
+
+/// Which places the operands of a kind of operation may lie in.
+struct StageRule {
+  unsigned writes, reads;
+  const char *writesText, *readsText;
+  /// Numbers of operands without a kernel; 0: the kernel has them.
+  uint8_t written, operands;
+};
+
+/// By OperationKind.
+constexpr StageRule stageRules[] = {
+    {ArenaPlace | OutputPlace, anyPlace, "Arena or Output", "any", 0, 0},
+    {0, WeightsPlace, "nothing", "Weights", 0, 1},
+    {PreparedPlace, WeightsPlace, "Prepared", "Weights", 1, 2},
+    {PreparedPlace, WeightsPlace | PreparedPlace, "Prepared",
+     "Weights or Prepared", 0, 0}};
+
 /// Walks the metadata.
-class MetadataVerifier : Checks {
+class MetadataVerifier : public Checks {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
                    Fault &fault)
@@ -27,86 +71,52 @@ public:
     return hold([this] {
       if (!isUnderstood(bundle_, fault))
         fail();
-      verifySegments();
+      forEach(nullptr, "segment", bundle_->segments(), &Self::verifySegment);
       verifyPrograms();
       verifyProperties();
     });
   }
 
 private:
+  using Self = MetadataVerifier;
   using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
 
+  /// `others`: those of the first program, which are the same but for shapes.
   void verifyTensors(const Where &program, const char *what,
-                     const TensorList *tensors, const TensorList *others);
-  void verifySegments();
-  void verifyProperties();
-  void verifyPrograms();
-  void verifyProgram(const Where &where, const bundle::Program *program);
-  void verifyTarget(const Where &where);
-  void verifyCode(const Where &where, uint32_t index);
-  void verifyProcessors(uint64_t targets);
-  void verifyMemories(const Where &where, const bundle::Program *program);
-  void verifyKernel(const Where &where, const bundle::Kernel *kernel);
-  void verifyOverlays(const Where &where, const bundle::Program *program);
-  void verifyOperation(const Where &where, const bundle::Program *program,
-                       const bundle::Operation *operation);
-  void verifyStorage(const Where &where, const bundle::Operation *operation);
-  void verifyLastReader(const Where &where, const bundle::Operation *operation);
-  void verifySwitch(const Where &where, const bundle::Program *program,
-                    const bundle::Switch *change);
-
-  const bundle::Bundle *bundle_;
-  uint64_t fileSize_;
-  const bundle::Target *target_ = nullptr; ///< of the program
-  const bundle::Program *first_ = nullptr; ///< the first that is understood
-  const bundle::Overlay *firstOverlay_ = nullptr; ///< the first for a GPU
-  uint64_t overlaid_[maxPrograms] = {}; ///< by target, a bit a processor: named
-                                        ///< by an overlay's head
-};
-
-} // namespace
-
-/// `others`: those of the first program, which are the same but for shapes.
-void MetadataVerifier::verifyTensors(const Where &program, const char *what,
-                                     const TensorList *tensors,
-                                     const TensorList *others) {
-  if (tensors->size() != others->size())
-    refuse(program, "%ss: found %u|%u, as in the first program", what,
-           tensors->size(), others->size());
-  for (unsigned i = 0; i < tensors->size(); ++i) {
-    const bundle::Tensor *tensor = tensors->Get(i), *other = others->Get(i);
-    Where where = {&program, what, i};
-    if (tensor->type() != other->type() ||
-        strcmp(tensor->name()->c_str(), other->name()->c_str()) != 0)
-      refuse(where,
-             "found %.60s of type %u|%.60s of type %u, as in the first "
-             "program",
-             tensor->name()->c_str(), tensor->type(), other->name()->c_str(),
-             other->type());
-    if (tensor->shape()->size() > maxRank)
-      refuse(where, "rank: found %u|at most %u", tensor->shape()->size(),
-             maxRank);
-    // A zero extent does not excuse absurd ones: their product without it must
-    // be sane too, which also keeps strides from overflowing.
-    uint64_t bytes = elementSize(tensor->type());
-    for (int64_t extent : *tensor->shape()) {
-      if (extent < 0 || uint64_t(extent) > maxBytes)
-        refuse(where, "shape: found an extent of %" PRId64 "|0 to 2^46",
-               extent);
-      if (extent && bytes > maxBytes / uint64_t(extent))
-        refuse(where, "shape: found more than 2^46 bytes");
-      bytes *= extent ? uint64_t(extent) : 1;
+                     const TensorList *tensors, const TensorList *others) {
+    if (tensors->size() != others->size())
+      refuse(program, "%ss: found %u|%u, as in the first program", what,
+             tensors->size(), others->size());
+    for (unsigned i = 0; i < tensors->size(); ++i) {
+      const bundle::Tensor *tensor = tensors->Get(i), *other = others->Get(i);
+      Where where = {&program, what, i};
+      if (tensor->type() != other->type() ||
+          strcmp(tensor->name()->c_str(), other->name()->c_str()) != 0)
+        refuse(where,
+               "found %.60s of type %u|%.60s of type %u, as in the first "
+               "program",
+               tensor->name()->c_str(), tensor->type(), other->name()->c_str(),
+               other->type());
+      if (tensor->shape()->size() > maxRank)
+        refuse(where, "rank: found %u|at most %u", tensor->shape()->size(),
+               maxRank);
+      // A zero extent does not excuse absurd ones: their product without it
+      // must be sane too, which also keeps strides from overflowing.
+      uint64_t bytes = elementSize(tensor->type());
+      for (int64_t extent : *tensor->shape()) {
+        if (extent < 0 || uint64_t(extent) > maxBytes)
+          refuse(where, "shape: found an extent of %" PRId64 "|0 to 2^46",
+                 extent);
+        if (extent && bytes > maxBytes / uint64_t(extent))
+          refuse(where, "shape: found more than 2^46 bytes");
+        bytes *= extent ? uint64_t(extent) : 1;
+      }
     }
   }
-}
 
-/// Segments that lie in one file and share nothing are no larger than it: all
-/// of them can be hashed in one go over it.
-void MetadataVerifier::verifySegments() {
-  uint64_t left = fileSize_;
-  for (unsigned i = 0; i < bundle_->segments()->size(); ++i) {
-    const bundle::Segment *segment = bundle_->segments()->Get(i);
-    Where where = {nullptr, "segment", i};
+  /// Segments that lie in one file and share nothing are no larger than it: all
+  /// of them can be hashed in one go over it.
+  void verifySegment(const Where &where, const bundle::Segment *segment) {
     if (segment->offset() % segmentAlignment)
       refuse(where, "offset: found %" PRIu64 "|a multiple of %" PRIu64,
              segment->offset(), segmentAlignment);
@@ -118,374 +128,319 @@ void MetadataVerifier::verifySegments() {
     if (segment->digest()->size() != sizeof(Digest))
       refuse(where, "digest: found %u bytes|%zu", segment->digest()->size(),
              sizeof(Digest));
-    if (segment->size() > left)
+    if (segment->size() > bytesLeft_)
       refuse(where,
              "found more bytes in segments than the file's %" PRIu64
              "|them not to overlap",
              fileSize_);
-    left -= segment->size();
+    bytesLeft_ -= segment->size();
   }
-}
 
-/// Any text will do. Keys in order are each there once.
-void MetadataVerifier::verifyProperties() {
-  const auto &list = elementsOf(bundle_->properties());
-  if (list.size() > maxProperties)
-    refuse({nullptr, "properties"}, "found %u|at most %u", list.size(),
-           maxProperties);
-  const char *last = "";
-  for (unsigned i = 0; i < list.size(); ++i) {
-    const char *key = list.Get(i)->key()->c_str();
-    if (strcmp(last, key) >= 0)
-      refuse({nullptr, "property", i},
-             "key: found one that is empty, or not behind that before it");
-    last = key;
-  }
-}
-
-void MetadataVerifier::verifyPrograms() {
-  if (bundle_->programs()->size() == 0)
-    refuse({nullptr, "programs"}, "found none|at least one");
-  if (bundle_->programs()->size() > maxPrograms)
-    refuse({nullptr, "programs"}, "found %u|at most %u",
-           bundle_->programs()->size(), maxPrograms);
-  uint32_t count = bundle_->targets()->size();
-  if (count > maxPrograms)
-    refuse({nullptr, "targets"}, "found %u|at most %u", count, maxPrograms);
-  // One that nobody here can run is not looked at.
-  Fault why, later;
-  uint64_t known = 0, strange = 0; // a bit a target: of such programs
-  for (unsigned i = 0; i < bundle_->programs()->size(); ++i) {
-    const bundle::Program *program = bundle_->programs()->Get(i);
-    Where where = {nullptr, "program", i};
-    expect(where, "target", program->target(), 0, count);
-    uint64_t bit = uint64_t(1) << program->target();
-    Fault &reason = why.code == Fault::None ? why : later;
-    if (!isUnderstood(bundle_, i, reason)) {
-      strange |= bit;
-      continue;
+  /// Any text will do. Keys in order are each there once.
+  void verifyProperties() {
+    const auto &list = elementsOf(bundle_->properties());
+    if (list.size() > maxProperties)
+      refuse({nullptr, "properties"}, "found %u|at most %u", list.size(),
+             maxProperties);
+    const char *last = "";
+    for (unsigned i = 0; i < list.size(); ++i) {
+      const char *key = list.Get(i)->key()->c_str();
+      if (strcmp(last, key) >= 0)
+        refuse({nullptr, "property", i},
+               "key: found one that is empty, or not behind that before it");
+      last = key;
     }
-    target_ = targetOf(bundle_, program);
-    if (!(known & bit))
-      verifyTarget({nullptr, "target", program->target()});
-    known |= bit;
-    verifyProgram(where, program);
   }
-  verifyProcessors(known & ~strange);
-  if (known)
-    return;
-  fault.set(why.code,
-            "programs: found none of %u that this reader knows all of: %.300s",
-            bundle_->programs()->size(), why.text);
-  fail();
-}
 
-void MetadataVerifier::verifyTarget(const Where &where) {
-  uint32_t processors = target_->processors()->size();
-  if (processors == 0 || processors > maxProcessors)
-    refuse(where, "processors: found %u|1 to %u", processors, maxProcessors);
-  for (unsigned i = 0; i < processors; ++i)
-    verifyCode({&where, "processor", i}, i);
-  for (unsigned i = 0; i < target_->kernels()->size(); ++i)
-    verifyKernel({&where, "kernel", i}, target_->kernels()->Get(i));
-}
-
-/// Checks the code of a processor, if this reader knows its use: it is the
-/// first one or a GPU.
-void MetadataVerifier::verifyCode(const Where &where, uint32_t index) {
-  const bundle::Processor *processor = target_->processors()->Get(index);
-  bool isGpu = processor->kind() == bundle::ProcessorKind_Gpu;
-  if (index && !isGpu)
-    return;
-  uint32_t code = processor->code();
-  if (code >= bundle_->segments()->size() ||
-      bundle_->segments()->Get(code)->kind() !=
-          (isGpu ? bundle::SegmentKind_Spirv : bundle::SegmentKind_Code))
-    refuse(where, "code: found %u|a %s segment", code,
-           isGpu ? "SPIR-V" : "code");
-  uint64_t offset = bundle_->segments()->Get(code)->offset();
-  uint64_t alignment =
-      isGpu ? 1 : codeAlignment(processor->architecture()->c_str());
-  if (offset % alignment)
-    refuse(where,
-           "code: found segment %u at %" PRIu64 "|a multiple of %" PRIu64, code,
-           offset, alignment);
-}
-
-/// Operations of programs that are understood run on processor 0. `targets`: a
-/// bit for each target that no other programs have.
-void MetadataVerifier::verifyProcessors(uint64_t targets) {
-  for (uint32_t i = 0; i < bundle_->targets()->size(); ++i)
-    for (uint32_t k = 1; targets >> i & 1 &&
-                         k < bundle_->targets()->Get(i)->processors()->size();
-         ++k)
-      if (!(overlaid_[i] >> k & 1)) {
-        Where where = {nullptr, "target", i};
-        refuse({&where, "processor", k},
-               "found no operation and no overlay that it runs|one");
+  void verifyPrograms() {
+    if (bundle_->programs()->size() == 0)
+      refuse({nullptr, "programs"}, "found none|at least one");
+    if (bundle_->programs()->size() > maxPrograms)
+      refuse({nullptr, "programs"}, "found %u|at most %u",
+             bundle_->programs()->size(), maxPrograms);
+    uint32_t count = bundle_->targets()->size();
+    if (count > maxPrograms)
+      refuse({nullptr, "targets"}, "found %u|at most %u", count, maxPrograms);
+    // One that nobody here can run is not looked at.
+    Fault why, later;
+    uint64_t known = 0, strange = 0; // a bit a target: of such programs
+    for (unsigned i = 0; i < bundle_->programs()->size(); ++i) {
+      program_ = bundle_->programs()->Get(i);
+      Where where = {nullptr, "program", i};
+      expect(where, "target", program_->target(), 0, count);
+      uint64_t bit = uint64_t(1) << program_->target();
+      Fault &reason = why.code == Fault::None ? why : later;
+      if (!isUnderstood(bundle_, i, reason)) {
+        strange |= bit;
+        continue;
       }
-}
+      target_ = targetOf(bundle_, program_);
+      if (!(known & bit))
+        verifyTarget({nullptr, "target", program_->target()});
+      known |= bit;
+      verifyProgram(where);
+    }
+    verifyProcessors(known & ~strange);
+    if (known)
+      return;
+    fault.set(
+        why.code,
+        "programs: found none of %u that this reader knows all of: %.300s",
+        bundle_->programs()->size(), why.text);
+    fail();
+  }
 
-/// Overlays of kinds that this reader does not know are left alone.
-void MetadataVerifier::verifyOverlays(const Where &where,
-                                      const bundle::Program *program) {
-  uint64_t kinds[4] = {}; // a bit each
-  const auto &overlays = elementsOf(program->overlays());
-  for (uint32_t i = 0; i < overlays.size(); ++i) {
-    const bundle::Overlay *overlay = overlays.Get(i);
-    uint32_t kind = overlay->kind(), segment = overlay->segment(),
+  void verifyTarget(const Where &where) {
+    uint32_t processors = target_->processors()->size();
+    if (processors == 0 || processors > maxProcessors)
+      refuse(where, "processors: found %u|1 to %u", processors, maxProcessors);
+    forEach(&where, "processor", target_->processors(), &Self::verifyCode);
+    forEach(&where, "kernel", target_->kernels(), &Self::verifyKernel);
+  }
+
+  /// Checks the code of a processor, if this reader knows its use: it is the
+  /// first one or a GPU.
+  void verifyCode(const Where &where, const bundle::Processor *processor) {
+    bool isGpu = processor->kind() == bundle::ProcessorKind_Gpu;
+    if (where.index && !isGpu)
+      return;
+    uint32_t code = processor->code();
+    if (code >= bundle_->segments()->size() ||
+        bundle_->segments()->Get(code)->kind() !=
+            (isGpu ? bundle::SegmentKind_Spirv : bundle::SegmentKind_Code))
+      refuse(where, "code: found %u|a %s segment", code,
+             isGpu ? "SPIR-V" : "code");
+    uint64_t offset = bundle_->segments()->Get(code)->offset();
+    uint64_t alignment =
+        isGpu ? 1 : codeAlignment(processor->architecture()->c_str());
+    if (offset % alignment)
+      refuse(where,
+             "code: found segment %u at %" PRIu64 "|a multiple of %" PRIu64,
+             code, offset, alignment);
+  }
+
+  /// Operations of programs that are understood run on processor 0. `targets`:
+  /// a bit for each target that no other programs have.
+  void verifyProcessors(uint64_t targets) {
+    for (uint32_t i = 0; i < bundle_->targets()->size(); ++i)
+      for (uint32_t k = 1; targets >> i & 1 &&
+                           k < bundle_->targets()->Get(i)->processors()->size();
+           ++k)
+        if (!(overlaid_[i] >> k & 1)) {
+          Where where = {nullptr, "target", i};
+          refuse({&where, "processor", k},
+                 "found no operation and no overlay that it runs|one");
+        }
+  }
+
+  /// Overlays of kinds that this reader does not know are left alone.
+  void verifyOverlay(const Where &where, const bundle::Overlay *overlay) {
+    bundle::OverlayKind kind = overlay->kind();
+    uint32_t segment = overlay->segment(),
              processor = overlay->head()->processor();
-    Where here = {&where, "overlay", i};
-    if (kinds[kind / 64] >> kind % 64 & 1)
-      refuse(here, "kind: found a second one of kind %u|one of a kind", kind);
-    kinds[kind / 64] |= uint64_t(1) << kind % 64;
-    expect(here, "processor", processor, 0, target_->processors()->size());
-    overlaid_[program->target()] |= uint64_t(1) << processor;
+    if (findOverlay(program_, kind) != overlay)
+      refuse(where, "kind: found a second one of kind %u|one of a kind", kind);
+    expect(where, "processor", processor, 0, target_->processors()->size());
+    overlaid_[program_->target()] |= uint64_t(1) << processor;
     if (kind > bundle::OverlayKind_MAX)
-      continue;
+      return;
     uint32_t found = target_->processors()->Get(processor)->kind();
     if (found != bundle::ProcessorKind_Gpu)
-      refuse(here, "processor: found %u of kind %u|one of kind %u (Gpu)",
+      refuse(where, "processor: found %u of kind %u|one of kind %u (Gpu)",
              processor, found, bundle::ProcessorKind_Gpu);
     if (segment >= bundle_->segments()->size() ||
         bundle_->segments()->Get(segment)->kind() !=
             bundle::SegmentKind_Overlays)
-      refuse(here, "segment: found %u|one of kind %u (Overlays)", segment,
+      refuse(where, "segment: found %u|one of kind %u (Overlays)", segment,
              bundle::SegmentKind_Overlays);
     if (!firstOverlay_)
       firstOverlay_ = overlay;
     if (segment != firstOverlay_->segment())
-      refuse(here, "segment: found %u|%u, as in programs before it", segment,
+      refuse(where, "segment: found %u|%u, as in programs before it", segment,
              firstOverlay_->segment());
   }
-}
 
-void MetadataVerifier::verifyMemories(const Where &where,
-                                      const bundle::Program *program) {
-  for (unsigned i = 0; i < program->memories()->size(); ++i) {
-    const bundle::Memory *memory = program->memories()->Get(i);
+  void verifyMemory(const Where &where, const bundle::Memory *memory) {
     const char *kind = bundle::EnumNameMemoryKind(memory->kind());
-    expect({&where, "memory", i}, "processor", memory->processor(), 0,
+    expect(where, "processor", memory->processor(), 0,
            target_->processors()->size());
     if (memory->size() > maxBytes)
-      refuse(where, "memory %u (%s): found %" PRIu64 " bytes|at most 2^46", i,
-             kind, memory->size());
+      refuse(*where.outer,
+             "memory %u (%s): found %" PRIu64 " bytes|at most 2^46",
+             where.index, kind, memory->size());
     uint64_t alignment = memory->alignment();
     if (alignment == 0 || (alignment & (alignment - 1)))
+      refuse(*where.outer,
+             "memory %u (%s): alignment: found %" PRIu64 "|a power of two",
+             where.index, kind, alignment);
+  }
+
+  void verifyProgram(const Where &where) {
+    if (!first_)
+      first_ = program_;
+    verifyTensors(where, "input", program_->inputs(), first_->inputs());
+    verifyTensors(where, "output", program_->outputs(), first_->outputs());
+    forEach(&where, "memory", program_->memories(), &Self::verifyMemory);
+    forEach(&where, "overlay", program_->overlays(), &Self::verifyOverlay);
+    forEach(&where, "operation", program_->operations(),
+            &Self::verifyOwnOperation);
+    forEach(&where, "switch", program_->switches(), &Self::verifySwitch);
+    if (!verifyPlan(target_, program_, /*gpu=*/nullptr, where.index, fault))
+      fail();
+  }
+
+  /// Nobody here calls kernels of other processors.
+  void verifyKernel(const Where &where, const bundle::Kernel *kernel) {
+    expect(where, "processor", kernel->processor(), 0,
+           target_->processors()->size());
+    if (kernel->processor())
+      return;
+    const bundle::Processor *cpu = cpuOf(target_);
+    uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
+    if (kernel->entry() >= codeSize)
+      refuse(where, "entry: found %u|less than the code's %" PRIu64 " bytes",
+             kernel->entry(), codeSize);
+    // The only instruction alignment that matters to us; x86-64 has none.
+    if (kernel->entry() % 4 &&
+        strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
+      refuse(where, "entry: found %u|a multiple of 4", kernel->entry());
+    if (kernel->outputs() > kernel->operands())
+      refuse(where, "outputs: found %u|at most its %u operands",
+             kernel->outputs(), kernel->operands());
+    if (kernel->scratch() > maxScratch)
+      refuse(where, "scratch: found %" PRIu64 " bytes|at most 2^30",
+             kernel->scratch());
+    if (kernel->tiles() > maxTiles)
+      refuse(where, "tiles: found %" PRIu64 "|at most 2^31", kernel->tiles());
+    if (kernel->fingerprint() && kernel->fingerprint()->size() &&
+        kernel->fingerprint()->size() != sizeof(Digest))
+      refuse(where, "fingerprint: found %u bytes|none or %zu",
+             kernel->fingerprint()->size(), sizeof(Digest));
+    uint32_t maps = elementsOf(kernel->maps()).size();
+    if (maps && maps != kernel->outputs())
+      refuse(where, "maps: found %u|none or one for each of %u outputs", maps,
+             kernel->outputs());
+    for (uint32_t i = 0; i < maps; ++i)
+      if (const char *wrong =
+              findWrong(kernel->maps()->Get(i), kernel->tiles()))
+        refuse({&where, "tile map", i}, "%s", wrong);
+  }
+
+  void verifyOwnOperation(const Where &where,
+                          const bundle::Operation *operation) {
+    constexpr bundle::OperationKind execute = bundle::OperationKind_Execute;
+    bundle::OperationKind before =
+        where.index ? program_->operations()->Get(where.index - 1)->kind()
+                    : execute;
+    if (operation->kind() == execute && before != execute)
+      refuse(where, "kind: found an Execute behind a %s|executes first",
+             bundle::EnumNameOperationKind(before));
+    verifyOperation(where, operation);
+    verifyStorage(where, operation);
+    verifyLastReader(where, operation);
+  }
+
+  /// Checks an operation of any kind, a switch's too.
+  void verifyOperation(const Where &where, const bundle::Operation *operation) {
+    const StageRule &rule = stageRules[operation->kind()];
+    if (hasKernel(operation))
+      expect(where, "kernel", operation->kernel(), 0,
+             target_->kernels()->size());
+    const bundle::Kernel *kernel =
+        hasKernel(operation) ? kernelOf(target_, operation) : nullptr;
+    uint32_t operands = kernel ? kernel->operands() : rule.operands;
+    uint32_t written = kernel ? kernel->outputs() : rule.written;
+    if (operation->operands()->size() != operands)
+      refuse(where, "operands: found %u|the %s's %u",
+             operation->operands()->size(), kernel ? "kernel" : "stage",
+             operands);
+    uint64_t tiles = !kernel ? 0 : kernel->tiles() ? kernel->tiles() : maxTiles;
+    if (operation->tile_begin() > operation->tile_end() ||
+        operation->tile_end() > tiles)
       refuse(where,
-             "memory %u (%s): alignment: found %" PRIu64 "|a power of two", i,
-             kind, alignment);
+             "tiles: found %" PRIu64 " to %" PRIu64
+             "|a range of at most %" PRIu64,
+             operation->tile_begin(), operation->tile_end(), tiles);
+    for (unsigned i = 0; i < operands; ++i) {
+      const bundle::Operand *operand = operation->operands()->Get(i);
+      const char *space = spaceName(program_, operand);
+      Where here = {&where, "operand", i};
+      uint64_t size;
+      if (!spaceSize(bundle_, program_, operand, size))
+        refuse(here, "found %s %u, which does not exist", space,
+               operand->index());
+      bool isWritten = i < written;
+      if (!((isWritten ? rule.writes : rule.reads) &
+            placeOf(program_, operand)))
+        refuse(here, "found a %s %s|%s", isWritten ? "write to" : "read of",
+               space, isWritten ? rule.writesText : rule.readsText);
+      if (!fits(operand->offset(), operand->size(), size))
+        refuse(here,
+               "found %" PRIu64 " bytes at %" PRIu64 "|them inside the %" PRIu64
+               " of %s %u",
+               operand->size(), operand->offset(), size, space,
+               operand->index());
+    }
   }
-}
 
-void MetadataVerifier::verifyProgram(const Where &where,
-                                     const bundle::Program *program) {
-  if (!first_)
-    first_ = program;
-  verifyTensors(where, "input", program->inputs(), first_->inputs());
-  verifyTensors(where, "output", program->outputs(), first_->outputs());
-  verifyMemories(where, program);
-  verifyOverlays(where, program);
-  bool inExecutes = true;
-  for (unsigned i = 0; i < program->operations()->size(); ++i) {
-    const bundle::Operation *operation = program->operations()->Get(i);
-    Where here = {&where, "operation", i};
-    bool isExecute = operation->kind() == bundle::OperationKind_Execute;
-    if (isExecute && !inExecutes)
-      refuse(here, "kind: found an Execute behind a %s|executes first",
-             bundle::EnumNameOperationKind(
-                 program->operations()->Get(i - 1)->kind()));
-    inExecutes = isExecute;
-    verifyOperation(here, program, operation);
-    verifyStorage(here, operation);
-    verifyLastReader(here, operation);
+  /// Checks a decode's facts about its stored bytes.
+  void verifyStorage(const Where &where, const bundle::Operation *operation) {
+    if (operation->kind() != bundle::OperationKind_Decode)
+      return;
+    uint64_t size = operation->operands()->Get(0)->size();
+    uint8_t planes = operation->planes();
+    if (!arePlanes(planes, size))
+      refuse(where,
+             "planes: found %u for %" PRIu64
+             " bytes|1, 2, 4 or 8, and whole elements",
+             planes, size);
+    uint64_t stored = operation->operands()->Get(1)->size();
+    if (operation->codec() == bundle::Codec_Stored && stored != size)
+      refuse(where,
+             "found %" PRIu64 " stored bytes|the %" PRIu64 " of its operand 0",
+             stored, size);
+    // No frame is empty, so that one that could not be made cannot pass for
+    // one.
+    if (stored == 0 && size != 0)
+      refuse(where, "found 0 stored bytes|a frame of %" PRIu64, size);
   }
-  for (unsigned i = 0; i < numSwitches(program); ++i)
-    verifySwitch({&where, "switch", i}, program, program->switches()->Get(i));
-  if (!verifyPlan(target_, program, /*gpu=*/nullptr, where.index, fault))
-    fail();
-}
 
-/// Nobody here calls kernels of other processors.
-void MetadataVerifier::verifyKernel(const Where &where,
-                                    const bundle::Kernel *kernel) {
-  expect(where, "processor", kernel->processor(), 0,
-         target_->processors()->size());
-  if (kernel->processor())
-    return;
-  const bundle::Processor *cpu = cpuOf(target_);
-  uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
-  if (kernel->entry() >= codeSize)
-    refuse(where, "entry: found %u|less than the code's %" PRIu64 " bytes",
-           kernel->entry(), codeSize);
-  // The only instruction alignment that matters to us; x86-64 has none.
-  if (kernel->entry() % 4 &&
-      strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
-    refuse(where, "entry: found %u|a multiple of 4", kernel->entry());
-  if (kernel->outputs() > kernel->operands())
-    refuse(where, "outputs: found %u|at most its %u operands",
-           kernel->outputs(), kernel->operands());
-  if (kernel->scratch() > maxScratch)
-    refuse(where, "scratch: found %" PRIu64 " bytes|at most 2^30",
-           kernel->scratch());
-  if (kernel->tiles() > maxTiles)
-    refuse(where, "tiles: found %" PRIu64 "|at most 2^31", kernel->tiles());
-  if (kernel->fingerprint() && kernel->fingerprint()->size() &&
-      kernel->fingerprint()->size() != sizeof(Digest))
-    refuse(where, "fingerprint: found %u bytes|none or %zu",
-           kernel->fingerprint()->size(), sizeof(Digest));
-  uint32_t maps = elementsOf(kernel->maps()).size();
-  if (maps && maps != kernel->outputs())
-    refuse(where, "maps: found %u|none or one for each of %u outputs", maps,
-           kernel->outputs());
-  for (uint32_t i = 0; i < maps; ++i)
-    if (const char *wrong = findWrong(kernel->maps()->Get(i), kernel->tiles()))
-      refuse({&where, "tile map", i}, "%s", wrong);
-}
+  void verifyLastReader(const Where &where,
+                        const bundle::Operation *operation) {
+    bool mayBe = operation->kind() == bundle::OperationKind_Decode ||
+                 operation->kind() == bundle::OperationKind_Transform;
+    if (operation->last_reader() &&
+        !(mayBe && operation->operands()->size() > 1 &&
+          operation->operands()->Get(1)->space() == bundle::Space_Weights))
+      refuse(where, "last_reader: found it set|it of a decode or transform of "
+                    "Weights alone");
+  }
 
-/// Where an operand may lie: memories by kind, then the other spaces.
-enum Place : unsigned {
-  ArenaPlace = 1u << bundle::MemoryKind_Arena,
-  PreparedPlace = 1u << bundle::MemoryKind_Prepared,
-  WeightsPlace = 1u << 8,
-  InputPlace = 1u << 9,
-  OutputPlace = 1u << 10,
-  anyPlace = ~0u
+  void verifySwitch(const Where &where, const bundle::Switch *change) {
+    uint32_t executes = numExecutes(program_);
+    if (change->operation() >= executes)
+      refuse(where, "operation: found %u|an execute, less than %u",
+             change->operation(), executes);
+    const bundle::Operation *operation = change->replacement();
+    if (operation->kind() != bundle::OperationKind_Execute)
+      refuse(where, "kind: found %u|%u (Execute)", operation->kind(),
+             bundle::OperationKind_Execute);
+    verifyOperation(where, operation);
+    verifyLastReader(where, operation);
+  }
+
+  const bundle::Bundle *bundle_;
+  uint64_t fileSize_;
+  uint64_t bytesLeft_ = fileSize_;           ///< for segments
+  const bundle::Program *program_ = nullptr; ///< that is looked at
+  const bundle::Target *target_ = nullptr;   ///< of the program
+  const bundle::Program *first_ = nullptr;   ///< the first that is understood
+  const bundle::Overlay *firstOverlay_ = nullptr; ///< the first for a GPU
+  uint64_t overlaid_[maxPrograms] = {}; ///< by target, a bit a processor: named
+                                        ///< by an overlay's head
 };
 
-/// The place of an operand whose space and index are verified.
-static Place placeOf(const bundle::Program *program,
-                     const bundle::Operand *operand) {
-  switch (operand->space()) {
-  case bundle::Space_Memory:
-    return Place(1u << program->memories()->Get(operand->index())->kind());
-  case bundle::Space_Weights:
-    return WeightsPlace;
-  case bundle::Space_Input:
-    return InputPlace;
-  default:
-    return OutputPlace;
-  }
-}
-
-/// As messages call it: a memory by its kind.
-static const char *spaceName(const bundle::Program *program,
-                             const bundle::Operand *operand) {
-  if (operand->space() == bundle::Space_Memory &&
-      operand->index() < program->memories()->size())
-    return bundle::EnumNameMemoryKind(
-        program->memories()->Get(operand->index())->kind());
-  return bundle::EnumNameSpace(operand->space());
-}
-
-namespace {
-/// Which places the operands of a kind of operation may lie in.
-struct StageRule {
-  unsigned writes, reads;
-  const char *writesText, *readsText;
-  /// Numbers of operands without a kernel; 0: the kernel has them.
-  uint8_t written, operands;
-};
 } // namespace
-
-/// By OperationKind.
-static constexpr StageRule stageRules[] = {
-    {ArenaPlace | OutputPlace, anyPlace, "Arena or Output", "any", 0, 0},
-    {0, WeightsPlace, "nothing", "Weights", 0, 1},
-    {PreparedPlace, WeightsPlace, "Prepared", "Weights", 1, 2},
-    {PreparedPlace, WeightsPlace | PreparedPlace, "Prepared",
-     "Weights or Prepared", 0, 0}};
-
-/// Checks an operation of any kind.
-void MetadataVerifier::verifyOperation(const Where &where,
-                                       const bundle::Program *program,
-                                       const bundle::Operation *operation) {
-  const StageRule &rule = stageRules[operation->kind()];
-  if (hasKernel(operation))
-    expect(where, "kernel", operation->kernel(), 0, target_->kernels()->size());
-  const bundle::Kernel *kernel =
-      hasKernel(operation) ? kernelOf(target_, operation) : nullptr;
-  uint32_t operands = kernel ? kernel->operands() : rule.operands;
-  uint32_t written = kernel ? kernel->outputs() : rule.written;
-  if (operation->operands()->size() != operands)
-    refuse(where, "operands: found %u|the %s's %u",
-           operation->operands()->size(), kernel ? "kernel" : "stage",
-           operands);
-  uint64_t tiles = !kernel ? 0 : kernel->tiles() ? kernel->tiles() : maxTiles;
-  if (operation->tile_begin() > operation->tile_end() ||
-      operation->tile_end() > tiles)
-    refuse(where,
-           "tiles: found %" PRIu64 " to %" PRIu64
-           "|a range of at most %" PRIu64,
-           operation->tile_begin(), operation->tile_end(), tiles);
-  for (unsigned i = 0; i < operands; ++i) {
-    const bundle::Operand *operand = operation->operands()->Get(i);
-    const char *space = spaceName(program, operand);
-    Where here = {&where, "operand", i};
-    uint64_t size;
-    if (!spaceSize(bundle_, program, operand, size))
-      refuse(here, "found %s %u, which does not exist", space,
-             operand->index());
-    bool isWritten = i < written;
-    if (!((isWritten ? rule.writes : rule.reads) & placeOf(program, operand)))
-      refuse(here, "found a %s %s|%s", isWritten ? "write to" : "read of",
-             space, isWritten ? rule.writesText : rule.readsText);
-    if (!fits(operand->offset(), operand->size(), size))
-      refuse(here,
-             "found %" PRIu64 " bytes at %" PRIu64 "|them inside the %" PRIu64
-             " of %s %u",
-             operand->size(), operand->offset(), size, space, operand->index());
-  }
-}
-
-/// Checks a decode's facts about its stored bytes.
-void MetadataVerifier::verifyStorage(const Where &where,
-                                     const bundle::Operation *operation) {
-  if (operation->kind() != bundle::OperationKind_Decode)
-    return;
-  uint64_t size = operation->operands()->Get(0)->size();
-  uint8_t planes = operation->planes();
-  if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
-      size % planes)
-    refuse(where,
-           "planes: found %u for %" PRIu64
-           " bytes|1, 2, 4 or 8, and whole elements",
-           planes, size);
-  uint64_t stored = operation->operands()->Get(1)->size();
-  if (operation->codec() == bundle::Codec_Stored && stored != size)
-    refuse(where,
-           "found %" PRIu64 " stored bytes|the %" PRIu64 " of its operand 0",
-           stored, size);
-  // No frame is empty, so that one that could not be made cannot pass for one.
-  if (stored == 0 && size != 0)
-    refuse(where, "found 0 stored bytes|a frame of %" PRIu64, size);
-}
-
-void MetadataVerifier::verifyLastReader(const Where &where,
-                                        const bundle::Operation *operation) {
-  bool mayBe = operation->kind() == bundle::OperationKind_Decode ||
-               operation->kind() == bundle::OperationKind_Transform;
-  if (operation->last_reader() &&
-      !(mayBe && operation->operands()->size() > 1 &&
-        operation->operands()->Get(1)->space() == bundle::Space_Weights))
-    refuse(where, "last_reader: found it set|it of a decode or transform of "
-                  "Weights alone");
-}
-
-void MetadataVerifier::verifySwitch(const Where &where,
-                                    const bundle::Program *program,
-                                    const bundle::Switch *change) {
-  uint32_t executes = numExecutes(program);
-  if (change->operation() >= executes)
-    refuse(where, "operation: found %u|an execute, less than %u",
-           change->operation(), executes);
-  const bundle::Operation *operation = change->replacement();
-  if (operation->kind() != bundle::OperationKind_Execute)
-    refuse(where, "kind: found %u|%u (Execute)", operation->kind(),
-           bundle::OperationKind_Execute);
-  verifyOperation(where, program, operation);
-  verifyLastReader(where, operation);
-}
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
                                      uint64_t fileSize, Fault &fault) {
@@ -495,28 +450,11 @@ const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
   if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;
   const bundle::Bundle *bundle = bundle::GetBundle(bytes);
-  if (!MetadataVerifier(bundle, fileSize, fault).verify())
-    return nullptr;
-  return bundle;
+  return MetadataVerifier(bundle, fileSize, fault).verify() ? bundle : nullptr;
 }
 
 static bool isZero(const uint8_t *bytes, size_t size) {
-  for (size_t i = 0; i < size; ++i)
-    if (bytes[i])
-      return false;
-  return true;
-}
-
-/// The signature covers the header's bytes before it: the digest of the
-/// metadata, and by way of that the metadata and all segments.
-static bool verifyHeaderSignature(const Header &header,
-                                  const uint8_t *publicKey, Fault &fault) {
-  if (!header.isSigned)
-    return fault.set(Fault::Untrusted,
-                     "signature: found none, expected one by the given public "
-                     "key");
-  return verifySignature(header.signature, &header, offsetof(Header, signature),
-                         publicKey, fault);
+  return std::all_of(bytes, bytes + size, [](uint8_t byte) { return !byte; });
 }
 
 bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
@@ -546,8 +484,16 @@ bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
   if (digestOf(&header, offsetof(Header, headerDigest)) != header.headerDigest)
     return fault.set(Fault::BadBundle,
                      "header: digest does not match (damaged)");
-  // And the signature before all that an attacker could have written.
-  if (publicKey && !verifyHeaderSignature(header, publicKey, fault))
+  // And the signature before all that an attacker could have written. It covers
+  // the header's bytes before it: the digest of the metadata, and by way of
+  // that the metadata and all segments.
+  if (publicKey && !header.isSigned)
+    return fault.set(Fault::Untrusted,
+                     "signature: found none, expected one by the given public "
+                     "key");
+  if (publicKey &&
+      !verifySignature(header.signature, &header, offsetof(Header, signature),
+                       publicKey, fault))
     return false;
   if (header.fileSize != size)
     return fault.set(

@@ -9,6 +9,8 @@
 #include "runtime/include/nnv12.h"
 #include "runtime/recorder/Recording.h"
 
+#include <algorithm>
+
 using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
@@ -52,6 +54,12 @@ static nnv12_status report(const Fault &fault, const char *path,
     if (static_cast<unsigned char>(*c) < 0x20 || *c == 0x7f)
       *c = '?';
   return status;
+}
+
+/// The same where there may be none.
+static nnv12_status statusOf(bool good, const Fault &fault,
+                             nnv12_error *error) {
+  return good ? NNV12_OK : report(fault, nullptr, error);
 }
 
 static nnv12_status reportArgument(const char *text, nnv12_error *error) {
@@ -290,19 +298,15 @@ const char *nnv12_stage_name(nnv12_stage stage) {
 /// The lane that holds operation `index`, which a verified program has.
 static void findLane(const bundle::Program *program, uint32_t index,
                      nnv12_preparation_info &info) {
-  for (uint32_t i = 0; i < program->lanes()->size(); ++i) {
-    const bundle::Lane *lane = program->lanes()->Get(i);
-    info.lane = i;
-    for (uint32_t entry : *lane->queue())
-      if (entry == index)
-        return;
-    if (!lane->background())
-      continue;
-    info.in_background = 1;
-    for (uint32_t other : *lane->background())
-      if (other == index)
-        return;
-    info.in_background = 0;
+  auto isIn = [index](const After *list) {
+    const After &all = artifact::elementsOf(list);
+    return std::find(all.begin(), all.end(), index) != all.end();
+  };
+  for (const bundle::Lane *lane : *program->lanes()) {
+    info.in_background = isIn(lane->background());
+    if (info.in_background || isIn(lane->queue()))
+      return;
+    ++info.lane;
   }
 }
 
@@ -382,8 +386,8 @@ size_t nnv12_recorder_size(const nnv12_bundle *bundle,
   if (!bundle || level < NNV12_RECORD_RUN || level > NNV12_RECORD_PIECE ||
       !known.read(options, ignored))
     return 0;
-  return nnv12_session::recorderSize(*bundle, known.session,
-                                     static_cast<RecordLevel>(level), runs);
+  return Session::recorderSize(*bundle, known.session,
+                               static_cast<RecordLevel>(level), runs);
 }
 
 void nnv12_session_close(nnv12_session *session) { destroy(session); }
@@ -403,9 +407,7 @@ nnv12_status nnv12_session_prepare(nnv12_session *session, uint32_t timeout_ms,
   if (!session)
     return reportArgument("session: found NULL", error);
   Fault fault;
-  if (!session->prepare(timeout_ms, fault))
-    return report(fault, nullptr, error);
-  return NNV12_OK;
+  return statusOf(session->prepare(timeout_ms, fault), fault, error);
 }
 
 nnv12_status nnv12_session_run_until(nnv12_session *session,
@@ -421,10 +423,9 @@ nnv12_status nnv12_session_run_until(nnv12_session *session,
                           "CLOCK_MONOTONIC in nanoseconds",
                           error);
   Fault fault;
-  if (!session->run(inputs, num_inputs, outputs, num_outputs, deadline_ns,
-                    fault))
-    return report(fault, nullptr, error);
-  return NNV12_OK;
+  bool good = session->run(inputs, num_inputs, outputs, num_outputs,
+                           deadline_ns, fault);
+  return statusOf(good, fault, error);
 }
 
 nnv12_status nnv12_session_run(nnv12_session *session,
@@ -444,9 +445,8 @@ nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
     return reportArgument("options: struct_size is not set", error);
   Fault fault;
   GpuWish wish;
-  if (!wish.set(known, fault) || !GpuDevice::start(wish, fault))
-    return report(fault, nullptr, error);
-  return NNV12_OK;
+  return statusOf(wish.set(known, fault) && GpuDevice::start(wish, fault),
+                  fault, error);
 }
 
 nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *handles,
@@ -455,9 +455,7 @@ nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *handles,
   if (!handles || !readStruct(handles, known))
     return reportArgument("handles: struct_size is not set", error);
   Fault fault;
-  if (!GpuDevice::use(known, fault))
-    return report(fault, nullptr, error);
-  return NNV12_OK;
+  return statusOf(GpuDevice::use(known, fault), fault, error);
 }
 
 void nnv12_gpu_release(void) { GpuDevice::forgetAll(); }

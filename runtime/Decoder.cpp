@@ -1,6 +1,7 @@
 //===- Decoder.cpp - Decompresses weights ---------------------------------===//
 #include "runtime/Decoder.h"
 
+#include "artifact/Sizes.h"
 #include "runtime/system/Threads.h"
 
 #include <cassert>
@@ -49,7 +50,7 @@ static bool loadFunctions() {
   return false;
 }
 
-bool Zstd::load(artifact::Fault &fault) {
+bool loadZstd(artifact::Fault &fault) {
   uint32_t value = 0;
   if (state.compare_exchange_strong(value, 1)) {
     state.store(loadFunctions() ? 2 : 3);
@@ -77,12 +78,10 @@ bool Decoder::create(uint64_t split, artifact::Fault &fault) {
   return true;
 }
 
-void Decoder::release() { split_.release(); }
-
 bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
                      size_t size, const uint8_t *source, size_t sourceSize) {
-  assert((planes == 1 || planes == 2 || planes == 4 || planes == 8) &&
-         size % planes == 0 && "the verifier has checked it");
+  assert(artifact::arePlanes(uint8_t(planes), size) &&
+         "the verifier has checked it");
   if (codec == bundle::Codec_Zstd) {
     uint8_t *result = planes > 1 ? split_.data() : target;
     size_t found = zstd.decompress(context_, result, size, source, sourceSize);

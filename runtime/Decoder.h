@@ -8,13 +8,10 @@
 
 namespace nnv12::runtime {
 
-/// libzstd, loaded when the first plan that needs it comes: bundles without
-/// compressed weights run where it is missing.
-class Zstd {
-public:
-  /// False, with a fault, when there is no libzstd.
-  [[nodiscard]] static bool load(artifact::Fault &fault);
-};
+/// Loads libzstd when the first plan that needs it comes: bundles without
+/// compressed weights run where it is missing. False, with a fault, when there
+/// is none.
+[[nodiscard]] bool loadZstd(artifact::Fault &fault);
 
 /// The memory and state that one thread needs to decode.
 class Decoder {
@@ -22,7 +19,7 @@ public:
   ~Decoder();
 
   /// Allocates all that decode() needs; `split` is the size of the largest
-  /// result whose bytes come in planes. After Zstd::load().
+  /// result whose bytes come in planes. After loadZstd().
   [[nodiscard]] bool create(uint64_t split, artifact::Fault &fault);
 
   /// Fills [target, target + size), which does not overlap the source. False
@@ -31,7 +28,7 @@ public:
               size_t size, const uint8_t *source, size_t sourceSize);
 
   /// Returns the memory of planes to the system.
-  void release();
+  void release() { split_.release(); }
 
 private:
   void *context_ = nullptr;

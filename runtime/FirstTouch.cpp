@@ -3,6 +3,7 @@
 
 #include "artifact/RuntimePolicy.h"
 
+#include <algorithm>
 #include <cassert>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -56,9 +57,7 @@ bool FirstTouch::touchNext(Range &range) {
     if (begin >= range.end)
       return false;
     uintptr_t piece = range.ours ? hugePageSize : populatePiece;
-    end = (begin + piece) & ~(piece - 1);
-    if (end > range.end)
-      end = range.end;
+    end = std::min((begin + piece) & ~(piece - 1), range.end);
   } while (
       !range.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
   assert(begin % page_ == 0 && begin >= range.begin && begin < end &&

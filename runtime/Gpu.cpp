@@ -24,28 +24,27 @@ uint32_t forcedStretch = Gpu::none;
 // Beginning and end
 //===----------------------------------------------------------------------===//
 
-OverlayExecutor *createGpu(const nnv12_bundle &bundle,
+OverlayExecutor *createGpu(const LoadedBundle &bundle,
                            const nnv12_gpu_options &options, Memory memory,
-                           uint64_t arenaSize, const Lanes &host,
-                           Events &events, Recorder &recorder, Fault &fault) {
+                           const Lanes &host, Events &events,
+                           Recorder &recorder, Fault &fault) {
   auto *gpu = runtime::create<Gpu>();
   if (!gpu) {
     fault.set(Fault::OutOfMemory, "no memory for a session");
-  } else if (gpu->create(bundle, options, memory, arenaSize, host, events,
-                         recorder, fault)) {
+  } else if (gpu->create(bundle, options, memory, host, events, recorder,
+                         fault)) {
     return gpu;
   }
   destroy(gpu);
   return nullptr;
 }
 
-bool Gpu::create(const nnv12_bundle &bundle, const nnv12_gpu_options &options,
-                 Memory memory, uint64_t arenaSize, const Lanes &host,
-                 Events &events, Recorder &recorder, Fault &fault) {
+bool Gpu::create(const LoadedBundle &bundle, const nnv12_gpu_options &options,
+                 Memory memory, const Lanes &host, Events &events,
+                 Recorder &recorder, Fault &fault) {
   bundle_ = &bundle;
   program_ = bundle.chosenProgram();
   memory_ = memory;
-  arenaSize_ = arenaSize;
   host_ = &host;
   events_ = &events;
   recorder_ = &recorder;
@@ -89,9 +88,7 @@ void Gpu::start() {
 
 bool Gpu::startThread(uint32_t number, bool bringsWeights) {
   Member &member = members_[number];
-  member.gpu = this;
-  member.number = number;
-  member.bringsWeights = bringsWeights;
+  member = {this, number, bringsWeights, {}};
   // Before it can start others itself.
   ++numMembers_;
   ThreadStarter starter(ThreadStarter::Slices::Default, driverStack);
@@ -153,10 +150,6 @@ void *Gpu::threadMain(void *argument) {
   auto *member = static_cast<Member *>(argument);
   member->gpu->work(*member);
   return nullptr;
-}
-
-bool Gpu::mayGoOn() const {
-  return !stop_.load(std::memory_order_relaxed) && phase() != Phase::Failed;
 }
 
 void Gpu::work(const Member &member) {
@@ -297,11 +290,11 @@ bool Gpu::begin(Fault &fault) {
 
 /// Fills the lists of stretches.
 bool Gpu::collect() {
-  uint32_t count = gpu_->stretches()->size(), numCold = 0,
-           numWarm = gpu_->warm() ? gpu_->warm()->size() : 0;
+  const auto &warm = artifact::elementsOf(gpu_->warm());
+  uint32_t count = gpu_->stretches()->size(), numCold = 0;
   for (const bundle::Stretch *stretch : *gpu_->stretches())
     numCold += stretch->cold();
-  if (!cold_.allocate(numCold) || !warm_.allocate(numWarm) ||
+  if (!cold_.allocate(numCold) || !warm_.allocate(warm.size()) ||
       !steps_.allocate(count))
     return false;
   uint32_t at = 0;
@@ -312,8 +305,7 @@ bool Gpu::collect() {
     if (stretch->cold())
       cold_[at++] = i;
   }
-  for (uint32_t i = 0; i < numWarm; ++i)
-    warm_[i] = gpu_->warm()->Get(i);
+  std::copy(warm.begin(), warm.end(), warm_.begin());
   return true;
 }
 
@@ -384,7 +376,8 @@ bool Gpu::makeMemory(Fault &fault) {
   GpuWeights *weights = device_->weights;
   while (weights && weights->bundle != bundle_)
     weights = weights->next;
-  if (!places_.create(*device_, sizes, memory_.arena, arenaSize_,
+  if (!places_.create(*device_, sizes, memory_.arena,
+                      artifact::memorySize(program_, bundle::MemoryKind_Arena),
                       weights ? &weights->prepared : nullptr, fault)) {
     if (weights)
       places_.leavePrepared();
@@ -423,11 +416,7 @@ void Gpu::leaveWeights(bool isHung) {
     places_.leavePrepared();
     return;
   }
-  for (GpuWeights **at = &device_->weights; *at; at = &(*at)->next)
-    if (*at == weights_) {
-      *at = weights_->next;
-      break;
-    }
+  takeOut(device_->weights, *weights_, &GpuWeights::next);
   destroy(weights_);
 }
 
@@ -494,15 +483,6 @@ void Gpu::giveUp(const char *why) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-bool Gpu::isSettled() const {
-  Phase now = phase();
-  return now == Phase::Settled || now == Phase::Failed;
-}
-
-bool Gpu::isReady(uint32_t stretch) const {
-  return items_.areDone(gpu_->stretches()->Get(stretch)->after());
-}
-
 #ifdef NNV12_TEST_HOOKS
 bool Gpu::isAwaitedAt(uint32_t index) const {
   if (forcedStretch == none || !isStarted_)
@@ -521,10 +501,8 @@ bool Gpu::isReadyForLater() const {
     return true;
   if (now != Phase::Prepared)
     return false;
-  for (uint32_t stretch : warm_)
-    if (!isReady(stretch))
-      return false;
-  return true;
+  return std::all_of(warm_.begin(), warm_.end(),
+                     [this](uint32_t stretch) { return isReady(stretch); });
 }
 
 bool Gpu::covers(uint32_t execute) const {
@@ -533,18 +511,16 @@ bool Gpu::covers(uint32_t execute) const {
     return false;
   if (now < Phase::Prepared)
     return true;
-  for (uint32_t stretch : warm_) {
+  return std::any_of(warm_.begin(), warm_.end(), [&](uint32_t stretch) {
     // Stretches that the device cannot do are left to the CPU.
     const bundle::Stretch *of = gpu_->stretches()->Get(stretch);
-    if (execute - of->first() < of->count() &&
-        (now != Phase::Settled || isReady(stretch)))
-      return true;
-  }
-  return false;
+    return execute - of->first() < of->count() &&
+           (now != Phase::Settled || isReady(stretch));
+  });
 }
 
 void Gpu::releaseNeeded(Lanes &lanes) const {
-  if (Phase now = phase(); now == Phase::Prepared || now == Phase::Settled)
+  if (isPrepared())
     for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
       lanes.release(preparation->after());
 }
@@ -559,8 +535,7 @@ void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
   numTaken_.store(0, std::memory_order_relaxed);
   taken_ = nullptr;
   next_ = 0;
-  Phase now = phase();
-  if ((now != Phase::Prepared && now != Phase::Settled) || lost())
+  if (!isPrepared() || lost())
     return;
   if (run == Run::Later)
     taken_ = &warm_;
@@ -594,10 +569,6 @@ const Step *Gpu::stepAt(uint32_t index) {
   return stretch == none ? nullptr : &steps_[stretch];
 }
 
-Executor::Result Gpu::submit(const Step &step, Fault &fault) {
-  return stretches_.submit(stretchOf(step), buffers_, fault);
-}
-
 Executor::Result Gpu::wait(const Step &step, Fault &fault) {
   Result result = stretches_.wait(stretchOf(step), buffers_, fault);
   if (result == Result::Done)
@@ -609,10 +580,6 @@ Executor::Result Gpu::wait(const Step &step, Fault &fault) {
              program_->operations()->Get(step.operation)->layer()->c_str(),
              fault.text);
   return result;
-}
-
-bool Gpu::lost() const {
-  return name_.load(std::memory_order_acquire) && device_->isLost();
 }
 
 void Gpu::tell(nnv12_session_info &info) const {
@@ -629,27 +596,21 @@ void Gpu::tell(nnv12_session_info &info) const {
     info.gpu_open_ns = openTime_.load(std::memory_order_relaxed);
     info.gpu_ready_ns = readyTime_.load(std::memory_order_relaxed);
   }
-  if (now == Phase::Failed) {
-    info.gpu_state = NNV12_GPU_FAILED;
-    info.gpu_reason = reason_;
-    return;
-  }
-  if (lost()) {
+  static constexpr nnv12_gpu_state states[] = {
+      NNV12_GPU_WAITING, NNV12_GPU_STARTING, NNV12_GPU_STARTING,
+      NNV12_GPU_READY, NNV12_GPU_FAILED};
+  info.gpu_state = states[uint32_t(now)];
+  info.gpu_reason = now == Phase::Idle
+                        ? "it is asked for after the first result"
+                    : now < Phase::Settled ? "it is being prepared"
+                                           : reason_;
+  bool isFailed = now == Phase::Failed;
+  if (!isFailed && lost()) {
     info.gpu_state = NNV12_GPU_LOST;
-    info.gpu_reason = this->device_->lossReason();
+    info.gpu_reason = device_->lossReason();
     return;
   }
-  if (now == Phase::Settled) {
-    info.gpu_state = NNV12_GPU_READY;
-    info.gpu_reason = reason_;
-  } else if (now == Phase::Idle) {
-    info.gpu_state = NNV12_GPU_WAITING;
-    info.gpu_reason = "it is asked for after the first result";
-  } else {
-    info.gpu_state = NNV12_GPU_STARTING;
-    info.gpu_reason = "it is being prepared";
-  }
-  if (now < Phase::Prepared)
+  if (isFailed || now < Phase::Prepared)
     return;
   const auto *all = gpu_->stretches();
   info.gpu_stretches = all->size();

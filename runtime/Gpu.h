@@ -28,7 +28,7 @@ struct GpuWeights {
   artifact::Array<Progress> progress; ///< by preparation: of uploads
   Listeners listeners;
   uint32_t sessions;
-  const nnv12_bundle *bundle; ///< null: nobody else begins to use them
+  const LoadedBundle *bundle; ///< null: nobody else begins to use them
   GpuWeights *next;           ///< of the device's
 };
 
@@ -37,13 +37,14 @@ public:
   ~Gpu();
 
   /// The same as createGpu().
-  [[nodiscard]] bool create(const nnv12_bundle &bundle,
+  [[nodiscard]] bool create(const LoadedBundle &bundle,
                             const nnv12_gpu_options &options, Memory memory,
-                            uint64_t arenaSize, const Lanes &host,
-                            Events &events, Recorder &recorder,
-                            artifact::Fault &fault);
+                            const Lanes &host, Events &events,
+                            Recorder &recorder, artifact::Fault &fault);
 
-  Result submit(const Step &step, artifact::Fault &fault) override;
+  Result submit(const Step &step, artifact::Fault &fault) override {
+    return stretches_.submit(stretchOf(step), buffers_, fault);
+  }
   Result wait(const Step &step, artifact::Fault &fault) override;
   void fail(const char *why) override {
     if (!lost())
@@ -54,7 +55,7 @@ public:
   void close() override { destroy(this); }
   void sessionBegins(bool hasSpareCpu) override;
   bool isWaitedFor() const override { return mode_ == NNV12_GPU_WAIT; }
-  bool isSettled() const override;
+  bool isSettled() const override { return phase() >= Phase::Settled; }
   void start() override;
   void runBegins(Run run, const CallersBuffers &buffers) override;
   const Step *stepAt(uint32_t index) override;
@@ -120,23 +121,33 @@ private:
   bool collect();
   void settle();
   void giveUp(const char *why);
-  bool isReady(uint32_t stretch) const;
+  bool isReady(uint32_t stretch) const {
+    return items_.areDone(gpu_->stretches()->Get(stretch)->after());
+  }
   uint32_t findStretch(uint32_t index);
   uint32_t stretchOf(const Step &step) const {
     return uint32_t(&step - steps_.data());
   }
-  bool lost() const;
-  bool mayGoOn() const;
+  bool lost() const {
+    return name_.load(std::memory_order_acquire) && device_->isLost();
+  }
+  bool mayGoOn() const {
+    return !stop_.load(std::memory_order_relaxed) && phase() != Phase::Failed;
+  }
   Phase phase() const { return phaseNow_.load(std::memory_order_acquire); }
+  /// Whether its plan is known, and it has not failed.
+  bool isPrepared() const {
+    Phase now = phase();
+    return now == Phase::Prepared || now == Phase::Settled;
+  }
 
-  const nnv12_bundle *bundle_ = nullptr;
+  const LoadedBundle *bundle_ = nullptr;
   const bundle::Program *program_ = nullptr;
   /// Once they have been verified: all, and the program's.
   const bundle::GpuOverlays *overlays_ = nullptr;
   const bundle::ProgramGpu *gpu_ = nullptr;
   Pages overlaysCopy_; ///< empty where they are used in place
   Memory memory_ = {};
-  uint64_t arenaSize_ = 0;
   const Lanes *host_ = nullptr;
   Events *events_ = nullptr;
   Recorder *recorder_ = nullptr;

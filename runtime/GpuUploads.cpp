@@ -32,10 +32,9 @@ void GpuUploads::destroy() {
 }
 
 bool GpuUploads::isHung() const {
-  bool hung = false;
-  for (const Pieces &pieces : all_)
-    hung |= pieces.commands.isHung();
-  return hung;
+  return std::any_of(
+      std::begin(all_), std::end(all_),
+      [](const Pieces &pieces) { return pieces.commands.isHung(); });
 }
 
 /// Locks pieces that nobody uses, or else waits for some.
@@ -54,7 +53,7 @@ bool GpuUploads::decode(const bundle::Upload *upload, const uint8_t *source,
   bool isCompressed = upload->codec() == bundle::Codec_Zstd;
   Decoder decoder;
   if (isCompressed &&
-      (!Zstd::load(fault) ||
+      (!loadZstd(fault) ||
        !decoder.create(upload->planes() > 1 ? upload->size() : 0, fault)))
     return false;
   return decoder.decode(upload->codec(), upload->planes(), target,

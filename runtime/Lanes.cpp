@@ -16,7 +16,7 @@ static constexpr int backgroundNiceness = 10;
 
 static bool hasBackground(const bundle::Program *program) {
   for (const bundle::Lane *lane : *program->lanes())
-    if (lane->background() && lane->background()->size())
+    if (artifact::elementsOf(lane->background()).size())
       return true;
   return false;
 }
@@ -46,7 +46,7 @@ bool Lanes::create(Preparations &items, const LaneList *lanes,
   // A lane without a thread, or whose thread only reads, needs others.
   steal_ = options.steal || onlyReads_ || lanes->size() > threads;
   return collect(lanes, options, fault) &&
-         (!options.decodes || Zstd::load(fault)) &&
+         (!options.decodes || loadZstd(fault)) &&
          makePreparers(threads, options, scratch, stride, fault);
 }
 
@@ -62,10 +62,10 @@ bool Lanes::collect(const LaneList *lanes, const Options &options,
   auto add = [&](uint32_t lane, Queue &queue, const After *operations,
                  Wish wish) {
     queue.entries = entry;
-    for (uint32_t i = 0; operations && i < operations->size(); ++i) {
-      if (!items_->isPreparation(operations->Get(i)))
+    for (uint32_t operation : artifact::elementsOf(operations)) {
+      if (!items_->isPreparation(operation))
         continue;
-      uint32_t index = items_->indexOf(operations->Get(i));
+      uint32_t index = items_->indexOf(operation);
       laneOf_[index] = lane;
       wishes_[index].store(wish, std::memory_order_relaxed);
       *entry++ = index;
@@ -392,11 +392,10 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
 /// Until an event. False, at once or later, where others have had a piece of
 /// `begun` for too long.
 bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
-  uint64_t left = begun == none ? Events::forever : items_->patience(begun);
+  uint64_t left = begun == none ? never : items_->patience(begun);
   if (left)
-    events_->sleepUntil(
-        std::min(deadline_, left == Events::forever ? never : now() + left),
-        seen, Events::Preparation);
+    events_->sleep(seen, Events::Preparation,
+                   std::min(deadline_, left == never ? never : now() + left));
   return left != 0;
 }
 

@@ -11,42 +11,28 @@
 #include <cstddef>
 #include <sys/mman.h>
 
-using namespace nnv12;
-using namespace nnv12::runtime;
+namespace nnv12::runtime {
+
 using artifact::CpuFeatures;
 using artifact::Fault;
 using artifact::hostArchitecture;
 
-namespace {
+/// Puts more behind a text, as far as there is room.
+__attribute__((format(printf, 2, 3))) static void
+append(char (&text)[400], const char *format, ...) {
+  size_t used = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + used, sizeof text - used, format, args);
+  va_end(args);
+}
 
-/// Text of bounded length, built piece by piece.
-class Line {
-public:
-  __attribute__((format(printf, 2, 3))) void append(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text_ + used_, sizeof text_ - used_, format, args);
-    va_end(args);
-    if (n > 0)
-      used_ += static_cast<size_t>(n);
-    if (used_ >= sizeof text_)
-      used_ = sizeof text_ - 1;
-  }
-  const char *c_str() const { return text_; }
-
-private:
-  char text_[400] = {};
-  size_t used_ = 0;
-};
-
-} // namespace
-
-void nnv12_bundle::release() {
+void LoadedBundle::release() {
   if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1)
     destroy(this);
 }
 
-bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
+bool LoadedBundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
   bool good = file_.open(path, fault, headSize);
   if (good) {
@@ -64,7 +50,7 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
 /// in pieces of 2 MiB, each mapped by one entry: a fifth of the work of reading
 /// them in small pages, and fewer TLB misses later. Elsewhere this does
 /// nothing.
-void nnv12_bundle::adviseWeights() {
+void LoadedBundle::adviseWeights() {
   for (const bundle::Segment *segment : *bundle_->segments())
     if (segment->kind() == bundle::SegmentKind_Weights && segment->size())
       madvise(const_cast<uint8_t *>(bytes_) + segment->offset(),
@@ -74,7 +60,7 @@ void nnv12_bundle::adviseWeights() {
 /// The first touch of an arena's first huge page takes 0.2 to 0.3 ms, about as
 /// long as the head needs from storage: it is done while nothing else can be. A
 /// small bundle is likely to have a small arena, and gets none.
-void nnv12_bundle::makeEarlyMemory() {
+void LoadedBundle::makeEarlyMemory() {
   Pages &early = weights_.early();
   if (file_.size() < headSize || !file_.isWaiting() ||
       !early.allocate(hugePageSize, hugePageSize))
@@ -83,7 +69,7 @@ void nnv12_bundle::makeEarlyMemory() {
   *static_cast<volatile uint8_t *>(early.data()) = 0;
 }
 
-bool nnv12_bundle::openMemory(const void *data, size_t size,
+bool LoadedBundle::openMemory(const void *data, size_t size,
                               const nnv12_open_options &options, Fault &fault) {
   if (!data && size)
     return fault.set(Fault::InvalidArgument, "data: found NULL");
@@ -101,7 +87,7 @@ static uint32_t firstWord(const uint8_t *bytes) {
   return __builtin_bswap32(word);
 }
 
-bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
+bool LoadedBundle::load(const void *data, size_t size, int descriptor,
                         const nnv12_open_options &options, Fault &fault) {
   if (options.copying > NNV12_COPY_NEVER)
     return fault.set(Fault::InvalidArgument,
@@ -135,7 +121,7 @@ bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
   return (!checksWeights || verifyWeights(fault)) && describeTensors(fault);
 }
 
-bool nnv12_bundle::hasKind(bool orTuning, Fault &fault) const {
+bool LoadedBundle::hasKind(bool orTuning, Fault &fault) const {
   bool isTuning = bundle_->kind() == bundle::BundleKind_Tuning;
   return bundle_->kind() == bundle::BundleKind_Model ||
          (orTuning && isTuning) ||
@@ -145,7 +131,7 @@ bool nnv12_bundle::hasKind(bool orTuning, Fault &fault) const {
 }
 
 /// Checks the bytes that will be used: the copy, where there is one.
-bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
+bool LoadedBundle::loadMetadata(bool copies, Fault &fault) {
   const uint8_t *metadata = bytes_ + header_.metadataOffset;
   if (copies) {
     if (!metadataCopy_.allocate(header_.metadataSize, 64))
@@ -159,7 +145,7 @@ bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
 }
 
 #if NNV12_GPU
-const bundle::GpuOverlays *nnv12_bundle::loadOverlays(Pages &copy,
+const bundle::GpuOverlays *LoadedBundle::loadOverlays(Pages &copy,
                                                       Fault &fault) const {
   uint32_t index = gpuOverlay()->segment();
   const bundle::Segment *segment = bundle_->segments()->Get(index);
@@ -191,8 +177,8 @@ missingFeature(const bundle::Processor *processor, CpuFeatures &cpu) {
   return nullptr;
 }
 
-bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
-  Line reasons;
+bool LoadedBundle::chooseProgram(const char *target, Fault &fault) {
+  char reasons[400] = "";
   CpuFeatures cpu;
   bool known = false;
   for (uint32_t i = 0; i < bundle_->programs()->size(); ++i) {
@@ -204,17 +190,17 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
     known = true;
     Fault why;
     if (!artifact::isUnderstood(bundle_, i, why)) {
-      reasons.append("; %s is for newer readers", name);
+      append(reasons, "; %s is for newer readers", name);
       continue;
     }
     const bundle::Processor *processor = artifact::cpuOf(its);
     const flatbuffers::String *architecture = processor->architecture();
     if (!equal(architecture, hostArchitecture())) {
-      reasons.append("; %s is for %s", name, architecture->c_str());
+      append(reasons, "; %s is for %s", name, architecture->c_str());
       continue;
     }
     if (const flatbuffers::String *feature = missingFeature(processor, cpu)) {
-      reasons.append("; %s needs %s", name, feature->c_str());
+      append(reasons, "; %s needs %s", name, feature->c_str());
       continue;
     }
     program_ = candidate;
@@ -224,18 +210,17 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   if (known)
     return fault.set(Fault::Unsupported,
                      "target: none of the bundle's runs on this %s CPU%s",
-                     hostArchitecture(), reasons.c_str());
+                     hostArchitecture(), reasons);
   for (const bundle::Program *candidate : *bundle_->programs())
-    reasons.append("%s%s", *reasons.c_str() ? ", " : "",
-                   artifact::targetOf(bundle_, candidate)->name()->c_str());
+    append(reasons, "%s%s", *reasons ? ", " : "",
+           artifact::targetOf(bundle_, candidate)->name()->c_str());
   return fault.set(Fault::Unsupported,
-                   "target: found no %s, expected one of %s", target,
-                   reasons.c_str());
+                   "target: found no %s, expected one of %s", target, reasons);
 }
 
 /// Maps the code of `descriptor`, where that is one and the system allows it,
 /// or copies it from the image.
-bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
+bool LoadedBundle::loadCode(int descriptor, Fault &fault) {
   uint32_t index = artifact::cpuOf(target())->code();
   const bundle::Segment *segment = bundle_->segments()->Get(index);
   if (isMapped())
@@ -250,7 +235,7 @@ bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   return artifact::verifySegment(bundle_, index, codeMapping_.data(), fault);
 }
 
-bool nnv12_bundle::verifyWeights(Fault &fault) {
+bool LoadedBundle::verifyWeights(Fault &fault) {
   for (uint32_t i = 0; i < bundle_->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle_->segments()->Get(i);
     if (segment->kind() == bundle::SegmentKind_Weights &&
@@ -276,9 +261,11 @@ static bool describe(
   return true;
 }
 
-bool nnv12_bundle::describeTensors(Fault &fault) {
+bool LoadedBundle::describeTensors(Fault &fault) {
   if (describe(program_->inputs(), inputInfos_) &&
       describe(program_->outputs(), outputInfos_))
     return true;
   return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
 }
+
+} // namespace nnv12::runtime

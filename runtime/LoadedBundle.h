@@ -12,42 +12,42 @@
 
 #include <atomic>
 
+namespace nnv12::runtime {
+
 /// Immutable once it is open, hence used by threads and sessions without locks.
 /// Sessions share their weights, under a lock. Counted: the caller's handle is
 /// one owner, each session another.
-struct nnv12_bundle {
+class LoadedBundle {
 public:
   [[nodiscard]] bool open(const char *path, const nnv12_open_options &options,
-                          nnv12::artifact::Fault &fault);
+                          artifact::Fault &fault);
   [[nodiscard]] bool openMemory(const void *data, size_t size,
                                 const nnv12_open_options &options,
-                                nnv12::artifact::Fault &fault);
+                                artifact::Fault &fault);
 
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release();
 
   const uint8_t *image() const { return bytes_; }
   size_t imageSize() const { return length_; }
-  const nnv12::bundle::Bundle *metadata() const { return bundle_; }
-  nnv12::runtime::LoadedProgram loaded() const {
+  const bundle::Bundle *metadata() const { return bundle_; }
+  LoadedProgram loaded() const {
     return {bytes_, bundle_, program_, code(), isMapped()};
   }
   /// The program that runs, its number among the bundle's, and its code.
-  const nnv12::bundle::Program *chosenProgram() const { return program_; }
-  const nnv12::bundle::Target *target() const {
-    return nnv12::artifact::targetOf(bundle_, program_);
+  const bundle::Program *chosenProgram() const { return program_; }
+  const bundle::Target *target() const {
+    return artifact::targetOf(bundle_, program_);
   }
   /// Its overlay for GPUs, or null.
-  const nnv12::bundle::Overlay *gpuOverlay() const {
-    return nnv12::artifact::gpuOverlayOf(bundle_, program_);
+  const bundle::Overlay *gpuOverlay() const {
+    return artifact::gpuOverlayOf(bundle_, program_);
   }
   uint32_t programNumber() const { return number_; }
   const uint8_t *code() const { return codeMapping_.data(); }
   bool codeIsMapped() const { return mappedInPlace_; }
   /// The digest of the metadata, which describes the whole bundle.
-  const nnv12::artifact::Digest &digest() const {
-    return header_.metadataDigest;
-  }
+  const artifact::Digest &digest() const { return header_.metadataDigest; }
   /// Whether the image is a mapping of a file, and not the caller's memory.
   bool isMapped() const { return file_.data(); }
   bool isSigned() const { return header_.isSigned != 0; }
@@ -56,50 +56,47 @@ public:
   /// The overlays for GPUs of a bundle whose program has any. Checks them here,
   /// since opening does not. Copies them to `copy` where the metadata was
   /// copied. Null where they are wrong.
-  [[nodiscard]] const nnv12::bundle::GpuOverlays *
-  loadOverlays(nnv12::runtime::Pages &copy,
-               nnv12::artifact::Fault &fault) const;
+  [[nodiscard]] const bundle::GpuOverlays *
+  loadOverlays(Pages &copy, artifact::Fault &fault) const;
 
   /// The weights that its sessions share.
-  nnv12::runtime::PreparedWeights &weights() { return weights_; }
+  PreparedWeights &weights() { return weights_; }
 
-  const nnv12::runtime::Array<nnv12_tensor_info> &inputs() const {
-    return inputInfos_;
-  }
-  const nnv12::runtime::Array<nnv12_tensor_info> &outputs() const {
-    return outputInfos_;
-  }
+  const Array<nnv12_tensor_info> &inputs() const { return inputInfos_; }
+  const Array<nnv12_tensor_info> &outputs() const { return outputInfos_; }
 
 private:
   [[nodiscard]] bool load(const void *data, size_t size, int descriptor,
                           const nnv12_open_options &options,
-                          nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool loadMetadata(bool copies, nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool hasKind(bool orTuning,
-                             nnv12::artifact::Fault &fault) const;
-  [[nodiscard]] bool chooseProgram(const char *target,
-                                   nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
-  [[nodiscard]] bool verifyWeights(nnv12::artifact::Fault &fault);
+                          artifact::Fault &fault);
+  [[nodiscard]] bool loadMetadata(bool copies, artifact::Fault &fault);
+  [[nodiscard]] bool hasKind(bool orTuning, artifact::Fault &fault) const;
+  [[nodiscard]] bool chooseProgram(const char *target, artifact::Fault &fault);
+  [[nodiscard]] bool loadCode(int descriptor, artifact::Fault &fault);
+  [[nodiscard]] bool verifyWeights(artifact::Fault &fault);
   void adviseWeights();
   void makeEarlyMemory();
-  [[nodiscard]] bool describeTensors(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool describeTensors(artifact::Fault &fault);
 
   std::atomic<uint32_t> owners_{1};
-  nnv12::artifact::MappedFile file_; ///< empty when opened from memory
+  artifact::MappedFile file_; ///< empty when opened from memory
   const uint8_t *bytes_ = nullptr;
   size_t length_ = 0;
-  nnv12::artifact::Header header_ = {}; ///< as it was verified
-  nnv12::runtime::Pages metadataCopy_;  ///< empty where it is used in place
-  const nnv12::bundle::Bundle *bundle_ = nullptr;
-  const nnv12::bundle::Program *program_ = nullptr;
+  artifact::Header header_ = {}; ///< as it was verified
+  Pages metadataCopy_;           ///< empty where it is used in place
+  const bundle::Bundle *bundle_ = nullptr;
+  const bundle::Program *program_ = nullptr;
   uint32_t number_ = 0; ///< of the program
-  nnv12::runtime::CodeMapping codeMapping_;
-  nnv12::runtime::PreparedWeights weights_;
+  CodeMapping codeMapping_;
+  PreparedWeights weights_;
   bool mappedInPlace_ = false;
   bool isRestricted_ = false;
-  nnv12::runtime::Array<nnv12_tensor_info> inputInfos_;
-  nnv12::runtime::Array<nnv12_tensor_info> outputInfos_;
+  Array<nnv12_tensor_info> inputInfos_;
+  Array<nnv12_tensor_info> outputInfos_;
 };
+
+} // namespace nnv12::runtime
+
+struct nnv12_bundle : nnv12::runtime::LoadedBundle {};
 
 #endif // NNV12_RUNTIME_LOADEDBUNDLE_H

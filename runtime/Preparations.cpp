@@ -31,11 +31,7 @@ void Listeners::add(Listener &listener) {
 
 void Listeners::remove(Listener &listener) {
   Lock lock(mutex_);
-  for (Listener **at = &first_; *at; at = &(*at)->next)
-    if (*at == &listener) {
-      *at = listener.next;
-      return;
-    }
+  takeOut(first_, listener, &Listener::next);
 }
 
 void Listeners::happen() {
@@ -172,7 +168,7 @@ bool Preparations::computePiece(uint32_t index, uint32_t piece,
 uint64_t Preparations::patience(uint32_t index) const {
   const Item &item = items_[index];
   if (!item.repeats)
-    return Events::forever;
+    return never;
   uint64_t most =
                item.kind == RecordKind::Read ? readPatience : patienceOfOthers,
            held =

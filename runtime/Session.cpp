@@ -11,18 +11,16 @@
 #include <cinttypes>
 #include <unistd.h>
 
-using namespace nnv12;
-using namespace nnv12::runtime;
+namespace nnv12::runtime {
+
 using artifact::Fault;
 
 #ifdef NNV12_TEST_HOOKS
-namespace nnv12::runtime {
 /// Makes the overlay's executor in place of createGpu(), and has every session
 /// use one; see test/unit/runtime/OverlayExecutorTest.cpp.
 decltype(&createGpu) makeOverlay = nullptr;
 /// Called while the overlay's executor computes.
 void (*betweenSubmitAndWait)(Workers &) = nullptr;
-} // namespace nnv12::runtime
 #define BETWEEN_SUBMIT_AND_WAIT()                                              \
   (betweenSubmitAndWait ? betweenSubmitAndWait(workers_) : (void)0)
 #else
@@ -30,7 +28,7 @@ static constexpr decltype(&createGpu) makeOverlay = nullptr;
 #define BETWEEN_SUBMIT_AND_WAIT() (void)0
 #endif
 
-nnv12_session::~nnv12_session() {
+Session::~Session() {
   if (OverlayExecutor *executor = overlay()) {
     // A device that gave no answer may still write to the arena, for ever.
     if (executor->hangReason())
@@ -45,15 +43,14 @@ nnv12_session::~nnv12_session() {
     bundle_->release();
 }
 
-Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
-                                  const nnv12_session_options &options) {
+Team::Size Session::teamFor(const LoadedBundle &bundle,
+                            const nnv12_session_options &options) {
   uint32_t cpus = availableCpus(), threads = options.threads;
   if (threads == 0)
     threads = bundle.metadata()->threads();
   if (threads == 0 || (threads > cpus && !options.oversubscribe))
     threads = cpus;
-  if (threads > maxThreads)
-    threads = maxThreads;
+  threads = std::min(threads, maxThreads);
   Team::Size size = {threads,
                      Lanes::wantedThreads(bundle.chosenProgram(),
                                           options.mode != NNV12_MODE_COLD,
@@ -71,14 +68,14 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
   return size;
 }
 
-bool nnv12_session::mayUseGpu(const nnv12_bundle &bundle,
-                              const nnv12_session_options &options) {
+bool Session::mayUseGpu(const LoadedBundle &bundle,
+                        const nnv12_session_options &options) {
   return hasGpus && (bundle.gpuOverlay() || makeOverlay) &&
          options.gpu->mode != NNV12_GPU_OFF;
 }
 
-bool nnv12_session::createRecorder(const nnv12_session_options &options,
-                                   Team::Size size, Fault &fault) {
+bool Session::createRecorder(const nnv12_session_options &options,
+                             Team::Size size, Fault &fault) {
   const nnv12_recorder *wanted = options.recorder;
   if (!wanted)
     return true;
@@ -104,9 +101,9 @@ bool nnv12_session::createRecorder(const nnv12_session_options &options,
   return recorder_.create(recording, subject, fault);
 }
 
-size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
-                                   const nnv12_session_options &options,
-                                   RecordLevel level, uint32_t runs) {
+size_t Session::recorderSize(const LoadedBundle &bundle,
+                             const nnv12_session_options &options,
+                             RecordLevel level, uint32_t runs) {
   const bundle::Program *program = bundle.chosenProgram();
   uint32_t executes = artifact::numExecutes(program);
   Team::Size size = teamFor(bundle, options);
@@ -145,8 +142,8 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   return Recorder::sizeFor(rings, static_cast<uint32_t>(records));
 }
 
-bool nnv12_session::create(nnv12_bundle &bundle,
-                           const nnv12_session_options &options, Fault &fault) {
+bool Session::create(LoadedBundle &bundle, const nnv12_session_options &options,
+                     Fault &fault) {
   uint32_t threads = options.threads;
   if (threads > maxThreads)
     return fault.set(Fault::InvalidArgument,
@@ -202,9 +199,8 @@ bool nnv12_session::create(nnv12_bundle &bundle,
   return good;
 }
 
-bool nnv12_session::openOverlay(const nnv12_session_options &options,
-                                Team::Size size, Fault &fault) {
-  const bundle::Program *program = bundle_->chosenProgram();
+bool Session::openOverlay(const nnv12_session_options &options, Team::Size size,
+                          Fault &fault) {
   if constexpr (hasGpus) {
     if (!mayUseGpu(*bundle_, options)) {
       whyNoGpu_ = bundle_->gpuOverlay() ? "the session was told to do without"
@@ -212,9 +208,7 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
       return true;
     }
     overlay_ = (makeOverlay ? makeOverlay : createGpu)(
-        *bundle_, *options.gpu, memory_,
-        artifact::memorySize(program, bundle::MemoryKind_Arena), lanes_,
-        events_, recorder_, fault);
+        *bundle_, *options.gpu, memory_, lanes_, events_, recorder_, fault);
     if (!overlay_)
       return false;
     overlay_->sessionBegins(availableCpus() > size.computing + size.preparing);
@@ -222,7 +216,7 @@ bool nnv12_session::openOverlay(const nnv12_session_options &options,
   return true;
 }
 
-bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
+bool Session::allocateMemory(uint32_t threads, Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   const bundle::Memory *arena = artifact::memoryOf(program,
                                                    bundle::MemoryKind_Arena),
@@ -270,8 +264,8 @@ static bool isCallersBuffer(const bundle::Operand *operand) {
 }
 
 /// Turns an operation into addresses, all but those of the caller's buffers.
-Step nnv12_session::resolve(const bundle::Operation *operation, uint32_t index,
-                            void **&place, Patch *&patch) {
+Step Session::resolve(const bundle::Operation *operation, uint32_t index,
+                      void **&place, Patch *&patch) {
   Step step = {&workers_,
                index,
                1,
@@ -291,7 +285,7 @@ Step nnv12_session::resolve(const bundle::Operation *operation, uint32_t index,
   return step;
 }
 
-bool nnv12_session::resolve(Fault &fault) {
+bool Session::resolve(Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   uint32_t numSteps = artifact::numExecutes(program);
   uint32_t numChanges = continuous_ ? artifact::numSwitches(program) : 0;
@@ -326,7 +320,7 @@ bool nnv12_session::resolve(Fault &fault) {
   return true;
 }
 
-nnv12_session_info nnv12_session::info() const {
+nnv12_session_info Session::info() const {
   nnv12_session_info result = {};
   result.threads = workers_.threads();
   result.preparation_threads = team_.preparing();
@@ -345,17 +339,6 @@ nnv12_session_info nnv12_session::info() const {
   else
     result.gpu_reason = whyNoGpu_;
   return result;
-}
-
-template <typename Buffer>
-static bool checkStride(const Buffer *array, uint32_t count, const char *what,
-                        Fault &fault) {
-  if (count == 0 || (array->struct_size >= sizeof(Buffer) &&
-                     array->struct_size % alignof(Buffer) == 0))
-    return true;
-  return fault.set(Fault::InvalidArgument,
-                   "%s: struct_size: found %zu, expected %zu", what,
-                   array->struct_size, sizeof(Buffer));
 }
 
 static bool checkBuffer(const nnv12_tensor_info &tensor, const void *data,
@@ -378,37 +361,34 @@ static bool checkBuffer(const nnv12_tensor_info &tensor, const void *data,
   return true;
 }
 
-bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
-                                 const nnv12_output *outputs,
-                                 uint32_t numOutputs, Fault &fault) const {
-  if (numInputs != bundle_->inputs().size() || (numInputs && !inputs))
-    return fault.set(Fault::InvalidArgument, "inputs: found %u, expected %zu",
-                     inputs ? numInputs : 0, bundle_->inputs().size());
-  if (numOutputs != bundle_->outputs().size() || (numOutputs && !outputs))
-    return fault.set(Fault::InvalidArgument, "outputs: found %u, expected %zu",
-                     outputs ? numOutputs : 0, bundle_->outputs().size());
-  if (!checkStride(inputs, numInputs, "inputs", fault) ||
-      !checkStride(outputs, numOutputs, "outputs", fault))
-    return false;
-  for (uint32_t i = 0; i < numInputs; ++i)
-    if (!checkBuffer(bundle_->inputs()[i], elementOf(inputs, i).data,
-                     elementOf(inputs, i).size, "input", fault))
-      return false;
-  for (uint32_t i = 0; i < numOutputs; ++i)
-    if (!checkBuffer(bundle_->outputs()[i], elementOf(outputs, i).data,
-                     elementOf(outputs, i).size, "output", fault))
+/// Whether the caller gives all inputs, or outputs, as they are wanted.
+template <typename Buffer>
+static bool checkBuffers(const Buffer *given, uint32_t count,
+                         const Array<nnv12_tensor_info> &wanted,
+                         const char *what, Fault &fault) {
+  if (count != wanted.size() || (count && !given))
+    return fault.set(Fault::InvalidArgument, "%ss: found %u, expected %zu",
+                     what, given ? count : 0, wanted.size());
+  if (count && (given->struct_size < sizeof(Buffer) ||
+                given->struct_size % alignof(Buffer)))
+    return fault.set(Fault::InvalidArgument,
+                     "%ss: struct_size: found %zu, expected %zu", what,
+                     given->struct_size, sizeof(Buffer));
+  for (uint32_t i = 0; i < count; ++i)
+    if (!checkBuffer(wanted[i], elementOf(given, i).data,
+                     elementOf(given, i).size, what, fault))
       return false;
   return true;
 }
 
 /// Why weights cannot be had.
-bool nnv12_session::reportFailure(Fault &fault) const {
+bool Session::reportFailure(Fault &fault) const {
   return bundle_->weights().preparations().reportFailure(lanes_.findFailed(),
                                                          fault);
 }
 
 /// Why a run ends before step `index`: weights cannot be had, or it is late.
-bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
+bool Session::reportStop(uint32_t index, Fault &fault) const {
   if (lanes_.hasFailed())
     return reportFailure(fault);
   return fault.set(
@@ -422,7 +402,7 @@ bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
 /// `index`, and waits until the execute's other preparations are done. Entries
 /// behind the last execute are for later runs. While an overlay computes, the
 /// queue waits: its preparations are for the CPU.
-bool nnv12_session::prepareFor(uint32_t index, Fault &fault) {
+bool Session::prepareFor(uint32_t index, Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   auto executes = static_cast<uint32_t>(steps_.size());
   for (const auto *queue = program->lanes()->Get(0)->queue();;) {
@@ -441,7 +421,7 @@ bool nnv12_session::prepareFor(uint32_t index, Fault &fault) {
 
 /// Has the overlay compute the steps from `next` on, if it takes them; `next`
 /// is the first one behind them then. False where it hangs.
-bool nnv12_session::takeOver(const Step *&next, Fault &fault) {
+bool Session::takeOver(const Step *&next, Fault &fault) {
 #ifdef NNV12_TEST_HOOKS
   if (Fault ignored; overlay_->isAwaitedAt(next->operation))
     (void)prepareAll(ignored);
@@ -456,7 +436,7 @@ bool nnv12_session::takeOver(const Step *&next, Fault &fault) {
     result = step->executor->wait(*step, why);
   }
   if (result == Executor::Result::Hung)
-    return reportHang(fault);
+    return fault.set(Fault::Io, "%s", overlay_->hangReason());
   if (result == Executor::Result::Done)
     next += step->count;
   else
@@ -467,7 +447,7 @@ bool nnv12_session::takeOver(const Step *&next, Fault &fault) {
 /// Computes the step `next`, or those from it on that the overlay takes, and
 /// moves it on. It is recorded as far as somebody wants it: from `start`, where
 /// the one before it ended, which this sets anew.
-bool nnv12_session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
+bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
   const Step &step = *next;
   if (isLate())
     return reportStop(step.operation, fault);
@@ -503,7 +483,7 @@ bool nnv12_session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
 }
 
 /// The loop of all runs.
-bool nnv12_session::runSteps(Fault &fault) {
+bool Session::runSteps(Fault &fault) {
   uint64_t start = recorder_.startTime();
   // Else there is nothing to be done between steps.
   bool isWatched = !planDone_ || overlay() || start || deadline_ != never;
@@ -519,7 +499,7 @@ bool nnv12_session::runSteps(Fault &fault) {
 
 /// Whether the preparations of all executes are done. An overlay may have left
 /// some of them.
-bool nnv12_session::isPlanDone() const {
+bool Session::isPlanDone() const {
   const auto *operations = bundle_->chosenProgram()->operations();
   for (uint32_t i = 0; overlay() && i < steps_.size(); ++i)
     if (!lanes_.preparations().areDone(operations->Get(i)->after()))
@@ -530,7 +510,7 @@ bool nnv12_session::isPlanDone() const {
 /// Before a run: changes to the steps of later runs once all of them are ready,
 /// so that no run is half and half. False when a preparation has failed: an
 /// error is better than to stay slow for ever. Waits for nothing.
-bool nnv12_session::takeLater(Fault &fault) {
+bool Session::takeLater(Fault &fault) {
   if (isSteady_)
     return true;
   if (lanes_.hasFailed())
@@ -553,16 +533,10 @@ bool nnv12_session::takeLater(Fault &fault) {
   return true;
 }
 
-/// The first run is over: the outputs are the caller's again.
-void nnv12_session::endFirst() {
-  firstTouch_.close();
-  team_.release();
-}
-
 /// Until there is nothing left that any run would wait for or change to. The
 /// calling thread prepares as well, a piece at a time. False where a
 /// preparation has failed or the deadline is over.
-bool nnv12_session::prepareAll(Fault &fault) {
+bool Session::prepareAll(Fault &fault) {
   lanes_.beginLater();
   for (;;) {
     uint32_t seen = events_.seen();
@@ -584,11 +558,11 @@ bool nnv12_session::prepareAll(Fault &fault) {
                        lanes_.areAllDone() ? ", and a GPU being prepared" : "");
     // Other threads signal the end of their preparations.
     if (!lanes_.prepareInBackground(0))
-      events_.sleepUntil(deadline_, seen, Events::Preparation);
+      events_.sleep(seen, Events::Preparation, deadline_);
   }
 }
 
-bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
+bool Session::prepare(uint32_t milliseconds, Fault &fault) {
   if (running_.exchange(true, std::memory_order_acquire))
     return fault.set(Fault::Busy, "the session runs already");
   FloatMode mode;
@@ -609,7 +583,7 @@ bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
 
 /// Has the CPU prepare for later runs: for the layers that it will compute
 /// itself, and for the overlay's.
-void nnv12_session::releaseLater() {
+void Session::releaseLater() {
   uint32_t known = overlay_->knowledge();
   if (known == knowledge_)
     return;
@@ -626,25 +600,19 @@ void nnv12_session::releaseLater() {
   events_.happen(Events::Preparation);
 }
 
-bool nnv12_session::reportHang(Fault &fault) const {
-  return fault.set(Fault::Io, "%s", overlay_->hangReason());
-}
-
 /// Begins a run of which an overlay may take a part.
-bool nnv12_session::beginBeside(Fault &fault) {
+bool Session::beginBeside(Fault &fault) {
   if (overlay_->hangReason())
-    return reportHang(fault);
+    return fault.set(Fault::Io, "%s", overlay_->hangReason());
   bool isWaited = overlay_->isWaitedFor() && !isSteady_;
   if (isWaited && !prepareAll(fault))
     return false;
   releaseLater();
   // A first run follows the plan, unless it has waited.
-  if ((hasResult_ || isWaited) && !takeLater(fault))
-    return false;
-  return true;
+  return !(hasResult_ || isWaited) || takeLater(fault);
 }
 
-bool nnv12_session::runOnce(Fault &fault) {
+bool Session::runOnce(Fault &fault) {
   FloatMode mode;
   if ((overlay() && !beginBeside(fault)) || (planDone_ && !takeLater(fault)))
     return false;
@@ -656,15 +624,18 @@ bool nnv12_session::runOnce(Fault &fault) {
   bool isFirst = !planDone_, good = runSteps(fault);
   if (isFirst) {
     planDone_ = good && isPlanDone();
-    endFirst();
+    // The outputs are the caller's again.
+    firstTouch_.close();
+    team_.release();
   }
   return good;
 }
 
-bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
-                        const nnv12_output *outputs, uint32_t numOutputs,
-                        uint64_t until, Fault &fault) {
-  if (!checkBuffers(inputs, numInputs, outputs, numOutputs, fault))
+bool Session::run(const nnv12_input *inputs, uint32_t numInputs,
+                  const nnv12_output *outputs, uint32_t numOutputs,
+                  uint64_t until, Fault &fault) {
+  if (!checkBuffers(inputs, numInputs, bundle_->inputs(), "input", fault) ||
+      !checkBuffers(outputs, numOutputs, bundle_->outputs(), "output", fault))
     return false;
   if (isOver(until))
     return fault.set(Fault::TimedOut,
@@ -699,3 +670,5 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   running_.store(false, std::memory_order_release);
   return good;
 }
+
+} // namespace nnv12::runtime

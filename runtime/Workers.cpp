@@ -1,6 +1,7 @@
 //===- Workers.cpp - Threads that share the tiles of an operation ---------===//
 #include "runtime/Workers.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace nnv12::runtime {
@@ -152,9 +153,7 @@ void Workers::publish(const Step &step) {
                           std::memory_order_relaxed);
     ranges_[i].end = step.begin + tiles * (i + 1) / count_;
   }
-  piece_ = tiles / (count_ * piecesPerRange);
-  if (piece_ == 0)
-    piece_ = 1;
+  piece_ = std::max(tiles / (count_ * piecesPerRange), uint64_t(1));
 
   uint32_t number = (state_.load(std::memory_order_relaxed) >> numberShift) + 1;
   state_.store(number << numberShift | openBit, std::memory_order_release);

@@ -36,7 +36,7 @@ static void countFreshBytes(const ExecutionOrder &order,
     grown.push_back(std::max(double(live[i]) - most, 0.0));
     most = std::max(most, double(live[i]));
   }
-  // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page
+  // See LoadedBundle::makeEarlyMemory. The first layers come to the huge page
   // behind it when another thread that is to touch it has hardly begun
   // (runtime/FirstTouch.h).
   double early = hugePageSize, atOnce = hugePageSize;

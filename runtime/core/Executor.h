@@ -27,6 +27,7 @@ constexpr bool hasGpus = false;
 class Events;
 class Executor;
 class Lanes;
+class LoadedBundle;
 class Recorder;
 struct CallersBuffers;
 
@@ -127,13 +128,13 @@ public:
 };
 
 /// Makes the executor of a program's overlay for GPUs. Checks the options and
-/// takes them over; starts nothing. `arenaSize` is in bytes; `host` are the
-/// session's own preparations. All
-/// arguments must stay until close(). Null, with a fault, where it cannot.
-[[nodiscard]] OverlayExecutor *
-createGpu(const nnv12_bundle &bundle, const nnv12_gpu_options &options,
-          Memory memory, uint64_t arenaSize, const Lanes &host, Events &events,
-          Recorder &recorder, artifact::Fault &fault);
+/// takes them over; starts nothing. `host` are the session's own preparations.
+/// All arguments must stay until close(). Null, with a fault, where it cannot.
+[[nodiscard]] OverlayExecutor *createGpu(const LoadedBundle &bundle,
+                                         const nnv12_gpu_options &options,
+                                         Memory memory, const Lanes &host,
+                                         Events &events, Recorder &recorder,
+                                         artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

@@ -17,10 +17,8 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   VkDescriptorPool pool;
-  (void)checkMade(pool,
-                  device.vulkan().CreateDescriptorPool(device.device(), &info,
-                                                       nullptr, &pool),
-                  "vkCreateDescriptorPool", fault);
+  (void)device.make(device.vulkan().CreateDescriptorPool, info, pool,
+                    "vkCreateDescriptorPool", fault);
   return pool;
 }
 

@@ -1,6 +1,8 @@
 //===- GpuCommands.cpp - Commands of a thread that prepares ---------------===//
 #include "runtime/gpu/GpuCommands.h"
 
+#include <algorithm>
+
 namespace nnv12::runtime {
 
 using artifact::Fault;
@@ -15,12 +17,10 @@ static constexpr uint64_t leastGpuPatience = 10000000000;
 uint64_t gpuPatience(const GpuDevice &device, uint64_t predicted) {
   // A prediction is a compiler's word; an hour is for ever.
   constexpr uint64_t most = 3600000000000, softwareFactor = 60;
-  uint64_t patience = predicted > most / 100 ? most : predicted * 100;
-  if (patience < leastGpuPatience)
-    patience = leastGpuPatience;
-  if (device.isSoftware())
-    patience *= softwareFactor;
-  return patience < most ? patience : most;
+  uint64_t patience =
+      std::max(std::min(predicted, most / 100) * 100, leastGpuPatience);
+  return std::min(device.isSoftware() ? patience * softwareFactor : patience,
+                  most);
 }
 
 bool GpuCommands::create(GpuDevice &device, Fault &fault) {
@@ -32,10 +32,8 @@ bool GpuCommands::create(GpuDevice &device, Fault &fault) {
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT |
                  VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
     pool.queueFamilyIndex = device_->family();
-    if (!checkMade(
-            pools_[i],
-            vk.CreateCommandPool(device_->device(), &pool, nullptr, &pools_[i]),
-            "vkCreateCommandPool", fault))
+    if (!device_->make(vk.CreateCommandPool, pool, pools_[i],
+                       "vkCreateCommandPool", fault))
       return false;
     auto buffer = makeStruct<VkCommandBufferAllocateInfo>(
         VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
@@ -47,10 +45,8 @@ bool GpuCommands::create(GpuDevice &device, Fault &fault) {
       return false;
     auto fence =
         makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-    if (!checkMade(
-            fences_[i],
-            vk.CreateFence(device_->device(), &fence, nullptr, &fences_[i]),
-            "vkCreateFence", fault))
+    if (!device_->make(vk.CreateFence, fence, fences_[i], "vkCreateFence",
+                       fault))
       return false;
   }
   return true;
@@ -58,11 +54,8 @@ bool GpuCommands::create(GpuDevice &device, Fault &fault) {
 
 void GpuCommands::destroy() {
   for (uint32_t i = 0; device_ && i < 2; ++i) {
-    if (fences_[i])
-      device_->vulkan().DestroyFence(device_->device(), fences_[i], nullptr);
-    if (pools_[i])
-      device_->vulkan().DestroyCommandPool(device_->device(), pools_[i],
-                                           nullptr);
+    device_->vulkan().DestroyFence(device_->device(), fences_[i], nullptr);
+    device_->vulkan().DestroyCommandPool(device_->device(), pools_[i], nullptr);
   }
 }
 

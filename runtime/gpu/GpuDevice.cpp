@@ -31,10 +31,7 @@ static std::atomic<pid_t> vulkanUser{0};
 #endif
 
 /// Under listLock.
-GpuDevice *&GpuDevice::known() {
-  static GpuDevice *first = nullptr;
-  return first;
-}
+GpuDevice *GpuDevice::known_ = nullptr;
 
 bool GpuWish::set(const nnv12_gpu_options &options, Fault &fault) {
   if (const char *path = options.vulkan_library) {
@@ -60,22 +57,21 @@ bool GpuWish::operator==(const GpuWish &other) const {
 
 /// A child of a process that has used Vulkan has its handles, but neither the
 /// driver's threads nor, may be, its locks in a state to go on from.
-static bool isForked() {
-  pid_t none = 0, self = getpid();
-  return !vulkanUser.compare_exchange_strong(none, self) && none != self;
+static bool mayUseVulkan(Fault &fault) {
+  pid_t user = 0, self = getpid();
+  return vulkanUser.compare_exchange_strong(user, self) || user == self ||
+         fault.set(Fault::Unsupported,
+                   "this process was forked from one that uses the GPU");
 }
 
 GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
                               Fault &fault) {
-  if (isForked()) {
-    fault.set(Fault::Unsupported,
-              "this process was forked from one that uses the GPU");
+  if (!mayUseVulkan(fault))
     return nullptr;
-  }
   GpuDevice *found;
   {
     Lock lock(listLock);
-    for (found = known(); found; found = found->next_)
+    for (found = known_; found; found = found->next_)
       if (found->isOurs_ ? found->wish_ == wish
                          : !wish.hasUuid && !*wish.library)
         break;
@@ -87,8 +83,8 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
       }
       found->wish_ = wish;
       found->owners_ = 1; // the list
-      found->next_ = known();
-      known() = found;
+      found->next_ = known_;
+      known_ = found;
     }
     ++found->owners_;
   }
@@ -148,8 +144,8 @@ void GpuDevice::forgetAll() {
     pthread_join(last, nullptr);
   {
     Lock lock(listLock);
-    list = known();
-    known() = nullptr;
+    list = known_;
+    known_ = nullptr;
   }
   while (list) {
     GpuDevice *device = list;
@@ -199,9 +195,8 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
     return fault.set(Fault::InvalidArgument,
                      "handles: found NULL, expected all of instance, "
                      "physical_device, device, queue, get_instance_proc_addr");
-  if (isForked())
-    return fault.set(Fault::Unsupported,
-                     "this process was forked from one that uses the GPU");
+  if (!mayUseVulkan(fault))
+    return false;
   auto *device = create<GpuDevice>();
   if (!device)
     return fault.set(Fault::OutOfMemory, "no memory for a device");
@@ -229,8 +224,8 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
   device->state_ = State::Open;
   device->owners_ = 1;
   Lock lock(listLock);
-  device->next_ = known();
-  known() = device;
+  device->next_ = known_;
+  known_ = device;
   return true;
 }
 
@@ -241,9 +236,9 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
 bool GpuDevice::open(const char *folder, Fault &fault) {
   bool good =
       functions_.load(*wish_.library ? wish_.library : nullptr, fault) &&
-      functions_.createInstance(instance_, fault);
-  good = good && functions_.findInstance(instance_, fault) && choose(fault) &&
-         findQueue(fault) && makeDevice(folder, fault);
+      functions_.createInstance(instance_, fault) &&
+      functions_.findInstance(instance_, fault) && choose(fault) &&
+      findQueue(fault) && makeDevice(folder, fault);
   if (!good)
     close();
   return good;
@@ -362,16 +357,16 @@ void GpuDevice::describePhysical() {
   auto id = makeStruct<VkPhysicalDeviceIDProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
   properties_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties_.pNext = &sizes;
-  sizes.pNext = &id;
-  if (extensions_ & HostMemory) {
-    host.pNext = properties_.pNext;
-    properties_.pNext = &host;
-  }
-  if (extensions_ & DriverProperties) {
-    driver.pNext = properties_.pNext;
-    properties_.pNext = &driver;
-  }
+  auto ask = [this](auto &about) {
+    about.pNext = properties_.pNext;
+    properties_.pNext = &about;
+  };
+  ask(id);
+  ask(sizes);
+  if (extensions_ & HostMemory)
+    ask(host);
+  if (extensions_ & DriverProperties)
+    ask(driver);
   functions_.GetPhysicalDeviceProperties2(physical_, &properties_);
   properties_.pNext = nullptr;
   functions_.GetPhysicalDeviceMemoryProperties(physical_, &memories_);
@@ -543,10 +538,8 @@ VkDescriptorSetLayout GpuDevice::setLayout(uint32_t bindings, Fault &fault) {
       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
   info.bindingCount = bindings;
   info.pBindings = list;
-  (void)checkMade(
-      layout,
-      functions_.CreateDescriptorSetLayout(handle_, &info, nullptr, &layout),
-      "vkCreateDescriptorSetLayout", fault);
+  (void)make(functions_.CreateDescriptorSetLayout, info, layout,
+             "vkCreateDescriptorSetLayout", fault);
   return layout;
 }
 

@@ -109,6 +109,18 @@ public:
 
   const CacheKey &cacheKey() const { return key_; }
 
+  /// Makes an object of the device by a function of Vulkan, which `what` names.
+  /// `handle` is null where that fails.
+  template <typename Create, typename Info, typename Handle>
+  [[nodiscard]] bool make(Create create, const Info &info, Handle &handle,
+                          const char *what, artifact::Fault &fault) const {
+    handle = nullptr;
+    bool isMade = check(create(handle_, &info, nullptr, &handle), what, fault);
+    if (!isMade)
+      handle = nullptr;
+    return isMade;
+  }
+
   /// Hands work over. Any thread.
   VkResult submit(const VkSubmitInfo &info, VkFence fence);
   /// Waits for all of it.
@@ -156,7 +168,6 @@ private:
   void findExtensions();
   void describePhysical();
   void close();
-  static GpuDevice *&known();
   static void *openerMain(void *argument);
 
   // Small members come first, so that reading them is cheap.
@@ -173,7 +184,8 @@ private:
   uint64_t importUnit_ = 0, largestAllocation_ = 0, featureBits_ = 0;
   MadePipeline *pipelines_ = nullptr;
 
-  GpuDevice *next_ = nullptr; ///< of those that the process knows
+  static GpuDevice *known_; ///< the first that the process knows
+  GpuDevice *next_ = nullptr;
   GpuDevice *nextAbandoned_ = nullptr;
   uint32_t owners_ = 0; ///< under the lock of these
   enum class State { New, Open, Failed } state_ = State::New;

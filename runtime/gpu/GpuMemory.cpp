@@ -50,7 +50,10 @@ uint32_t GpuMemory::typeWith(VkMemoryPropertyFlags wanted,
   return noType;
 }
 
-bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
+/// `next` is a chain of more about it, or null.
+bool GpuMemory::createBuffer(GpuBlock &block, const void *next,
+                             VkMemoryRequirements &needs, Fault &fault) {
+  const Vulkan &vk = device_->vulkan();
   auto info =
       makeStruct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.pNext = next;
@@ -58,10 +61,27 @@ bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  return checkMade(block.buffer,
-                   device_->vulkan().CreateBuffer(device_->device(), &info,
-                                                  nullptr, &block.buffer),
-                   "vkCreateBuffer", fault);
+  if (!device_->make(vk.CreateBuffer, info, block.buffer, "vkCreateBuffer",
+                     fault))
+    return false;
+  vk.GetBufferMemoryRequirements(device_->device(), block.buffer, &needs);
+  return true;
+}
+
+/// Gives the buffer memory of its own.
+bool GpuMemory::bind(GpuBlock &block, uint64_t size, uint32_t type,
+                     const void *next, Fault &fault) {
+  const Vulkan &vk = device_->vulkan();
+  auto info =
+      makeStruct<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  info.pNext = next;
+  info.allocationSize = size;
+  info.memoryTypeIndex = type;
+  return device_->make(vk.AllocateMemory, info, block.memory,
+                       "vkAllocateMemory", fault) &&
+         check(vk.BindBufferMemory(device_->device(), block.buffer,
+                                   block.memory, 0),
+               "vkBindBufferMemory", fault);
 }
 
 bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
@@ -72,34 +92,25 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
                      "%.100s allocates at most %" PRIu64
                      " bytes at once, the model needs %" PRIu64,
                      device_->name(), device_->mostAllocation(), size);
-  const Vulkan &vk = device_->vulkan();
-  VkDevice handle = device_->device();
   GpuBlock &block = blocks_[place];
   block.size = size;
-  if (!createBuffer(block, nullptr, fault))
-    return false;
   VkMemoryRequirements needs;
-  vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
-  auto info =
-      makeStruct<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-  info.allocationSize = block.allocated = needs.size;
-  info.memoryTypeIndex = typeFor(place, needs.memoryTypeBits);
-  if (info.memoryTypeIndex == noType)
+  if (!createBuffer(block, nullptr, needs, fault))
+    return false;
+  block.allocated = needs.size;
+  uint32_t type = typeFor(place, needs.memoryTypeBits);
+  if (type == noType)
     return fault.set(Fault::Unsupported,
                      "%.100s has no memory that the CPU sees", device_->name());
-  VkMemoryPropertyFlags flags =
-      device_->memory().memoryTypes[info.memoryTypeIndex].propertyFlags;
-  block.isCoherent = flags & coherent;
-  if (!checkMade(block.memory,
-                 vk.AllocateMemory(handle, &info, nullptr, &block.memory),
-                 "vkAllocateMemory", fault) ||
-      !check(vk.BindBufferMemory(handle, block.buffer, block.memory, 0),
-             "vkBindBufferMemory", fault))
+  block.isCoherent =
+      device_->memory().memoryTypes[type].propertyFlags & coherent;
+  if (!bind(block, needs.size, type, nullptr, fault))
     return false;
   if (place != Staging && !mapped_)
     return true;
   void *address = nullptr;
-  if (!check(vk.MapMemory(handle, block.memory, 0, VK_WHOLE_SIZE, 0, &address),
+  if (!check(device_->vulkan().MapMemory(device_->device(), block.memory, 0,
+                                         VK_WHOLE_SIZE, 0, &address),
              "vkMapMemory", fault))
     return false;
   block.mapped = static_cast<uint8_t *>(address);
@@ -114,13 +125,12 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
     return;
   // The whole pages behind the arena are the session's as well.
   size = (size + unit - 1) / unit * unit;
-  const Vulkan &vk = device_->vulkan();
-  VkDevice handle = device_->device();
   constexpr VkExternalMemoryHandleTypeFlagBits kind =
       VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   auto of = makeStruct<VkMemoryHostPointerPropertiesEXT>(
       VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
-  if (vk.GetMemoryHostPointerPropertiesEXT(handle, kind, arena, &of))
+  if (device_->vulkan().GetMemoryHostPointerPropertiesEXT(device_->device(),
+                                                          kind, arena, &of))
     return;
   Fault ignored;
   GpuBlock &block = blocks_[Host];
@@ -128,27 +138,17 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
   auto external = makeStruct<VkExternalMemoryBufferCreateInfo>(
       VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
   external.handleTypes = kind;
-  bool good = createBuffer(block, &external, ignored);
-  if (good) {
-    VkMemoryRequirements needs;
-    vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
-    auto pointer = makeStruct<VkImportMemoryHostPointerInfoEXT>(
-        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-    pointer.handleType = kind;
-    pointer.pHostPointer = arena;
-    auto info = makeStruct<VkMemoryAllocateInfo>(
-        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-    info.pNext = &pointer;
-    info.allocationSize = size;
-    info.memoryTypeIndex = typeWith(visible | coherent | cached,
-                                    needs.memoryTypeBits & of.memoryTypeBits);
-    good = info.memoryTypeIndex != noType && needs.size <= size &&
-           checkMade(block.memory,
-                     vk.AllocateMemory(handle, &info, nullptr, &block.memory),
-                     "vkAllocateMemory", ignored) &&
-           !vk.BindBufferMemory(handle, block.buffer, block.memory, 0);
-  }
-  if (!good)
+  auto pointer = makeStruct<VkImportMemoryHostPointerInfoEXT>(
+      VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+  pointer.handleType = kind;
+  pointer.pHostPointer = arena;
+  VkMemoryRequirements needs;
+  uint32_t type = noType;
+  if (createBuffer(block, &external, needs, ignored))
+    type = typeWith(visible | coherent | cached,
+                    needs.memoryTypeBits & of.memoryTypeBits);
+  if (type == noType || needs.size > size ||
+      !bind(block, size, type, &pointer, ignored))
     destroy(block);
 }
 
@@ -183,10 +183,8 @@ bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
 
 void GpuMemory::destroy(GpuBlock &block) {
   const Vulkan &vk = device_->vulkan();
-  if (block.buffer)
-    vk.DestroyBuffer(device_->device(), block.buffer, nullptr);
-  if (block.memory)
-    vk.FreeMemory(device_->device(), block.memory, nullptr);
+  vk.DestroyBuffer(device_->device(), block.buffer, nullptr);
+  vk.FreeMemory(device_->device(), block.memory, nullptr);
   block = {};
 }
 
@@ -210,18 +208,6 @@ VkResult GpuMemory::synchronize(PFN_vkFlushMappedMemoryRanges function,
   if (range.offset + range.size > block.allocated)
     range.size = VK_WHOLE_SIZE;
   return function(device_->device(), 1, &range);
-}
-
-VkResult GpuMemory::flush(const GpuBlock &block, uint64_t offset,
-                          uint64_t size) const {
-  return synchronize(device_->vulkan().FlushMappedMemoryRanges, block, offset,
-                     size);
-}
-
-VkResult GpuMemory::invalidate(const GpuBlock &block, uint64_t offset,
-                               uint64_t size) const {
-  return synchronize(device_->vulkan().InvalidateMappedMemoryRanges, block,
-                     offset, size);
 }
 
 } // namespace nnv12::runtime

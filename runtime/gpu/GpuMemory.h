@@ -55,9 +55,15 @@ public:
   bool isImported() const { return host().buffer != nullptr; }
 
   /// After the CPU has written to a mapped block, and before it reads.
-  VkResult flush(const GpuBlock &block, uint64_t offset, uint64_t size) const;
+  VkResult flush(const GpuBlock &block, uint64_t offset, uint64_t size) const {
+    return synchronize(device_->vulkan().FlushMappedMemoryRanges, block, offset,
+                       size);
+  }
   VkResult invalidate(const GpuBlock &block, uint64_t offset,
-                      uint64_t size) const;
+                      uint64_t size) const {
+    return synchronize(device_->vulkan().InvalidateMappedMemoryRanges, block,
+                       offset, size);
+  }
 
   /// For each of so many threads two pieces, of which one is filled while the
   /// other is copied.
@@ -70,7 +76,10 @@ private:
   [[nodiscard]] bool allocate(Place place, uint64_t size,
                               artifact::Fault &fault);
   [[nodiscard]] bool createBuffer(GpuBlock &block, const void *next,
+                                  VkMemoryRequirements &needs,
                                   artifact::Fault &fault);
+  [[nodiscard]] bool bind(GpuBlock &block, uint64_t size, uint32_t type,
+                          const void *next, artifact::Fault &fault);
   uint32_t typeFor(Place place, uint32_t allowed) const;
   uint32_t typeWith(VkMemoryPropertyFlags wanted, uint32_t allowed) const;
   void import(uint8_t *arena, uint64_t size);

@@ -5,6 +5,7 @@
 #include "artifact/ProgramView.h"
 #include "artifact/SpirvVerifier.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace nnv12::runtime {
@@ -135,10 +136,8 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = facts.numWords * sizeof(uint32_t);
   info.pCode = words.data();
-  return checkMade(job.module,
-                   device_->vulkan().CreateShaderModule(
-                       device_->device(), &info, nullptr, &job.module),
-                   "vkCreateShaderModule", fault);
+  return device_->make(device_->vulkan().CreateShaderModule, info, job.module,
+                       "vkCreateShaderModule", fault);
 }
 
 bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
@@ -166,19 +165,15 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
   info.pSetLayouts = &set;
   info.pushConstantRangeCount = job.key.pushWords ? 1 : 0;
   info.pPushConstantRanges = &range;
-  return checkMade(job.layout,
-                   device_->vulkan().CreatePipelineLayout(
-                       device_->device(), &info, nullptr, &job.layout),
-                   "vkCreatePipelineLayout", fault);
+  return device_->make(device_->vulkan().CreatePipelineLayout, info, job.layout,
+                       "vkCreatePipelineLayout", fault);
 }
 
 /// Frees the objects that the device did not take over.
 void GpuPipelines::finish(Job &job) {
   const Vulkan &vk = device_->vulkan();
-  if (job.module)
-    vk.DestroyShaderModule(device_->device(), job.module, nullptr);
-  if (job.layout)
-    vk.DestroyPipelineLayout(device_->device(), job.layout, nullptr);
+  vk.DestroyShaderModule(device_->device(), job.module, nullptr);
+  vk.DestroyPipelineLayout(device_->device(), job.layout, nullptr);
 }
 
 bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
@@ -240,8 +235,7 @@ bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
         continue;
       }
     }
-    if (pipelines[i])
-      vk.DestroyPipeline(device_->device(), pipelines[i], nullptr);
+    vk.DestroyPipeline(device_->device(), pipelines[i], nullptr);
   }
   return good;
 }
@@ -250,8 +244,7 @@ bool GpuPipelines::make(const uint32_t *indices, uint32_t count, Fault &fault) {
   Job jobs[mostAtOnce];
   bool good = true;
   for (uint32_t done = 0; good && done < count;) {
-    uint32_t next = count - done < mostAtOnce ? count - done : mostAtOnce;
-    uint32_t prepared = 0;
+    uint32_t next = std::min(count - done, mostAtOnce), prepared = 0;
     while (good && prepared < next) {
       good = prepare(indices[done + prepared], jobs[prepared], fault);
       ++prepared;

@@ -36,8 +36,6 @@ void PipelineCacheFile::open(const char *folder, const CacheKey &device,
     forget();
 }
 
-void PipelineCacheFile::forget() { bytes_.reset(); }
-
 bool PipelineCacheFile::read() {
   // Opens without waiting for a process that writes to a pipe.
   int file = ::open(path_.text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);

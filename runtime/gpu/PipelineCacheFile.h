@@ -31,7 +31,7 @@ public:
     return bytes_.size() ? bytes_.size() - sizeof(Header) : 0;
   }
   /// Forgets the bytes that were found.
-  void forget();
+  void forget() { bytes_.reset(); }
   bool isOff() const { return !*path_.text; }
 
   /// Room for `size` bytes of the driver; null without memory.

@@ -60,13 +60,11 @@ bool Stretches::create(const bundle::ProgramGpu *gpu, uint8_t *arena,
   if (!descriptors_)
     return false;
   const Vulkan &vk = device_->vulkan();
-  VkDevice handle = device_->device();
   auto commandInfo = makeStruct<VkCommandPoolCreateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   commandInfo.queueFamilyIndex = device_->family();
-  if (!checkMade(pool_,
-                 vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool_),
-                 "vkCreateCommandPool", fault))
+  if (!device_->make(vk.CreateCommandPool, commandInfo, pool_,
+                     "vkCreateCommandPool", fault))
     return false;
   if (device_->hasTimeline()) {
     auto kind = makeStruct<VkSemaphoreTypeCreateInfoKHR>(
@@ -75,14 +73,12 @@ bool Stretches::create(const bundle::ProgramGpu *gpu, uint8_t *arena,
     auto info = makeStruct<VkSemaphoreCreateInfo>(
         VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
     info.pNext = &kind;
-    return checkMade(timeline_,
-                     vk.CreateSemaphore(handle, &info, nullptr, &timeline_),
-                     "vkCreateSemaphore", fault);
+    return device_->make(vk.CreateSemaphore, info, timeline_,
+                         "vkCreateSemaphore", fault);
   }
   auto info =
       makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-  return checkMade(fence_, vk.CreateFence(handle, &info, nullptr, &fence_),
-                   "vkCreateFence", fault);
+  return device_->make(vk.CreateFence, info, fence_, "vkCreateFence", fault);
 }
 
 void Stretches::destroy() {
@@ -91,14 +87,10 @@ void Stretches::destroy() {
   const Vulkan &vk = device_->vulkan();
   VkDevice handle = device_->device();
   times_.destroy();
-  if (descriptors_)
-    vk.DestroyDescriptorPool(handle, descriptors_, nullptr);
-  if (pool_)
-    vk.DestroyCommandPool(handle, pool_, nullptr);
-  if (timeline_)
-    vk.DestroySemaphore(handle, timeline_, nullptr);
-  if (fence_)
-    vk.DestroyFence(handle, fence_, nullptr);
+  vk.DestroyDescriptorPool(handle, descriptors_, nullptr);
+  vk.DestroyCommandPool(handle, pool_, nullptr);
+  vk.DestroySemaphore(handle, timeline_, nullptr);
+  vk.DestroyFence(handle, fence_, nullptr);
 }
 
 Lack Stretches::lack(uint32_t index) const {
@@ -194,6 +186,8 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
                                           bool isStamped, Fault &fault) {
   constexpr VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT |
                                    VK_ACCESS_SHADER_WRITE_BIT,
+                          written = VK_ACCESS_SHADER_WRITE_BIT,
+                          copied = VK_ACCESS_TRANSFER_WRITE_BIT,
                           host = VK_ACCESS_HOST_READ_BIT |
                                  VK_ACCESS_HOST_WRITE_BIT;
   constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
@@ -214,8 +208,7 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
   bool copies = !memory_->isMapped();
   if (copies) {
     copyRows(stretch, true, commands);
-    recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader}, vk,
-                  commands);
+    recordBarrier({transfer, copied, compute, shader}, vk, commands);
   }
   uint32_t dispatches = stretch->dispatches()->size();
   if (isStamped)
@@ -223,26 +216,20 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
   for (uint32_t i = 0; i < dispatches; ++i) {
     const bundle::Dispatch *dispatch = stretch->dispatches()->Get(i);
     if (i && dispatch->barrier())
-      recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader}, vk,
-                    commands);
+      recordBarrier({compute, written, compute, shader}, vk, commands);
     if (!bind(dispatch, commands, fault))
       return nullptr;
     if (isStamped)
       times_.stamp(commands, i);
   }
   if (copies) {
-    recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
-                   VK_ACCESS_TRANSFER_READ_BIT},
-                  vk, commands);
+    recordBarrier({compute, written, transfer, VK_ACCESS_TRANSFER_READ_BIT}, vk,
+                  commands);
     copyRows(stretch, false, commands);
-    recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT,
-                   VK_PIPELINE_STAGE_HOST_BIT, host},
-                  vk, commands);
-  } else {
-    recordBarrier(
-        {compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, host},
-        vk, commands);
   }
+  recordBarrier({copies ? transfer : compute, copies ? copied : written,
+                 VK_PIPELINE_STAGE_HOST_BIT, host},
+                vk, commands);
   if (!check(vk.EndCommandBuffer(commands), "vkEndCommandBuffer", fault))
     return nullptr;
   return commands;
@@ -315,9 +302,11 @@ VkResult Stretches::submit(VkCommandBuffer commands) {
       return result;
   }
   submitted_ = value;
+  handedOver_ = now();
   return device_->submit(info, fence_);
 }
 
+/// Sleeps until the submission ends, for so many nanoseconds at most.
 VkResult Stretches::sleep(uint64_t nanoseconds) const {
   const Vulkan &vk = device_->vulkan();
   if (!timeline_)
@@ -331,6 +320,13 @@ VkResult Stretches::sleep(uint64_t nanoseconds) const {
   return vk.WaitSemaphoresKHR(device_->device(), &info, nanoseconds);
 }
 
+/// The same, as long as there is patience, which begins with the submission.
+VkResult Stretches::sleepOn(uint64_t predicted) const {
+  uint64_t patience = gpuPatience(*device_, predicted),
+           passed = now() - handedOver_;
+  return sleep(passed < patience ? patience - passed : 0);
+}
+
 /// Nanoseconds that a stretch may take less than predicted and be seen to be
 /// finished at once. Longer ones gain too little by it for a CPU that spins.
 static constexpr uint64_t mostMargin = 500000;
@@ -339,9 +335,8 @@ static constexpr uint64_t mostMargin = 500000;
 /// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
 /// on CPU threads needs the CPU.
 VkResult Stretches::waitFor(uint64_t predicted) const {
-  uint64_t patience = gpuPatience(*device_, predicted);
   if (device_->isSoftware())
-    return sleep(patience);
+    return sleepOn(predicted);
   const Vulkan &vk = device_->vulkan();
   VkDevice handle = device_->device();
   VkResult result = VK_NOT_READY;
@@ -362,7 +357,7 @@ VkResult Stretches::waitFor(uint64_t predicted) const {
     return result;
   if (spinUntil(isDone, spinNanoseconds + 2 * margin))
     return result;
-  return sleep(patience);
+  return sleepOn(predicted);
 }
 
 /// A failure loses the device.

@@ -60,6 +60,7 @@ private:
   Result endAs(VkResult result, const char *what, artifact::Fault &fault);
   VkResult submit(VkCommandBuffer commands);
   VkResult sleep(uint64_t nanoseconds) const;
+  VkResult sleepOn(uint64_t predicted) const;
   VkResult waitFor(uint64_t predicted) const;
 
   const bundle::ProgramGpu *gpu_ = nullptr;
@@ -78,6 +79,7 @@ private:
   uint64_t submitted_ = 0;
   VkFence fence_ = nullptr;
   // The last submission.
+  uint64_t handedOver_ = 0; ///< a time of now()
   uint64_t submitTime_ = 0; ///< the recorder's; 0: it is not recorded
   bool isStamped_ = false;
 };

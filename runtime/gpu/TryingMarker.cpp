@@ -1,6 +1,7 @@
 //===- TryingMarker.cpp - That a driver is being tried --------------------===//
 #include "runtime/gpu/TryingMarker.h"
 
+#include "runtime/system/Memory.h"
 #include "runtime/system/Threads.h"
 
 #include <cerrno>
@@ -101,19 +102,16 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
   record_.deaths = 0;
   record_.isTrying = 1;
   isProven_ = false;
-  switch (take(path_.text, record_, file_)) {
-  case Found::Free:
+  Found found = take(path_.text, record_, file_);
+  if (found == Found::Free) {
     next_ = first;
     first = this;
     process = getpid();
     return true;
-  case Found::Nothing:
-    file_ = -1;
-    return true;
-  case Found::Left:
-    break;
   }
   file_ = -1;
+  if (found == Found::Nothing)
+    return true;
   tries_ = 0;
   return fault.set(Fault::Unsupported,
                    "%.60s: %u processes died in this driver; to try it again, "
@@ -125,11 +123,7 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
 void TryingMarker::remove() {
   if (file_ < 0)
     return;
-  for (TryingMarker **it = &first; *it; it = &(*it)->next_)
-    if (*it == this) {
-      *it = next_;
-      break;
-    }
+  takeOut(first, *this, &TryingMarker::next_);
   // Still locked, so that nobody takes it for one that was left. Earlier deaths
   // are forgotten when all has gone well that they may have died of.
   record_.isTrying = 0;

@@ -81,7 +81,8 @@ bool Vulkan::findDevice(VkDevice device, Fault &fault) {
   return report(findAll(deviceNames, &DestroyDevice, find), fault);
 }
 
-const char *describe(VkResult result) {
+/// The name of an error, for people.
+static const char *describe(VkResult result) {
   // From -1 down.
   static const char names[] = "out of memory\0"
                               "out of device memory\0"

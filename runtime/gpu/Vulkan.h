@@ -110,22 +110,9 @@ template <typename T> T makeStruct(VkStructureType type) {
   return result;
 }
 
-/// The name of an error, for people.
-const char *describe(VkResult result);
-
 /// Whether `result` is a success; else the fault is `what` and why, a line.
 [[nodiscard]] bool check(VkResult result, const char *what,
                          artifact::Fault &fault);
-
-/// The same for a call that makes `handle`, and clears it where that fails.
-template <typename Handle>
-[[nodiscard]] bool checkMade(Handle &handle, VkResult result, const char *what,
-                             artifact::Fault &fault) {
-  bool isMade = check(result, what, fault);
-  if (!isMade)
-    handle = nullptr;
-  return isMade;
-}
 
 } // namespace nnv12::runtime
 

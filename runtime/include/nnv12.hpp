@@ -53,17 +53,10 @@ inline void check(nnv12_status status, const nnv12_error &error) {
 #endif
 }
 
-struct CloseBundle {
-  void operator()(nnv12_bundle *bundle) const { nnv12_bundle_close(bundle); }
-};
-struct CloseSession {
-  void operator()(nnv12_session *session) const {
-    nnv12_session_close(session);
-  }
-};
-struct CloseRecording {
-  void operator()(nnv12_recording *recording) const {
-    nnv12_recording_close(recording);
+/// Gives a handle back by a function of the C API.
+template <auto close> struct Close {
+  template <typename Handle> void operator()(Handle *handle) const {
+    close(handle);
   }
 };
 } // namespace detail
@@ -157,7 +150,7 @@ private:
     return c;
   }
 
-  std::unique_ptr<nnv12_bundle, detail::CloseBundle> handle_;
+  std::unique_ptr<nnv12_bundle, detail::Close<nnv12_bundle_close>> handle_;
 };
 
 /// Buffers of the caller: nnv12_input and nnv12_output, and nothing else, so
@@ -338,7 +331,7 @@ public:
 
 private:
   const nnv12_bundle *bundle_; ///< the session keeps it
-  std::unique_ptr<nnv12_session, detail::CloseSession> handle_;
+  std::unique_ptr<nnv12_session, detail::Close<nnv12_session_close>> handle_;
 };
 
 /// A reader of a session's records; see nnv12_recording. Borrows the memory.
@@ -382,7 +375,8 @@ public:
   }
 
 private:
-  std::unique_ptr<nnv12_recording, detail::CloseRecording> handle_;
+  std::unique_ptr<nnv12_recording, detail::Close<nnv12_recording_close>>
+      handle_;
 };
 
 /// Memory in which a session records the times of its work. Made before the

@@ -171,7 +171,7 @@ void Recorder::readCounters(bool isEnd) {
 }
 
 void Recorder::write(Record &record) {
-  record.run = run();
+  record.run = static_cast<uint32_t>(runs());
   rings_[record.thread].write(record);
 }
 

@@ -98,11 +98,6 @@ public:
   /// was 0.
   void end(Record &record);
 
-  /// The number of the run, and the ring of a thread: for callers that write
-  /// many records.
-  uint32_t run() const { return static_cast<uint32_t>(runs()); }
-  RingWriter &ring(uint32_t thread) { return rings_[thread]; }
-
 private:
   /// The number of runs that have ended.
   uint64_t runs() const {

@@ -21,10 +21,10 @@ template <typename Facts> static void copyShared(Facts &to, const Facts *from) {
 
 uint64_t Timeline::ns(uint64_t ticks) const {
   assert(isKnown());
-  size_t i = count_ - 2;
-  while (i > 0 && pairs_[i].ticks > ticks)
+  size_t i = count - 2;
+  while (i > 0 && pairs[i].ticks > ticks)
     --i;
-  const ClockPair &from = pairs_[i], &to = pairs_[i + 1];
+  const ClockPair &from = pairs[i], &to = pairs[i + 1];
   double rate = double(to.ns - from.ns) / double(to.ticks - from.ticks);
   // Wraps, as ticks before the first pair are less.
   double after = double(static_cast<int64_t>(ticks - from.ticks)) * rate;
@@ -128,7 +128,7 @@ size_t Recording::read(uint32_t ring, Record *out, size_t most,
   assert(ring < rings_.size());
   bool hasTicks = checked_.clockSource != Clock::Monotonic;
   ClockPair pairs[maxClockPairs];
-  Timeline timeline(pairs, hasTicks ? takePairs(pairs) : 0);
+  Timeline timeline = {pairs, hasTicks ? takePairs(pairs) : 0};
   if (hasTicks && !timeline.isKnown())
     return 0;
   size_t count = rings_[ring].reader.read(rings_[ring].cursor, out, most, lost);

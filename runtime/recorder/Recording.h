@@ -15,19 +15,13 @@ namespace nnv12::runtime {
 
 /// Ticks as nanoseconds: evenly between two pairs, and beyond the outer ones as
 /// between the nearest two.
-class Timeline {
-public:
-  /// `pairs` ascend in both.
-  Timeline(const ClockPair *pairs, size_t count)
-      : pairs_(pairs), count_(count) {}
+struct Timeline {
+  const ClockPair *pairs; ///< ascending in both
+  size_t count;
 
   /// Whether there is anything to go by.
-  bool isKnown() const { return count_ >= 2; }
+  bool isKnown() const { return count >= 2; }
   uint64_t ns(uint64_t ticks) const;
-
-private:
-  const ClockPair *pairs_;
-  size_t count_;
 };
 
 class Recording {

@@ -60,8 +60,7 @@ public:
     auto *first = static_cast<uint8_t *>(other.base_);
     unmap(first, other.start_);
     unmap(other.start_ + size, first + other.length_);
-    other.base_ = nullptr;
-    other.start_ = nullptr;
+    other.abandon();
     return true;
   }
 
@@ -79,8 +78,7 @@ public:
   void release() {
     if (base_)
       munmap(base_, length_);
-    base_ = nullptr;
-    start_ = nullptr;
+    abandon();
   }
 
   /// Leaves the pages where they are, for ever.
@@ -117,6 +115,15 @@ template <typename T> void destroy(T *object) {
     return;
   object->~T();
   free(object);
+}
+
+/// Takes an element out of the list from `first` on, which `next` links.
+template <typename T> void takeOut(T *&first, T &element, T *T::*next) {
+  T **at = &first;
+  while (*at && *at != &element)
+    at = &((*at)->*next);
+  if (*at)
+    *at = element.*next;
 }
 
 } // namespace nnv12::runtime

@@ -10,6 +10,7 @@
 #include "artifact/Fault.h"
 #include "runtime/include/nnv12.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -24,9 +25,8 @@ bool readStruct(const Struct *given, Struct &result) {
     return true;
   if (given->struct_size < sizeof(size_t))
     return false;
-  size_t known =
-      given->struct_size < sizeof(Struct) ? given->struct_size : sizeof(Struct);
-  memcpy(static_cast<void *>(&result), given, known);
+  memcpy(static_cast<void *>(&result), given,
+         std::min(given->struct_size, sizeof(Struct)));
   return true;
 }
 
@@ -44,8 +44,7 @@ bool readStruct(const Struct *given, Struct &result, const char *field,
 /// Fills the part of a caller's struct that the caller knows.
 template <typename Struct>
 void writeStruct(const Struct &value, Struct *result) {
-  size_t known = result->struct_size < sizeof(Struct) ? result->struct_size
-                                                      : sizeof(Struct);
+  size_t known = std::min(result->struct_size, sizeof(Struct));
   if (known > sizeof(size_t))
     memcpy(reinterpret_cast<char *>(result) + sizeof(size_t),
            reinterpret_cast<const char *>(&value) + sizeof(size_t),

@@ -124,17 +124,13 @@ bool Events::spin(uint32_t seen) const {
       [&] { return count_.load(std::memory_order_acquire) != seen; });
 }
 
-void Events::sleep(uint32_t seen, uint32_t kinds, uint64_t most) {
-  timespec deadline;
-  if (most != forever) {
-    uint64_t end = now() + most;
-    deadline.tv_sec = static_cast<time_t>(end / 1000000000);
-    deadline.tv_nsec = static_cast<long>(end % 1000000000);
-  }
+void Events::sleep(uint32_t seen, uint32_t kinds, uint64_t deadline) {
+  timespec time = {static_cast<time_t>(deadline / 1000000000),
+                   static_cast<long>(deadline % 1000000000)};
   for (uint32_t i = 0; i < 2; ++i)
     sleepers_[i].fetch_add(kinds >> i & 1);
   if (count_.load() == seen)
-    futexWait(count_, seen, kinds, most == forever ? nullptr : &deadline);
+    futexWait(count_, seen, kinds, deadline == never ? nullptr : &time);
   for (uint32_t i = 0; i < 2; ++i)
     sleepers_[i].fetch_sub(kinds >> i & 1);
 }

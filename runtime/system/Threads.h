@@ -128,17 +128,9 @@ public:
   void wakeAll();
   /// Looks for a while; whether the count is not `seen` any more.
   bool spin(uint32_t seen) const;
-  /// Returns when the count is not `seen` any more, or after so many
-  /// nanoseconds. Sleeps through events that are of none of the `kinds`.
-  void sleep(uint32_t seen, uint32_t kinds, uint64_t most = forever);
-  /// As sleep(), until a time of now().
-  void sleepUntil(uint64_t deadline, uint32_t seen, uint32_t kinds) {
-    uint64_t time = deadline == never ? 0 : now();
-    if (time < deadline)
-      sleep(seen, kinds, deadline == never ? forever : deadline - time);
-  }
-
-  static constexpr uint64_t forever = ~uint64_t(0);
+  /// Returns when the count is not `seen` any more, or at a time of now().
+  /// Sleeps through events that are of none of the `kinds`.
+  void sleep(uint32_t seen, uint32_t kinds, uint64_t deadline = never);
 
 private:
   alignas(64) std::atomic<uint32_t> count_{0};

@@ -84,7 +84,7 @@ StorageFile::readAsBundle(const std::vector<size_t> &offsets,
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault,
                  headSize))
     fail(std::string("cannot read a file again: ") + fault.text);
-  // See nnv12_bundle::makeEarlyMemory.
+  // See LoadedBundle::makeEarlyMemory.
   std::optional<Memory> early;
   if (file.size() >= headSize)
     early.emplace(hugePageSize).data()[0] = 1;
@@ -367,7 +367,7 @@ static double measureDecode(bool planes, unsigned repeat) {
   std::vector<uint8_t> frame = compress(weights(count, planes));
   artifact::Fault fault;
   runtime::Decoder decoder;
-  if (frame.empty() || !runtime::Zstd::load(fault) ||
+  if (frame.empty() || !runtime::loadZstd(fault) ||
       !decoder.create(count * 4, fault))
     return 0;
   // As on a cold start: every frame another one, from memory and not from the

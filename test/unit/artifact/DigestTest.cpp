@@ -35,10 +35,11 @@ static std::vector<unsigned char> sample(size_t size) {
 static std::vector<const Compressor *> runnable() {
   std::vector<const Compressor *> found;
   CpuFeatures cpu;
-  for (unsigned i = 0; i < numCompressors; ++i)
-    if (!compressors[i].feature ||
-        cpu.has(compressors[i].feature, strlen(compressors[i].feature)))
-      found.push_back(&compressors[i]);
+  const Compressor *one = compressors;
+  for (; one->feature; ++one)
+    if (cpu.has(one->feature, strlen(one->feature)))
+      found.push_back(one);
+  found.push_back(one);
   return found;
 }
 

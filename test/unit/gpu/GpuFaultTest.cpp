@@ -12,6 +12,8 @@ using namespace nnv12::test;
 namespace nnv12::runtime {
 extern uint64_t leastGpuPatience;
 extern std::atomic<uint32_t> threadsGranted;
+class Workers;
+extern void (*betweenSubmitAndWait)(Workers &);
 } // namespace nnv12::runtime
 
 namespace {
@@ -213,6 +215,28 @@ TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
     nnv12_gpu_release();
     mock.forgiveObjects();
   }
+}
+
+/// Time in which the CPU does other work between submit and wait counts.
+TEST_F(GpuFaultTest, PatienceBeginsWithTheSubmission) {
+  constexpr uint64_t millisecond = 1000000;
+  for (unsigned kind : {0, 1, 2, 3})
+    for (bool isBusy : {false, true}) {
+      makeDevice(kind);
+      runtime::leastGpuPatience = 500 * millisecond;
+      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(session), expected());
+      if (isBusy)
+        runtime::betweenSubmitAndWait = [](runtime::Workers &) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        };
+      mock.busyFor = 300 * millisecond;
+      EXPECT_EQ(run(session).empty(), isBusy) << kind;
+      runtime::betweenSubmitAndWait = nullptr;
+      session.reset();
+      nnv12_gpu_release();
+      mock.forgiveObjects();
+    }
 }
 
 /// Software that has to wait for a CPU is not taken for dead as soon as a GPU

@@ -31,7 +31,7 @@ TEST(Decoder, JoinsPlanes) {
 
 TEST(Decoder, DecodesFrames) {
   artifact::Fault fault;
-  if (!Zstd::load(fault))
+  if (!loadZstd(fault))
     GTEST_SKIP() << fault.text;
   Decoder decoder;
   ASSERT_TRUE(decoder.create(1 << 20, fault));
@@ -71,7 +71,7 @@ TEST(Decoder, DecodesWhatTheLibraryCompresses) {
   frame.resize(compress(frame.data(), frame.size(), split.data(), size, 3));
   EXPECT_LT(frame.size(), size / 2);
   artifact::Fault fault;
-  ASSERT_TRUE(Zstd::load(fault));
+  ASSERT_TRUE(loadZstd(fault));
   Decoder decoder;
   ASSERT_TRUE(decoder.create(size, fault));
   std::vector<float> result(weights.size());

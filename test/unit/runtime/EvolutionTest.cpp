@@ -31,7 +31,7 @@ protected:
     // The weights are compressed, and cross builds may have no library for
     // that.
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
   }
 

@@ -67,7 +67,7 @@ class FailedPlanTest : public testing::Test {
 protected:
   void SetUp() override {
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
   }
   void TearDown() override {

@@ -40,7 +40,7 @@ protected:
     // The sample's weights are compressed, and cross builds may have no library
     // for that. Without it a session is refused, and nothing else happens.
     artifact::Fault fault;
-    if (runtime::Zstd::load(fault))
+    if (runtime::loadZstd(fault))
       return;
     nnv12_bundle *bundle = nullptr;
     nnv12_session *session = nullptr;

@@ -40,7 +40,7 @@ protected:
   void SetUp() override {
     isSlow = true;
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
     write();
   }

@@ -44,7 +44,7 @@ Behaviour behaviour;
 
 class Toy final : public runtime::OverlayExecutor {
 public:
-  Toy(const nnv12_bundle &bundle, runtime::Memory memory,
+  Toy(const runtime::LoadedBundle &bundle, runtime::Memory memory,
       const runtime::Lanes &host, runtime::Recorder &recorder)
       : bundle_(bundle), memory_(memory), host_(host), recorder_(recorder),
         step_{this, behaviour.first, behaviour.count, 0,
@@ -155,7 +155,7 @@ private:
     }
   }
 
-  const nnv12_bundle &bundle_;
+  const runtime::LoadedBundle &bundle_;
   runtime::Memory memory_;
   const runtime::Lanes &host_;
   runtime::Recorder &recorder_;
@@ -170,9 +170,9 @@ private:
 };
 
 runtime::OverlayExecutor *
-makeToy(const nnv12_bundle &bundle, const nnv12_gpu_options &,
-        runtime::Memory memory, uint64_t, const runtime::Lanes &host,
-        runtime::Events &, runtime::Recorder &recorder, artifact::Fault &) {
+makeToy(const runtime::LoadedBundle &bundle, const nnv12_gpu_options &,
+        runtime::Memory memory, const runtime::Lanes &host, runtime::Events &,
+        runtime::Recorder &recorder, artifact::Fault &) {
   return new Toy(bundle, memory, host, recorder);
 }
 
@@ -182,7 +182,7 @@ protected:
     if (!runtime::hasGpus)
       GTEST_SKIP() << "this build has no overlays";
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
     path = folder.file("a.nnv");
     ASSERT_EQ(artifact::writeBundle(sample.bundle, path), "");

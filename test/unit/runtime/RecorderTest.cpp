@@ -98,14 +98,14 @@ TEST(Clock, tellsDrift) {
 TEST(Timeline, isPiecewise) {
   // Two ticks a nanosecond, then one.
   ClockPair pairs[] = {{1000, 500}, {3000, 1500}, {4000, 2500}};
-  Timeline timeline(pairs, 3);
+  Timeline timeline = {pairs, 3};
   EXPECT_EQ(timeline.ns(1000), 500u);
   EXPECT_EQ(timeline.ns(2000), 1000u);
   EXPECT_EQ(timeline.ns(3500), 2000u);
   // Beyond: as between the nearest two.
   EXPECT_EQ(timeline.ns(800), 400u);
   EXPECT_EQ(timeline.ns(5000), 3500u);
-  EXPECT_FALSE(Timeline(pairs, 1).isKnown());
+  EXPECT_FALSE((Timeline{pairs, 1}.isKnown()));
 }
 
 TEST(Ring, keepsTheNewest) {

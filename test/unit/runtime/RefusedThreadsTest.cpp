@@ -23,7 +23,7 @@ class RefusedThreadsTest : public testing::Test {
 protected:
   void SetUp() override {
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
     path = folder.file("a.nnv");
     ASSERT_EQ(artifact::writeBundle(sample.bundle, path), "");

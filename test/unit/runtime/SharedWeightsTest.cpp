@@ -105,7 +105,7 @@ class SharedWeightsTest : public testing::Test {
 protected:
   void SetUp() override {
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
     make(40);
   }

@@ -67,7 +67,7 @@ class TeamTest : public testing::Test {
 protected:
   void SetUp() override {
     artifact::Fault fault;
-    if (!runtime::Zstd::load(fault))
+    if (!runtime::loadZstd(fault))
       GTEST_SKIP() << fault.text;
     if (runtime::availableCpus() < 2)
       GTEST_SKIP() << "no threads on one CPU";

@@ -148,7 +148,7 @@ TEST_F(TileRangesTest, TheRestOfTheGridIsLeftAlone) {
 
 TEST_F(TileRangesTest, PlansInTwoParts) {
   Fault fault;
-  if (!runtime::Zstd::load(fault))
+  if (!runtime::loadZstd(fault))
     GTEST_SKIP() << fault.text;
   for (size_t tiles : {3, 40, 100})
     for (size_t tile : {size_t(1), tiles - 1})
@@ -170,7 +170,7 @@ TEST_F(TileRangesTest, PlansInTwoParts) {
 /// of the weights come from something else than the others.
 TEST_F(TileRangesTest, ATransformBehindTheFirstTile) {
   Fault fault;
-  if (!runtime::Zstd::load(fault))
+  if (!runtime::loadZstd(fault))
     GTEST_SKIP() << fault.text;
   for (size_t tiles : {3, 40}) {
     PlannedSample sample(tiles, 2, 1);
