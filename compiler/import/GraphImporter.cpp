@@ -114,6 +114,19 @@ bool GraphImporter::checkModel() {
   return true;
 }
 
+static SmallVector<StringRef> outputNames(const onnx::GraphProto &graph) {
+  SmallVector<StringRef> names;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    names.push_back(output.name());
+  return names;
+}
+
+SmallVector<StringRef> GraphImporter::wantedOutputs() const {
+  if (options_.outputs.empty())
+    return outputNames(model_.graph());
+  return {options_.outputs.begin(), options_.outputs.end()};
+}
+
 OwningOpRef<ModuleOp> GraphImporter::run() {
   assert(!mainFunc_ && "a model is imported once");
   if (!checkModel() || !importFunctions())
@@ -138,7 +151,8 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   if (!addInitializers(graph, scope) || !importInputs(scope))
     return {};
   current_ = &scope;
-  if (!importNodes(graph.node(), scope, modelFrame_) || !bindOutputs())
+  if (!importNodes(graph.node(), wantedOutputs(), scope, modelFrame_) ||
+      !bindOutputs())
     return {};
 
   // Drop layers that folding left behind.
@@ -169,18 +183,21 @@ static int32_t declaredElement(const onnx::TypeProto &type) {
 }
 
 bool GraphImporter::bindOutputs() {
-  const onnx::GraphProto &graph = model_.graph();
-  if (graph.output_size() == 0)
+  SmallVector<StringRef> names = wantedOutputs();
+  if (names.empty())
     return report().refuse("a graph without outputs", "at least one");
+  llvm::StringMap<int32_t> declaredElements;
+  for (const onnx::ValueInfoProto &output : model_.graph().output())
+    declaredElements[output.name()] = declaredElement(output.type());
   SmallVector<std::pair<std::string, Value>> tensors;
-  for (const onnx::ValueInfoProto &output : graph.output()) {
-    LayerBuilder b = report("output '" + output.name() + "': ");
-    std::optional<ImportValue> value = lookup(*current_, output.name());
+  for (StringRef name : names) {
+    LayerBuilder b = report("output '" + name + "': ");
+    std::optional<ImportValue> value = lookup(*current_, name);
     if (!value)
       return b.refuse("a name that is not defined", "the output of a node");
     size_t first = tensors.size();
-    flatten(output.name(), *value, tensors);
-    int32_t declared = declaredElement(output.type());
+    flatten(name.str(), *value, tensors);
+    int32_t declared = declaredElements.lookup(name);
     Type element = elementType(declared, builder_.getContext());
     for (auto &[name, tensor] : llvm::drop_begin(tensors, first)) {
       if (!tensor) {
@@ -278,10 +295,10 @@ std::optional<ImportValue> GraphImporter::lookup(const Scope &inner,
 // Nodes
 //===----------------------------------------------------------------------===//
 
-bool GraphImporter::importNodes(const Nodes &nodes, Scope &scope,
-                                const Frame &frame) {
+bool GraphImporter::importNodes(const Nodes &nodes, ArrayRef<StringRef> outputs,
+                                Scope &scope, const Frame &frame) {
   SmallVector<int> order;
-  if (!sortNodes(nodes, scope, order))
+  if (!sortNodes(nodes, scope, outputs, order))
     return false;
   for (int i : order)
     if (!importNode(nodes[i], i, scope, frame))
@@ -363,9 +380,12 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
       domain.empty() ? node.op().str() : (domain + "." + node.op()).str());
   if (rows.empty() && !domain.empty())
     return node.refuse("an operator of domain '" + domain + "'",
-                       "one of docs/ops.md or a function of the model");
+                       "one of docs/ops.md or a function of the model; "
+                       "--output NAME takes a tensor before it as the output");
   if (rows.empty())
-    return node.refuse("an unknown operator", "one of docs/ops.md");
+    return node.refuse("an unknown operator",
+                       "one of docs/ops.md; --output NAME takes a tensor "
+                       "before it as the output");
   for (const OpRow *row : rows) {
     if (node.opset() < row->since || node.opset() > row->until)
       continue;
@@ -409,7 +429,8 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
   for (auto [info, value] : llvm::zip(graph.input(), inputs))
     scope.values[info.name()] = value;
   SmallVector<ImportValue> results;
-  ok = ok && importNodes(graph.node(), scope, *currentFrame_);
+  ok = ok &&
+       importNodes(graph.node(), outputNames(graph), scope, *currentFrame_);
   for (int i = 0; ok && i < graph.output_size(); ++i) {
     std::optional<ImportValue> value = lookup(scope, graph.output(i).name());
     if (!value) {
@@ -470,7 +491,9 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
   for (int i = 0; i < function.input_size(); ++i)
     scope.values[function.input(i)] =
         node.has(i) ? node.value(i) : ImportValue();
-  if (!importNodes(function.node(), scope, frame))
+  SmallVector<StringRef> outputs(function.output().begin(),
+                                 function.output().end());
+  if (!importNodes(function.node(), outputs, scope, frame))
     return false;
   for (unsigned i = 0; i < node.outputs(); ++i) {
     std::optional<ImportValue> value = lookup(scope, function.output(i));

@@ -62,18 +62,24 @@ private:
   bool importFunctions();
   bool importInputs(Scope &scope);
   bool addInitializers(const onnx::GraphProto &graph, Scope &scope);
-  bool importNodes(const Nodes &nodes, Scope &scope, const Frame &frame);
+  /// Imports the nodes that `outputs` depend on.
+  bool importNodes(const Nodes &nodes, llvm::ArrayRef<llvm::StringRef> outputs,
+                   Scope &scope, const Frame &frame);
   bool importNode(const onnx::NodeProto &proto, int index, Scope &scope,
                   const Frame &frame);
   bool importOperator(Node &node, llvm::StringRef domain);
   bool importCall(Node &node, const onnx::FunctionProto &function,
                   const Attributes &attributes);
-  /// Indices of nodes with every node after those it depends on.
+  /// Indices of the nodes that `outputs` depend on, every node after those it
+  /// depends on.
   bool sortNodes(const Nodes &nodes, const Scope &scope,
+                 llvm::ArrayRef<llvm::StringRef> outputs,
                  llvm::SmallVectorImpl<int> &order);
   /// nullopt if the name is not defined; after a fault in an initialiser, a
   /// null tensor.
   std::optional<ImportValue> lookup(const Scope &scope, llvm::StringRef name);
+  /// The names of the tensors that are the outputs.
+  llvm::SmallVector<llvm::StringRef> wantedOutputs() const;
   bool bindOutputs();
 
   LayerBuilder report(const llvm::Twine &what = "");

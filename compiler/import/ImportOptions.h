@@ -22,6 +22,10 @@ struct ImportOptions {
   /// .npy or a serialised TensorProto/SequenceProto/OptionalProto (.pb). Such
   /// an input is no input of the compiled model.
   std::vector<std::pair<std::string, std::string>> constants;
+  /// Names of tensors of the model's graph that become its outputs. The graph's
+  /// own outputs, and nodes that lead to none of these, are left out. Empty
+  /// keeps the graph's own.
+  std::vector<std::string> outputs;
   /// Folders besides the model's own whose files tensors may have as external
   /// data.
   std::vector<std::string> externalData;

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -56,6 +57,12 @@ static cl::list<std::string> constants(
         "Value of a model input, known now; it is then no input of the bundle. "
         "For inputs that determine shapes",
         "NAME=FILE.npy"});
+static cl::list<std::string, std::vector<std::string>> outputNames(
+    "output", cl::location(given.import.outputs),
+    Help{"A tensor of the model that is an output, by its name there; once or "
+         "several times, in place of the model's own outputs. Nodes that lead "
+         "to none of them are left out",
+         "NAME"});
 static cl::list<std::string, std::vector<std::string>> externalData(
     "external-data", cl::location(given.import.externalData),
     Help{"A folder beside the model's own in which external data of its "
@@ -377,6 +384,11 @@ int main(int argc, char **argv) {
                   "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
   }
+  llvm::StringSet<> wanted;
+  for (const std::string &name : options.import.outputs)
+    if (name.empty() || !wanted.insert(name).second)
+      return fail("--output: found '" + name +
+                  "', expected the name of a tensor, each once");
   for (const std::string &folder : options.import.externalData)
     if (!llvm::sys::fs::is_directory(folder))
       return fail("--external-data: found '" + folder +

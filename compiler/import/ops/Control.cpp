@@ -90,18 +90,22 @@ static void loop(Node &n) {
   for (unsigned i = 0; i < carried; ++i)
     state.push_back(n.value(i + 2));
   SmallVector<Values> gathered(n.outputs() - carried);
+  auto iterate = [&](int64_t i) {
+    SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
+    inputs.append(state);
+    auto results = n.graph().importSubgraph(n, *body, inputs);
+    if (!n.failed() && results.size() != 1 + carried + gathered.size())
+      n.fail("a body of " + Twine(results.size()) + " results",
+             Twine(1 + carried + gathered.size()));
+    return n.failed() ? SmallVector<ImportValue>() : results;
+  };
   for (int64_t i = 0; running && i < trips; ++i) {
     if (i == maxIterations)
       return n.fail("more than " + Twine(maxIterations) + " iterations",
                     "few enough to unroll");
-    SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
-    inputs.append(state);
-    auto results = n.graph().importSubgraph(n, *body, inputs);
+    auto results = iterate(i);
     if (n.failed())
       return;
-    if (results.size() != 1 + carried + gathered.size())
-      return n.fail("a body of " + Twine(results.size()) + " results",
-                    Twine(1 + carried + gathered.size()));
     auto condition = n.data(results[0].tensor);
     if (!condition || condition->size() != 1)
       return n.failNotConstant(results[0].tensor, "a loop condition");
@@ -116,8 +120,24 @@ static void loop(Node &n) {
   }
   for (auto [i, v] : llvm::enumerate(state))
     n.out(i, v);
+  auto isWanted = [&](unsigned k) { return n.wants(carried + k); };
+  bool isEmpty =
+      llvm::any_of(llvm::seq<unsigned>(gathered.size()), [&](unsigned k) {
+        return isWanted(k) && gathered[k].empty();
+      });
+  if (isEmpty) { // an iteration that is not taken says shapes
+    auto results = iterate(0);
+    for (auto [k, value] :
+         llvm::enumerate(llvm::drop_begin(results, 1 + carried))) {
+      Ints s = n.shape(value.tensor);
+      s.insert(s.begin(), 0);
+      if (isWanted(k))
+        n.out(carried + k, n.splat(s, n.elem(value.tensor), 0));
+    }
+    return;
+  }
   for (auto [k, values] : llvm::enumerate(gathered))
-    if (n.wants(carried + k))
+    if (isWanted(k))
       n.out(carried + k, stack(n, values, 0));
 }
 
