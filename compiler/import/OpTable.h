@@ -32,6 +32,13 @@ struct OpRow {
   const char *domain = "";
 };
 
+/// The row of an operator of ONNX Runtime's own, as its optimiser and the
+/// exporters that aim at it write them (its page ContribOperators).
+constexpr OpRow microsoftOp(const char *name, TypeSet types,
+                            void (*handler)(Node &), const char *note = "") {
+  return {name, 1, types, handler, note, latestOpset, "com.microsoft"};
+}
+
 using OpRows = llvm::ArrayRef<OpRow>;
 
 OpRows attentionOps();
@@ -40,6 +47,7 @@ OpRows controlOps();
 OpRows convOps();
 OpRows detectionOps();
 OpRows elementwiseOps();
+OpRows fusedAttentionOps();
 OpRows imageOps();
 OpRows indexOps();
 OpRows linearAttentionOps();
@@ -47,6 +55,7 @@ OpRows lossOps();
 OpRows matrixOps();
 OpRows normOps();
 OpRows poolOps();
+OpRows qLinearOps();
 OpRows quantizeOps();
 OpRows recurrentOps();
 OpRows reduceOps();

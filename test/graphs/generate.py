@@ -21,6 +21,7 @@ from onnx import helper, numpy_helper
 
 import pieces_any
 import pieces_image
+import pieces_microsoft
 import pieces_more
 import pieces_sequence
 import pieces_shape
@@ -85,6 +86,7 @@ def tastes(draw):
         pieces_sequence.PIECES,
         pieces_more.PIECES,
         pieces_more.IMAGE_PIECES,
+        pieces_microsoft.PIECES,
     )
     return {
         piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6])
@@ -108,6 +110,8 @@ def fitting_pieces(graph, x, taste):
     if x.rank >= 2:
         weight = {2: 1, 3: 2.5}.get(x.rank, 0.2)
         rows += [(w * weight, piece) for w, piece in pieces_sequence.PIECES]
+    if graph.microsoft:
+        rows += pieces_microsoft.PIECES
     return [(w * taste[piece], piece) for w, piece in rows]
 
 
@@ -143,6 +147,8 @@ def make(seed):
     graph = Graph(seed)
     draw = graph.draw
     taste = tastes(draw)
+    # A model that an optimiser has seen, or not.
+    graph.microsoft = draw.chance(0.3)
     first_values(graph)
     graph.left = draw.weighted(
         [
@@ -178,7 +184,11 @@ def make(seed):
             described(outputs),
             graph.initializers,
         ),
-        opset_imports=[helper.make_opsetid("", graph.opset)],
+        opset_imports=[
+            helper.make_opsetid("", graph.opset),
+            *[helper.make_opsetid(pieces_microsoft.DOMAIN, 1)]
+            * graph.microsoft,
+        ],
         ir_version=IR_VERSION,
     )
     return model, [(v.name, data) for v, data in inputs]

@@ -1,5 +1,6 @@
 //===- Attention.cpp - Attention and rotary embedding ---------------------===//
 
+#include "compiler/import/ops/Attention.h"
 #include "compiler/import/OpTable.h"
 
 #include <cassert>
@@ -14,26 +15,37 @@ using namespace nnv12::importer;
 static constexpr double forbiddenScore =
     -std::numeric_limits<double>::infinity();
 
-/// [batch, length, heads * size] as [batch, heads, length, size]; values of
-/// rank four have that shape already.
-static Value splitHeads(Node &n, Value x, const char *headsAttribute) {
-  assert((n.failed() || n.rank(x) == 3 || n.rank(x) == 4) &&
-         "the caller has looked");
-  if (n.rank(x) != 3)
-    return x;
-  int64_t heads = n.intAttr(headsAttribute), hidden = n.dim(x, 2);
+Value importer::splitHeads(Node &n, Value x, int64_t heads, const char *what) {
   if (n.failed())
     return {};
+  assert(n.rank(x) == 3 && "[batch, length, heads * size]");
+  int64_t hidden = n.dim(x, 2);
   if (heads < 1 || hidden % heads)
-    return n.refuse(Twine(headsAttribute) + " " + Twine(heads) + " for " +
+    return n.refuse(Twine(what) + " " + Twine(heads) + " for " +
                         str(n.shape(x)),
                     "a divisor of the last dimension");
   x = n.reshape(x, {n.dim(x, 0), n.dim(x, 1), heads, hidden / heads});
   return n.transpose(x, {0, 2, 1, 3});
 }
 
-/// Several query heads share one key or value head: repeat each.
-static Value repeatHeads(Node &n, Value x, int64_t heads) {
+/// Values of rank four have a dimension of heads already.
+static Value splitHeads(Node &n, Value x, const char *headsAttribute) {
+  assert((n.failed() || n.rank(x) == 3 || n.rank(x) == 4) &&
+         "the caller has looked");
+  return n.rank(x) == 3
+             ? splitHeads(n, x, n.intAttr(headsAttribute), headsAttribute)
+             : x;
+}
+
+Value importer::joinHeads(Node &n, Value x) {
+  Ints s = n.shape(x);
+  assert((n.failed() || s.size() == 4) && "[batch, heads, length, size]");
+  return n.failed() ? Value()
+                    : n.reshape(n.transpose(x, {0, 2, 1, 3}),
+                                {s[0], s[2], s[1] * s[3]});
+}
+
+Value importer::repeatHeads(Node &n, Value x, int64_t heads) {
   Ints s = n.shape(x);
   assert((n.failed() || s.size() == 4) && "[batch, heads, length, size]");
   if (n.failed() || s[1] == heads)
@@ -50,18 +62,6 @@ static Value repeatHeads(Node &n, Value x, int64_t heads) {
 //===----------------------------------------------------------------------===//
 // Which keys a query sees
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// A query at position p sees key j if low <= p - j <= high; a null bound sees
-/// all.
-struct Band {
-  std::optional<int64_t> low, high;
-  bool isBounded() const { return low || high; }
-  bool has(int64_t distance) const {
-    return (!low || distance >= *low) && (!high || distance <= *high);
-  }
-};
-} // namespace
 
 /// The keys that is_causal and the windows of version 25 leave.
 static Band readBand(Node &n) {
@@ -82,12 +82,8 @@ static Band readBand(Node &n) {
   return band;
 }
 
-/// Whether each query may see each key, as bools that broadcast to [batch,
-/// heads, steps, keys]; null where all may. `valid` is null, or the number of
-/// keys in each batch that are no padding [batch]: the last query then stands
-/// at the last of them. Else `past` keys lie before the first query.
-static Value visibleKeys(Node &n, const Band &band, int64_t steps, int64_t keys,
-                         int64_t past, Value valid) {
+Value importer::visibleKeys(Node &n, const Band &band, int64_t steps,
+                            int64_t keys, int64_t past, Value valid) {
   if (!valid) {
     if (!band.isBounded())
       return {};
@@ -177,12 +173,15 @@ static Type softmaxPrecision(Node &n, Type absent) {
   return type;
 }
 
-/// q times the transpose of k, times scale. Half precision is computed in
-/// float32, so that the product needs no scaling before, and the scale itself
-/// is not rounded.
-static Value scaledScores(Node &n, Value q, Value k, double scale) {
+Value importer::scaledScores(Node &n, Value q, Value k, double scale) {
   return n.unary(UnaryKind::affine, n.matmul(q, k, Value(), false, true),
                  {scale, -0.0});
+}
+
+Value importer::softCapped(Node &n, Value scores, double softcap) {
+  if (softcap == 0)
+    return scores;
+  return n.mul(n.unary(UnaryKind::tanh, n.div(scores, softcap)), softcap);
 }
 
 static void attention(Node &n) {
@@ -223,10 +222,8 @@ static void attention(Node &n) {
   k = repeatHeads(n, k, heads);
   v = repeatHeads(n, v, heads);
   Value shown[4]; // by mode
-  Value scores = shown[0] = scaledScores(n, q, k, scale);
-  if (softcap != 0)
-    scores = n.mul(n.unary(UnaryKind::tanh, n.div(scores, softcap)), softcap);
-  shown[1] = scores;
+  shown[0] = scaledScores(n, q, k, scale);
+  Value scores = shown[1] = softCapped(n, shown[0], softcap);
   Value visible =
       visibleKeys(n, band, steps, keys, pastKey ? n.dim(pastKey, 2) : 0, valid);
   Value bias = scoreBias(n, visible, n.optional(3), keys, type);
@@ -242,11 +239,7 @@ static void attention(Node &n) {
   shown[3] = weights;
   n.out(3, shown[mode]);
   Value y = n.matmul(weights, n.cast(v, type));
-  if (flat) {
-    y = n.transpose(y, {0, 2, 1, 3});
-    y = n.reshape(y, {n.dim(y, 0), steps, heads * n.dim(y, 3)});
-  }
-  n.out(0, y);
+  n.out(0, flat ? joinHeads(n, y) : y);
 }
 
 /// Attention whose scores and weights a graph each may change.
@@ -283,8 +276,30 @@ static void flexAttention(Node &n) {
   n.out(n.cast(n.matmul(weights, n.cast(v, precision)), n.elem(v)));
 }
 
-/// Pairs of numbers of a head are turned by an angle that grows with the
-/// position.
+Value importer::turned(Node &n, Value x, Value cosines, Value sines,
+                       bool interleaved) {
+  Ints s = n.shape(x);
+  int64_t half = n.dim(cosines, 2);
+  if (n.failed())
+    return {};
+  assert(s.size() == 4 && 2 * half <= s[3] && "the caller has looked");
+  int64_t step = interleaved ? 2 : 1, rest = s[3] - 2 * half;
+  cosines = n.unsqueeze(cosines, {1});
+  sines = n.unsqueeze(sines, {1});
+  Value a = n.slice(x, 3, 0, half, step);
+  Value b = n.slice(x, 3, interleaved ? 1 : half, half, step);
+  Value real = n.sub(n.mul(cosines, a), n.mul(sines, b));
+  Value imaginary = n.add(n.mul(sines, a), n.mul(cosines, b));
+  Value y;
+  if (interleaved) {
+    y = n.concat({n.unsqueeze(real, {4}), n.unsqueeze(imaginary, {4})}, 4);
+    y = n.reshape(y, {s[0], s[1], s[2], 2 * half});
+  } else {
+    y = n.concat({real, imaginary}, 3);
+  }
+  return rest ? n.concat({y, n.slice(x, 3, 2 * half, rest)}, 3) : y;
+}
+
 static void rotaryEmbedding(Node &n) {
   Value x = n.in(0), cosines = n.in(1), sines = n.in(2);
   bool interleaved = n.intAttr("interleaved", 0) != 0, flat = n.rank(x) == 3;
@@ -307,27 +322,8 @@ static void rotaryEmbedding(Node &n) {
     return;
   if (n.shape(cosines) != expected || n.shape(sines) != expected)
     return n.fail("caches for " + str(n.shape(cosines)), str(expected));
-  cosines = n.unsqueeze(cosines, {1});
-  sines = n.unsqueeze(sines, {1});
-  int64_t half = rotated / 2, step = interleaved ? 2 : 1;
-  Value a = n.slice(x, 3, 0, half, step);
-  Value b = n.slice(x, 3, interleaved ? 1 : half, half, step);
-  Value real = n.sub(n.mul(cosines, a), n.mul(sines, b));
-  Value imaginary = n.add(n.mul(sines, a), n.mul(cosines, b));
-  Value y;
-  if (interleaved) {
-    Ints s = n.shape(x);
-    s[3] = rotated;
-    y = n.concat({n.unsqueeze(real, {4}), n.unsqueeze(imaginary, {4})}, 4);
-    y = n.reshape(y, s);
-  } else {
-    y = n.concat({real, imaginary}, 3);
-  }
-  if (rotated < size)
-    y = n.concat({y, n.slice(x, 3, rotated, size - rotated)}, 3);
-  if (flat)
-    y = n.reshape(n.transpose(y, {0, 2, 1, 3}), n.shape(n.in(0)));
-  n.out(y);
+  Value y = turned(n, x, cosines, sines, interleaved);
+  n.out(flat ? joinHeads(n, y) : y);
 }
 
 OpRows importer::attentionOps() {

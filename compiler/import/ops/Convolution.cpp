@@ -1,6 +1,7 @@
 //===- Convolution.cpp - Convolutions -------------------------------------===//
 
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Activation.h"
 #include "compiler/import/ops/Products.h"
 #include "compiler/import/ops/Windows.h"
 
@@ -48,6 +49,18 @@ Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
 static void conv(Node &n) {
   if (n.expectTypeOf(0, {1, 2}))
     n.out(convolution(n, n.in(0), n.in(1), n.optional(2)));
+}
+
+/// A convolution, the sum with a fourth input, and an activation.
+static void fusedConv(Node &n) {
+  if (!n.expectTypeOf(0, {1, 2, 3}))
+    return;
+  Value y = convolution(n, n.in(0), n.in(1), n.optional(2));
+  Value sum = n.optional(3);
+  if (!n.failed() && !n.expectShape(sum, n.shape(y), "a summand Z"))
+    return;
+  n.out(
+      activated(n, sum ? n.add(y, sum) : y, n.floatsAttr("activation_params")));
 }
 
 /// auto_pad and output_shape give the pads of which the output has that size.
@@ -203,6 +216,7 @@ OpRows importer::convOps() {
       {"Conv", 1, kFloats, conv, "1 to 3 spatial dimensions"},
       {"ConvTranspose", 1, kFloats, convTranspose, "1 to 3 spatial dimensions"},
       {"DeformConv", 19, kFloats, deformConv, "2 spatial dimensions"},
+      microsoftOp("FusedConv", kFloats, fusedConv, "1 to 3 spatial dimensions"),
   };
   return rows;
 }

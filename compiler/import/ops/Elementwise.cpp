@@ -51,6 +51,19 @@ static void gelu(Node &n) {
   n.out(n.unary(tanh ? UnaryKind::gelu_tanh : UnaryKind::gelu, n.in(0)));
 }
 
+/// A function of the input plus an optional bias, which has one number for each
+/// element of the last dimension.
+template <UnaryKind K> static void withBias(Node &n) {
+  Value x = n.in(0), bias = n.optional(1);
+  if (n.expectShape(bias, {n.dim(x, n.rank(x) - 1)}, "a bias"))
+    n.out(n.unary(K, bias ? n.add(x, bias) : x));
+}
+
+static void quickGelu(Node &n) {
+  n.out(n.unary(UnaryKind::swish, n.in(0),
+                {n.floatAttr("alpha", 1.70200002193450927734375)}));
+}
+
 static void isInf(Node &n) {
   n.out(n.unary(UnaryKind::is_inf, n.in(0),
                 {double(n.intAttr("detect_negative", 1) != 0),
@@ -276,6 +289,7 @@ OpRows importer::elementwiseOps() {
       {"Asinh", 9, kFloats, unary<U::asinh>},
       {"Atan", 7, kFloats, unary<U::atan>},
       {"Atanh", 9, kFloats, unary<U::atanh>},
+      microsoftOp("BiasGelu", kFloats, withBias<U::gelu>),
       {"BitCast", 26, kAny, bitCast, "no strings"},
       {"BitShift", 11, kUnsigned, bitShift, "", 27},
       {"BitShift", 28, kInts, bitShift},
@@ -295,8 +309,10 @@ OpRows importer::elementwiseOps() {
       {"Equal", 1, kAll, binary<B::equal>},
       {"Erf", 9, kNumbers, unary<U::erf>},
       {"Exp", 1, kFloats, unary<U::exp>},
+      microsoftOp("FastGelu", kFloats, withBias<U::gelu_tanh>),
       {"Floor", 1, kFloats, unary<U::floor>},
       {"Gelu", 20, kFloats, gelu},
+      microsoftOp("Gelu", kFloats, unary<U::gelu>),
       {"Greater", 1, kNumbers, binary<B::greater>},
       {"GreaterOrEqual", 12, kNumbers, binary<B::greater_equal>},
       {"HardSigmoid", 1, kFloats, hardSigmoid},
@@ -319,6 +335,7 @@ OpRows importer::elementwiseOps() {
       {"Or", 1, kBool, binary<B::logical_or>},
       {"PRelu", 1, kFloats | kInt32 | kInt64 | kUInt32 | kUInt64, prelu},
       {"Pow", 1, kNumbers, power},
+      microsoftOp("QuickGelu", kFloats, quickGelu),
       {"Reciprocal", 1, kFloats, unary<U::reciprocal>},
       {"Relu", 1, kFloats | kSigned, unary<U::relu>},
       {"Round", 11, kFloats, unary<U::round>},

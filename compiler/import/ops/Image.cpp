@@ -229,6 +229,78 @@ static void gridSample(Node &n) {
        n.flag("align_corners", n.intAttr("align_corners", 0) != 0)}));
 }
 
+/// Where along one side of an image of `size` pixels the `count` samples of
+/// each region lie, in pixels: [regions, count]. The regions reach from `low`
+/// to `high` [regions, 1], parts of the image's side.
+static Value samplePlaces(Node &n, Value low, Value high, int64_t size,
+                          int64_t count) {
+  double last = double(size - 1);
+  if (count == 1)
+    return n.mul(n.mul(n.add(low, high), 0.5), last);
+  Value step = n.div(n.mul(n.sub(high, low), last), double(count - 1));
+  Value index =
+      n.generate({1, count}, n.elem(low), [](int64_t i) { return i; });
+  Value places = n.add(n.mul(low, last), n.mul(index, step));
+  Value isLast = n.binary(BinaryKind::equal, index, double(count - 1));
+  return n.select(isLast, n.mul(high, last), places);
+}
+
+/// Samples regions of images like TensorFlow's CropAndResize. The outermost
+/// samples lie on the region's edges. A sample outside of the image is
+/// extrapolation_value.
+static void cropAndResize(Node &n) {
+  Value x = n.in(0), rois = n.in(1), batch = n.in(2);
+  bool nearest = n.choice("mode", "bilinear", {"bilinear", "nearest"});
+  double outside = n.floatAttr("extrapolation_value", 0);
+  Ints crop = n.intsInput(3, "crop_size");
+  if (!n.expectRank(x, 4, 4, "an input") || !n.expectRank(rois, 2, 2, "rois") ||
+      !n.expectShape(batch, {n.dim(rois, 0)}, "batch_indices"))
+    return;
+  int64_t regions = n.dim(rois, 0), channels = n.dim(x, 1);
+  if (crop.size() != 2 || crop[0] < 1 || crop[1] < 1 || n.dim(rois, 1) != 4)
+    return n.fail("rois " + str(n.shape(rois)) + " and crop_size " + str(crop),
+                  "[R, 4] and two positive sizes");
+  if (n.dim(x, 2) < 1 || n.dim(x, 3) < 1)
+    return n.fail("an input " + str(n.shape(x)), "one that is not empty");
+  if (!n.type({regions, channels, crop[0], crop[1]}, n.elem(x)))
+    return;
+  Type wide = n.elem(x).isF64() ? n.elem(x) : n.f32();
+  Value corners = n.cast(rois, wide), inside;
+  Values grid(2);
+  for (int d = 0; d < 2; ++d) {
+    double last = double(n.dim(x, 2 + d) - 1);
+    Value at =
+        samplePlaces(n, n.slice(corners, 1, d, 1),
+                     n.slice(corners, 1, 2 + d, 1), n.dim(x, 2 + d), crop[d]);
+    at = n.reshape(at, {regions, d ? 1 : crop[0], d ? crop[1] : 1});
+    Value here = n.binary(BinaryKind::logical_and,
+                          n.binary(BinaryKind::greater_equal, at, 0.0),
+                          n.binary(BinaryKind::less_equal, at, last));
+    inside = inside ? n.binary(BinaryKind::logical_and, inside, here) : here;
+    if (nearest) // halves go up
+      at = n.unary(UnaryKind::floor, n.add(at, 0.5));
+    // The grid counts -1 and 1 at the first and last pixel.
+    at = last > 0 ? n.unary(UnaryKind::affine, at, {2 / last, -1})
+                  : n.mul(at, 0.0);
+    grid[1 - d] = // x comes first
+        n.unsqueeze(n.broadcast(at, {regions, crop[0], crop[1]}), {3});
+  }
+  // One image holds all regions, several are gathered for each.
+  bool isOne = n.dim(x, 0) == 1;
+  Value places = n.concat(grid, 3);
+  Value y = n.create<nn::GridSampleOp>(
+      {isOne ? x : n.gather(x, batch, 0),
+       isOne ? n.reshape(places, {1, regions * crop[0], crop[1], 2}) : places},
+      {n.kind<nn::ResizeModeAttr>("mode", nearest ? ResizeMode::nearest
+                                                  : ResizeMode::linear),
+       n.attr("padding", n.builder().getStringAttr("border")),
+       n.flag("align_corners", true)});
+  if (isOne)
+    y = n.transpose(n.reshape(y, {channels, regions, crop[0], crop[1]}),
+                    {1, 0, 2, 3});
+  n.out(n.select(n.unsqueeze(inside, {1}), y, n.scalar(n.elem(x), outside)));
+}
+
 static void roiAlign(Node &n) {
   Value x = n.in(0), rois = n.in(1), batch = n.in(2);
   bool isMax = n.choice("mode", "avg", {"avg", "max"});
@@ -390,7 +462,10 @@ OpRows importer::imageOps() {
       {"AffineGrid", 20, kFloats, affineGrid, "size constant"},
       {"CenterCropPad", 18, kAll, centerCropPad, "shape constant"},
       {"Col2Im", 18, kFloats, col2Im, "image_shape, block_shape constant"},
+      microsoftOp("CropAndResize", kFloats, cropAndResize,
+                  "crop_size constant"),
       {"GridSample", 16, kFloats, gridSample, "2 or 3 spatial dimensions"},
+      microsoftOp("GridSample", kFloats, gridSample, "2 spatial dimensions"),
       {"Resize", 10, kNumbers, resize, "scales, sizes, roi constant"},
       {"RoiAlign", 10, kFloats, roiAlign},
       {"Upsample", 1, kNumbers, upsample, "scales constant", 9},

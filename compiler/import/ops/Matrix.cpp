@@ -3,6 +3,7 @@
 #include "compiler/import/ops/Products.h"
 
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Activation.h"
 
 #include <cassert>
 #include <map>
@@ -58,32 +59,71 @@ static void matmul(Node &n) {
 }
 
 /// alpha * A' * B' + beta * C. The factors go into constants where they can.
-static void gemm(Node &n) {
+static Value gemmOf(Node &n) {
   Value a = n.in(0), b = n.in(1), c = n.optional(2);
   bool transA = n.intAttr("transA", 0) != 0,
        transB = n.intAttr("transB", 0) != 0;
   double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
   if (!n.expectTypeOf(0, {1, 2}))
-    return;
+    return {};
   if (!n.expectRank(a, 2, 2, "A") || !n.expectRank(b, 2, 2, "B"))
-    return;
+    return {};
   int64_t m = n.dim(a, transA ? 1 : 0), k = n.dim(a, transA ? 0 : 1);
   int64_t k2 = n.dim(b, transB ? 1 : 0), cols = n.dim(b, transB ? 0 : 1);
   if (k != k2)
-    return n.fail("matrices " + str(n.shape(a)) + " and " + str(n.shape(b)),
-                  "inner dimensions that agree");
+    return n.refuse("matrices " + str(n.shape(a)) + " and " + str(n.shape(b)),
+                    "inner dimensions that agree");
   if (!n.type({m, cols}, n.elem(a)))
-    return;
+    return {};
   if (c && beta != 1)
     c = n.mul(c, beta);
   if (c && n.broadcastShape(n.shape(c), {m, cols}) != Ints{m, cols})
-    return n.fail("C of shape " + str(n.shape(c)),
-                  "one that broadcasts to " + str({m, cols}));
+    return n.refuse("C of shape " + str(n.shape(c)),
+                    "one that broadcasts to " + str({m, cols}));
   if (alpha != 1) {
     Value &scaled = n.isConstant(b) ? b : a; // a constant folds
     scaled = n.mul(scaled, alpha);
   }
-  n.out(n.matmul(a, b, beta == 0 ? Value() : c, transA, transB));
+  return n.matmul(a, b, beta == 0 ? Value() : c, transA, transB);
+}
+
+static void gemm(Node &n) { n.out(gemmOf(n)); }
+
+static void fusedGemm(Node &n) {
+  Value y = gemmOf(n);
+  Doubles given;
+  for (const char *name :
+       {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (n.hasAttr(name))
+      given.push_back(n.floatAttr(name, 0));
+  n.out(activated(n, y, given));
+}
+
+/// The dimensions [rows, batch..., columns] as [batch..., rows, columns], if
+/// that is asked for, and then the last two exchanged.
+static Value transposed(Node &n, Value x, bool batch, bool matrix) {
+  int64_t rank = n.rank(x);
+  if (n.failed() || rank < 2)
+    return x;
+  Ints perm = llvm::to_vector(llvm::seq<int64_t>(rank));
+  if (batch)
+    std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (matrix)
+    std::swap(perm[rank - 2], perm[rank - 1]);
+  return n.transpose(x, perm);
+}
+
+/// alpha * A' * B'. A vector is not transposed.
+static void fusedMatmul(Node &n) {
+  if (!n.expectTypeOf(0, {1}))
+    return;
+  Value a = transposed(n, n.in(0), n.intAttr("transBatchA", 0) != 0,
+                       n.intAttr("transA", 0) != 0);
+  Value b = transposed(n, n.in(1), n.intAttr("transBatchB", 0) != 0,
+                       n.intAttr("transB", 0) != 0);
+  double alpha = n.floatAttr("alpha", 1);
+  Value y = numpyMatmul(n, a, b);
+  n.out(alpha == 1 ? y : n.mul(y, alpha));
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +362,7 @@ static void einsum(Node &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Determinant
+// Determinant and inverse
 //===----------------------------------------------------------------------===//
 
 /// By cofactors along the first row, for small matrices [batch, k, k].
@@ -347,6 +387,53 @@ static Value determinant(Node &n, Value x, int64_t k) {
   return sum;
 }
 
+/// Gauss and Jordan's elimination with the largest pivot of each column, for
+/// matrices [batch, k, k].
+static Value inverted(Node &n, Value x, int64_t batch, int64_t k) {
+  Type type = n.elem(x);
+  Value eye =
+      n.generate({1, k, k}, type, [&](int64_t i) { return i / k == i % k; });
+  Value both = n.concat({x, n.broadcast(eye, {batch, k, k})}, 2);
+  Value rows = n.generate({1, k, 1}, n.i64(), [](int64_t i) { return i; });
+  for (int64_t step = 0; step < k && !n.failed(); ++step) {
+    Value column = n.slice(both, 2, step, 1);
+    Value size = n.slice(n.unary(UnaryKind::abs, column), 1, step, k - step);
+    Value largest =
+        n.add(n.argReduce(ReduceKind::max, size, 1, /*keepDims=*/true,
+                          /*selectLast=*/false),
+              n.scalar(n.i64(), step)); // [batch, 1, 1]
+    Value isPivot = n.binary(BinaryKind::equal, rows, largest);
+    Value isHere = n.binary(BinaryKind::equal, rows, n.scalar(n.i64(), step));
+    // The only summand that is not zero is the pivot's row.
+    Value zero = n.scalar(type, 0);
+    Value pivotRow = n.reduce(ReduceKind::sum, n.select(isPivot, both, zero),
+                              {1}, /*keepDims=*/true);
+    Value displaced = n.slice(both, 1, step, 1);
+    both = n.select(isPivot, displaced, both);
+    pivotRow = n.div(pivotRow, n.slice(pivotRow, 2, step, 1));
+    Value factors = n.slice(both, 2, step, 1);
+    both = n.select(isHere, pivotRow, n.sub(both, n.mul(factors, pivotRow)));
+  }
+  return n.slice(both, 2, k, k);
+}
+
+static void inverse(Node &n) {
+  Value x = n.in(0);
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  Ints s = n.shape(x);
+  int64_t k = s.back();
+  if (s[s.size() - 2] != k || k > 64)
+    return n.fail("matrices " + str(s), "square ones, at most 64x64");
+  if (n.size(x) == 0)
+    return n.out(x);
+  int64_t batch = n.size(x) / (k * k);
+  // Half precision is too coarse for the steps between.
+  Value wide = n.elem(x).isF64() ? x : n.cast(x, n.f32());
+  Value y = inverted(n, n.reshape(wide, {batch, k, k}), batch, k);
+  n.out(n.cast(n.reshape(y, s), n.elem(x)));
+}
+
 static void det(Node &n) {
   Value x = n.in(0);
   if (!n.expectRank(x, 2, 64, "an input"))
@@ -364,8 +451,12 @@ OpRows importer::matrixOps() {
   static const OpRow rows[] = {
       {"Det", 11, kFloats, det, "at most 4x4"},
       {"Einsum", 12, kNumbers, einsum},
+      microsoftOp("FusedGemm", kFloats, fusedGemm),
+      microsoftOp("FusedMatMul", kFloats, fusedMatmul),
       {"Gemm", 1, kMatrix, gemm},
+      microsoftOp("Inverse", kFloats, inverse, "at most 64x64"),
       {"MatMul", 1, kMatrix, matmul},
+      microsoftOp("TransposeMatMul", kFloats, fusedMatmul),
   };
   return rows;
 }

@@ -128,38 +128,141 @@ static void groupNormalization(Node &n) {
               perChannel(n, spread(bias), x)));
 }
 
-/// Optional results are the mean and the reciprocal standard deviation.
-static void layerNormalization(Node &n) {
-  Value x = n.in(0), scale = n.in(1), bias = n.optional(2);
-  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
-  double epsilon = n.floatAttr("epsilon", 1e-5);
-  if (n.failed())
-    return;
+/// Statistics are wider than half precision.
+static Value widened(Node &n, Value x) {
+  return n.cast(x, n.elem(x).isF64() ? n.elem(x) : n.f32());
+}
+
+/// The normalised x times `scale` plus `bias`, which may be null, as output 0;
+/// where they are wanted, the mean and the reciprocal standard deviation as
+/// outputs 1 and 2.
+static void normalizeLayer(Node &n, Value x, Value scale, Value bias,
+                           int64_t axis, double epsilon) {
   Value y = n.mul(n.normalize(x, axis, epsilon), scale);
   n.out(0, bias ? n.add(y, bias) : y);
   if (!n.wants(1) && !n.wants(2))
     return;
   Ints axes = n.axesFrom(axis, x);
-  Value mean = n.reduce(ReduceKind::mean, n.cast(x, n.f32()), axes, true);
-  Value centred = n.sub(n.cast(x, n.f32()), mean);
+  Value mean = n.reduce(ReduceKind::mean, widened(n, x), axes, true);
+  Value centred = n.sub(widened(n, x), mean);
   Value var = n.reduce(ReduceKind::mean, n.square(centred), axes, true);
   n.out(1, mean);
   n.out(2, n.unary(UnaryKind::reciprocal,
                    n.unary(UnaryKind::sqrt, n.add(var, epsilon))));
 }
 
+static void layerNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.optional(2);
+  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
+  double epsilon = n.floatAttr("epsilon", 1e-5);
+  if (!n.failed())
+    normalizeLayer(n, x, scale, bias, axis, epsilon);
+}
+
+/// x over the root of its mean square, times `scale`, as output 0; output
+/// `inverse` is that root's reciprocal.
+static void normalizeRootMeanSquare(Node &n, Value x, Value scale, int64_t axis,
+                                    double epsilon, unsigned inverse) {
+  Value wide = widened(n, x);
+  Value square =
+      n.reduce(ReduceKind::mean, n.square(wide), n.axesFrom(axis, x), true);
+  Value root = n.unary(UnaryKind::sqrt, n.add(square, epsilon));
+  n.out(n.mul(n.cast(n.div(wide, root), n.elem(x)), scale));
+  if (n.wants(inverse))
+    n.out(inverse, n.unary(UnaryKind::reciprocal, root));
+}
+
 static void rmsNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1);
   int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
   double epsilon = n.floatAttr("epsilon", 1e-5);
-  if (n.failed())
+  if (!n.failed())
+    normalizeRootMeanSquare(n, x, scale, axis, epsilon, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisations of sums
+//===----------------------------------------------------------------------===//
+
+/// input + skip + bias, of which the last may be absent, as output 3. `skip`
+/// may leave out the batch.
+static Value skipped(Node &n, Value bias) {
+  Value x = n.in(0), skip = n.in(1);
+  if (!n.expectRank(x, 2, 3, "an input") || !n.expectTypeOf(0, {1, 2, 3, 4}))
+    return {};
+  Ints s = n.shape(x);
+  if (n.broadcastShape(s, n.shape(skip)) != s)
+    return n.refuse("a skip of shape " + str(n.shape(skip)),
+                    "one that broadcasts to " + str(s));
+  if (!n.expectShape(bias, {s.back()}, "a bias") ||
+      !n.expectShape(n.in(2), {s.back()}, "gamma"))
+    return {};
+  Value sum = n.add(x, skip);
+  if (bias)
+    sum = n.add(sum, bias);
+  n.out(3, sum);
+  return sum;
+}
+
+static void skipLayerNormalization(Node &n) {
+  Value sum = skipped(n, n.optional(4)), beta = n.optional(3);
+  double epsilon = n.floatAttr("epsilon", 1e-12);
+  if (n.expectShape(beta, n.shape(n.in(2)), "beta"))
+    normalizeLayer(n, sum, n.in(2), beta, n.rank(sum) - 1, epsilon);
+}
+
+static void skipSimplifiedLayerNormalization(Node &n) {
+  Value sum = skipped(n, n.optional(3));
+  double epsilon = n.floatAttr("epsilon", 1e-12);
+  if (!n.failed())
+    normalizeRootMeanSquare(n, sum, n.in(2), n.rank(sum) - 1, epsilon, 2);
+}
+
+/// Rows of the tables of words, positions and, where there is one, segments are
+/// added up and normalised. Output 1 counts the ones of the mask in each batch,
+/// output 2 is the sum.
+static void embedLayerNormalization(Node &n) {
+  Value ids = n.in(0), segments = n.optional(1), words = n.in(2);
+  Value positions = n.in(3), segmentTable = n.optional(4), gamma = n.in(5);
+  Value beta = n.in(6), mask = n.optional(7), positionIds = n.optional(8);
+  double epsilon = n.floatAttr("epsilon", 1e-12);
+  if (!n.expectRank(ids, 2, 2, "input_ids") ||
+      !n.expectRank(words, 2, 2, "a word_embedding"))
     return;
-  Ints axes = n.axesFrom(axis, x);
-  Type type = n.elem(x);
-  Value wide = n.cast(x, n.f32());
-  Value square = n.reduce(ReduceKind::mean, n.square(wide), axes, true);
-  Value y = n.div(wide, n.unary(UnaryKind::sqrt, n.add(square, epsilon)));
-  n.out(n.mul(n.cast(y, type), scale));
+  Ints s = n.shape(ids);
+  int64_t hidden = n.dim(words, 1);
+  for (auto [table, what] : {std::pair(positions, "a position_embedding"),
+                             std::pair(segmentTable, "a segment_embedding")})
+    if (table && !n.expectShape(table, {n.dim(table, 0), hidden}, what))
+      return;
+  if (!n.expectShape(gamma, {hidden}, "gamma") ||
+      !n.expectShape(beta, {hidden}, "beta") ||
+      !n.expectShape(segments, s, "segment_ids") ||
+      !n.expectShape(mask, s, "a mask"))
+    return;
+  if (!segments != !segmentTable)
+    return n.fail("one of segment_ids and segment_embedding",
+                  "both or neither");
+  if (positionIds && n.shape(positionIds) != Ints{1, s[1]} &&
+      !n.expectShape(positionIds, s, "position_ids"))
+    return;
+  if (!positionIds && n.dim(positions, 0) < s[1])
+    return n.fail(Twine(n.dim(positions, 0)) + " positions",
+                  "at least " + Twine(s[1]));
+  Value place = positionIds ? n.gather(positions, positionIds, 0)
+                            : n.slice(positions, 0, 0, s[1]);
+  Value sum = n.add(n.gather(words, ids, 0), place);
+  if (segments)
+    sum = n.add(sum, n.gather(segmentTable, segments, 0));
+  n.out(0, n.add(n.mul(n.normalize(sum, 2, epsilon), gamma), beta));
+  n.out(2, sum);
+  if (!n.wants(1))
+    return;
+  n.out(1,
+        mask ? n.reduce(ReduceKind::sum,
+                        n.cast(n.binary(BinaryKind::equal, mask, 1.0), n.i32()),
+                        {1}, false)
+             : n.splat({s[0]}, n.i32(), 0));
 }
 
 /// (x - mean) / (standard deviation + 1e-9), as the operator's definition has
@@ -237,13 +340,20 @@ OpRows importer::normOps() {
   static const OpRow rows[] = {
       {"BatchNormalization", 1, kFloats, batchNormalization},
       {"Dropout", 1, kFloats, dropout, "inference only, or ratio 0"},
+      microsoftOp("EmbedLayerNormalization", 0, embedLayerNormalization),
       {"GroupNormalization", 18, kFloats, groupNormalization},
       {"InstanceNormalization", 1, kFloats, instanceNormalization},
       {"LRN", 1, kFloats, lrn},
-      {"LayerNormalization", 17, kFloats, layerNormalization},
+      {"LayerNormalization", 1, kFloats, layerNormalization,
+       "before 17 as ONNX Runtime writes it"},
       {"LpNormalization", 1, kFloats, lpNormalization},
       {"MeanVarianceNormalization", 9, kFloats, meanVariance},
       {"RMSNormalization", 23, kFloats, rmsNormalization},
+      {"SimplifiedLayerNormalization", 1, kFloats, rmsNormalization,
+       "as ONNX Runtime writes it"},
+      microsoftOp("SkipLayerNormalization", kFloats, skipLayerNormalization),
+      microsoftOp("SkipSimplifiedLayerNormalization", kFloats,
+                  skipSimplifiedLayerNormalization),
   };
   return rows;
 }

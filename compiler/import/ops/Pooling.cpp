@@ -30,13 +30,14 @@ static Value pool(Node &n, Value x, nn::PoolKind kind, const Windows &w,
   return n.create<nn::PoolOp>({x}, attrs);
 }
 
-static void averagePool(Node &n) {
-  Value x = n.in(0);
+Value importer::averagePooled(Node &n, Value x) {
   std::optional<Windows> w = readWindows(n, x, kernelShape(n, x));
-  if (w)
-    n.out(pool(n, x, nn::PoolKind::average, *w,
-               n.intAttr("count_include_pad", 0) != 0));
+  return w ? pool(n, x, nn::PoolKind::average, *w,
+                  n.intAttr("count_include_pad", 0) != 0)
+           : Value();
 }
+
+static void averagePool(Node &n) { n.out(averagePooled(n, n.in(0))); }
 
 static void maxPool(Node &n) {
   Value x = n.in(0);
@@ -49,6 +50,20 @@ static void maxPool(Node &n) {
   SmallVector<NamedAttribute> attrs = attributes(n, *w);
   attrs.push_back(n.flag("column_major", n.intAttr("storage_order", 0) != 0));
   n.out(1, n.create<nn::MaxPoolIndicesOp>({x}, attrs));
+}
+
+/// Channels come last.
+static void nhwcMaxPool(Node &n) {
+  Value x = n.in(0);
+  int64_t rank = n.rank(x);
+  if (!n.expectRank(x, 3, 5, "an input"))
+    return;
+  Ints toFront = llvm::to_vector(llvm::seq<int64_t>(rank)), toBack = toFront;
+  std::rotate(toFront.begin() + 1, toFront.end() - 1, toFront.end());
+  std::rotate(toBack.begin() + 1, toBack.begin() + 2, toBack.end());
+  x = n.transpose(x, toFront);
+  if (std::optional<Windows> w = readWindows(n, x, kernelShape(n, x)))
+    n.out(n.transpose(pool(n, x, nn::PoolKind::max, *w, false), toBack));
 }
 
 /// (Σ |x|^p)^(1/p) is an average of |x|^p times the window's size, padding
@@ -93,9 +108,10 @@ static void globalLpPool(Node &n) {
   n.out(n.binary(BinaryKind::pow, sum, 1 / p));
 }
 
-/// Values go to their flat indices in the output, everything else is zero. With
-/// an output_shape larger than the pooling's input, the indices are those of
-/// the smaller tensor: each moves to the same coordinates.
+/// Values go to their flat indices, everything else is zero. The indices count
+/// in the input of the pooling that they come from; where that is unknown, in
+/// the smallest tensor that the attributes allow. With another output_shape,
+/// each value moves to the same coordinates.
 static void maxUnpool(Node &n) {
   Value x = n.in(0), indices = n.in(1);
   Ints kernel = kernelShape(n, x);
@@ -122,6 +138,8 @@ static void maxUnpool(Node &n) {
   if (output.size() != inferred.size())
     return n.fail("output_shape " + str(output),
                   Twine(inferred.size()) + " dimensions");
+  if (auto pooling = indices.getDefiningOp<nn::MaxPoolIndicesOp>())
+    inferred = n.shape(pooling->getOperand(0));
   RankedTensorType type = n.type(inferred, n.elem(x));
   if (!type)
     return;
@@ -146,6 +164,7 @@ OpRows importer::poolOps() {
       {"GlobalMaxPool", 1, kFloats, globalPool<ReduceKind::max>},
       {"LpPool", 1, kFloats, lpPool},
       {"MaxPool", 1, kPooled, maxPool},
+      microsoftOp("NhwcMaxPool", kPooled, nhwcMaxPool),
       {"MaxUnpool", 9, kFloats, maxUnpool, "output_shape constant"},
   };
   return rows;

@@ -6,6 +6,7 @@
 // with.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/ops/Quantize.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Products.h"
 
@@ -18,9 +19,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-/// A scale or zero point (scalar, one a slice along `axis`, or one a block) so
-/// that it broadcasts against x.
-static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
+Value importer::spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
   if (n.failed() || !v || n.size(v) == 1)
     return v ? n.reshape(v, {}) : v;
   if (block > 0) {
@@ -48,8 +47,7 @@ static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
   return n.reshape(v, s);
 }
 
-/// round(x) + zeroPoint, saturated to `type`. x is float32.
-static Value saturate(Node &n, Value x, Value zeroPoint, Type type) {
+Value importer::saturate(Node &n, Value x, Value zeroPoint, Type type) {
   if (n.failed())
     return {};
   assert(n.elem(x).isF32() && "the caller has cast it");
@@ -159,9 +157,7 @@ static void dequantizeLinear(Node &n) {
   n.out(n.cast(n.mul(n.cast(y, n.f32()), factor), result));
 }
 
-/// uint8 over the range of x, which is made to contain zero.
-static void dynamicQuantizeLinear(Node &n) {
-  Value x = n.in(0);
+Quantized importer::dynamicallyQuantized(Node &n, Value x) {
   Ints all = n.axesFrom(0, x);
   Value zero = n.scalar(n.f32(), 0);
   Value low =
@@ -175,13 +171,17 @@ static void dynamicQuantizeLinear(Node &n) {
   Type u8 = n.builder().getIntegerType(8, false);
   Value zeroPoint =
       saturate(n, n.div(n.unary(UnaryKind::neg, low), divisor), Value(), u8);
-  n.out(0, saturate(n, n.div(x, divisor), zeroPoint, u8));
-  n.out(1, scale);
-  n.out(2, zeroPoint);
+  return {saturate(n, n.div(x, divisor), zeroPoint, u8), scale, zeroPoint};
 }
 
-/// x - zeroPoint as int32. A zero point of rank one goes along `axis`.
-static Value centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
+static void dynamicQuantizeLinear(Node &n) {
+  Quantized q = dynamicallyQuantized(n, n.in(0));
+  n.out(0, q.values);
+  n.out(1, q.scale);
+  n.out(2, q.zeroPoint);
+}
+
+Value importer::centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
   if (n.failed())
     return {};
   if (!(typeSetOf(n.elem(x)) & (kInt8 | kUInt8)))
@@ -204,8 +204,8 @@ static Value centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
   return n.sub(y, zero);
 }
 
-static Value integerMatmul(Node &n, Value a, Value aZero, Value b,
-                           Value bZero) {
+Value importer::integerMatmul(Node &n, Value a, Value aZero, Value b,
+                              Value bZero) {
   if (n.failed())
     return {};
   return numpyMatmul(n,
@@ -266,11 +266,13 @@ OpRows importer::quantizeOps() {
   static const OpRow rows[] = {
       {"ConvInteger", 10, kBytes, convInteger},
       {"DequantizeLinear", 10, kQuantised | kInt32, dequantizeLinear},
+      microsoftOp("DequantizeLinear", kQuantised | kInt32, dequantizeLinear),
       {"DynamicQuantizeLinear", 11, kFloat32, dynamicQuantizeLinear},
       {"MatMulInteger", 10, kBytes, matmulInteger},
       {"QLinearConv", 10, kBytes, qLinearConv},
       {"QLinearMatMul", 10, kBytes, qLinearMatmul, "one scale for A"},
       {"QuantizeLinear", 10, kFloats | kInt32, quantizeLinear},
+      microsoftOp("QuantizeLinear", kFloats, quantizeLinear),
   };
   return rows;
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Activation.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -19,48 +20,23 @@ struct Cell {
 };
 } // namespace
 
-/// The k-th activation; alpha and beta are consumed in order by those that have
-/// them.
+/// The activation of that name; alpha and beta are consumed in order by those
+/// that have them.
 static nn::FunctionAttr activation(Node &n, StringRef name,
                                    SmallVectorImpl<double> &alphas,
                                    SmallVectorImpl<double> &betas) {
-  struct Known {
-    const char *name;
-    UnaryKind kind;
-    int params;
-    double alpha, beta;
-  };
-  static const Known known[] = {
-      {"relu", UnaryKind::relu, 0, 0, 0},
-      {"tanh", UnaryKind::tanh, 0, 0, 0},
-      {"sigmoid", UnaryKind::sigmoid, 0, 0, 0},
-      {"affine", UnaryKind::affine, 2, 1, 0},
-      {"leakyrelu", UnaryKind::leaky_relu, 1, 0.01, 0},
-      {"thresholdedrelu", UnaryKind::thresholded_relu, 1, 1, 0},
-      {"hardsigmoid", UnaryKind::hard_sigmoid, 2, 0.2, 0.5},
-      {"elu", UnaryKind::elu, 1, 1, 0},
-      {"softsign", UnaryKind::softsign, 0, 0, 0},
-      {"softplus", UnaryKind::softplus, 0, 0, 0}};
-  auto take = [](SmallVectorImpl<double> &values, double absent) {
-    if (values.empty())
-      return absent;
-    double v = values.front();
-    values.erase(values.begin());
-    return v;
-  };
-  for (const Known &k : known) {
-    if (name.lower() != k.name)
+  const Activation *known = findActivation(n, name);
+  if (!known)
+    return {};
+  SmallVector<double, 2> params = known->defaults();
+  SmallVectorImpl<double> *givens[] = {&alphas, &betas};
+  for (auto [param, given] : llvm::zip(params, givens)) {
+    if (given->empty())
       continue;
-    SmallVector<double, 2> params;
-    if (k.params > 0)
-      params.push_back(take(alphas, k.alpha));
-    if (k.params > 1)
-      params.push_back(take(betas, k.beta));
-    return n.function(k.kind, params);
+    param = given->front();
+    given->erase(given->begin());
   }
-  n.fail("activation '" + name + "'",
-         "one that ONNX defines for this operator");
-  return {};
+  return n.function(known->kind, params);
 }
 
 static void recurrent(Node &n, const Cell &cell) {

@@ -364,6 +364,7 @@ OpRows importer::shapeOps() {
       {"Tile", 1, kAny, tile, "repeats constant"},
       {"Transpose", 1, kAny, transpose},
       {"Trilu", 14, kAll, trilu, "k constant"},
+      microsoftOp("Trilu", kAll, trilu, "k constant"),
       {"Unsqueeze", 1, kAny, unsqueeze, "axes constant"},
   };
   return rows;

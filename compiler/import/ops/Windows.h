@@ -27,6 +27,9 @@ bool windowNumbers(llvm::ArrayRef<int64_t> values, size_t count, int64_t low);
 /// Attribute kernel_shape of a pooling operator, checked against x.
 Ints kernelShape(Node &n, Value x);
 
+/// The average pooling that the node's attributes describe. Null after a fault.
+Value averagePooled(Node &n, Value x);
+
 } // namespace nnv12::importer
 
 #endif // NNV12_COMPILER_IMPORT_OPS_WINDOWS_H

@@ -40,7 +40,8 @@ if head[0] == "python":
 else:
     opset = int(re.fullmatch(r"opset=(\d+)", head[0]).group(1))
     model = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]>\n{text}'
+        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1, '
+        f'"com.microsoft" : 1]>\n{text}'
     )
 with open(out, "wb") as file:
     file.write(model.SerializeToString())

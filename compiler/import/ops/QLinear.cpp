@@ -1,0 +1,329 @@
+//===- QLinear.cpp - Quantised operators of ONNX Runtime ------------------===//
+//
+// Its quantiser and its optimiser write these operators. Operators that have a
+// function of floats inside are dequantised, computed, and quantised again.
+// Products are exact sums of integers that are scaled at the end.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Quantize.h"
+#include "compiler/import/ops/Windows.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+//===----------------------------------------------------------------------===//
+// One scale a tensor
+//===----------------------------------------------------------------------===//
+
+/// Inputs i, i + 1 and i + 2: integers, their scale and their zero point.
+static Quantized quantizedAt(Node &n, unsigned i) {
+  return {n.in(i), n.in(i + 1), n.optional(i + 2)};
+}
+
+/// The only number of a scale or zero point; null for null.
+static Value single(Node &n, Value v, const char *what) {
+  if (!v || n.failed())
+    return {};
+  if (n.size(v) != 1)
+    return n.refuse(Twine(what) + " of shape " + str(n.shape(v)), "one number");
+  return n.reshape(v, {});
+}
+
+/// As float32.
+static Value real(Node &n, const Quantized &q) {
+  Value zero = single(n, q.zeroPoint, "a zero point");
+  return n.mul(n.cast(centred(n, q.values, zero, 0), n.f32()),
+               single(n, q.scale, "a scale"));
+}
+
+/// Output 0 out of float32, in the type of the zero point or, without one, in
+/// `type`. Inputs i and i + 1 are its scale and zero point.
+static void quantizedOut(Node &n, Value y, unsigned i, Type type) {
+  Value scale = single(n, n.in(i), "a scale");
+  Value zero = single(n, n.optional(i + 1), "a zero point");
+  if (!n.failed())
+    n.out(saturate(n, n.div(y, scale), zero, zero ? n.elem(zero) : type));
+}
+
+/// f(x) for inputs x, scale, zero point, and the result's scale and zero point.
+static void quantizedUnary(Node &n, llvm::function_ref<Value(Value)> f) {
+  Value x = real(n, quantizedAt(n, 0));
+  if (!n.failed())
+    quantizedOut(n, f(x), 3, n.elem(n.in(0)));
+}
+
+static void qLinearSigmoid(Node &n) {
+  quantizedUnary(n, [&](Value x) { return n.unary(UnaryKind::sigmoid, x); });
+}
+
+static void qLinearLeakyRelu(Node &n) {
+  double alpha = n.floatAttr("alpha", 0.01);
+  quantizedUnary(
+      n, [&](Value x) { return n.unary(UnaryKind::leaky_relu, x, {alpha}); });
+}
+
+/// Before operator set 13 it goes over all dimensions from the axis on.
+static void qLinearSoftmax(Node &n) {
+  int64_t opset = n.intAttr("opset");
+  quantizedUnary(n, [&](Value x) -> Value {
+    int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
+    if (n.failed() || opset >= 13)
+      return n.softmax(x, axis);
+    Ints s = n.shape(x);
+    return n.reshape(n.softmax(n.reshape(x, outerInner(s, axis)), 1), s);
+  });
+}
+
+static void qLinearReduceMean(Node &n) {
+  bool keep = n.intAttr("keepdims", 1) != 0;
+  quantizedUnary(n, [&](Value x) {
+    Ints axes = n.axes(n.intsAttr("axes", n.axesFrom(0, x)), n.rank(x));
+    return n.reduce(ReduceKind::mean, x, axes, keep);
+  });
+}
+
+/// f(x) of a tensor whose channels attribute channels_last may put last.
+static Value channelsFirst(Node &n, Value x,
+                           llvm::function_ref<Value(Value)> f) {
+  int64_t rank = n.rank(x);
+  if (n.intAttr("channels_last", 0) == 0 || rank < 3 || n.failed())
+    return f(x);
+  Ints toFront = llvm::to_vector(llvm::seq<int64_t>(rank)), toBack = toFront;
+  std::rotate(toFront.begin() + 1, toFront.end() - 1, toFront.end());
+  std::rotate(toBack.begin() + 1, toBack.begin() + 2, toBack.end());
+  return n.transpose(f(n.transpose(x, toFront)), toBack);
+}
+
+static void qLinearAveragePool(Node &n) {
+  quantizedUnary(n, [&](Value x) {
+    return channelsFirst(n, x, [&](Value y) { return averagePooled(n, y); });
+  });
+}
+
+static void qLinearGlobalAveragePool(Node &n) {
+  quantizedUnary(n, [&](Value x) {
+    return channelsFirst(n, x, [&](Value y) -> Value {
+      if (!n.expectRank(y, 3, 64, "an input"))
+        return {};
+      return n.reduce(ReduceKind::mean, y, n.axesFrom(2, y), true);
+    });
+  });
+}
+
+static void qLinearMul(Node &n) {
+  Value a = real(n, quantizedAt(n, 0)), b = real(n, quantizedAt(n, 3));
+  quantizedOut(n, n.mul(a, b), 6, n.elem(n.in(0)));
+}
+
+/// a * (scale of a / scale of c) + b * (scale of b / scale of c) + the rest, as
+/// ONNX Runtime's kernels compute it: sums of two quantised tensors often lie
+/// right between two integers, so that another order gives another one.
+static void qLinearAdd(Node &n) {
+  Quantized a = quantizedAt(n, 0), b = quantizedAt(n, 3);
+  Value scale = single(n, n.in(6), "a scale");
+  Value zero = single(n, n.optional(7), "a zero point");
+  auto ratio = [&](const Quantized &q) {
+    return n.div(single(n, q.scale, "a scale"), scale);
+  };
+  auto floatZero = [&](Value v) {
+    v = single(n, v, "a zero point");
+    return v ? n.cast(v, n.f32()) : n.scalar(n.f32(), 0);
+  };
+  Value aRatio = ratio(a), bRatio = ratio(b);
+  Value rest = n.sub(floatZero(n.optional(7)),
+                     n.add(n.mul(aRatio, floatZero(a.zeroPoint)),
+                           n.mul(bRatio, floatZero(b.zeroPoint))));
+  Value y = n.add(n.mul(n.cast(a.values, n.f32()), aRatio), rest);
+  y = n.add(n.mul(n.cast(b.values, n.f32()), bRatio), y);
+  if (!n.failed())
+    n.out(saturate(n, y, Value(), n.elem(zero ? zero : a.values)));
+}
+
+static void qLinearWhere(Node &n) {
+  Value x = real(n, quantizedAt(n, 1)), y = real(n, quantizedAt(n, 4));
+  quantizedOut(n, n.select(n.in(0), x, y), 7, n.elem(n.in(1)));
+}
+
+/// The result's scale and zero point, then triples.
+static void qLinearConcat(Node &n) {
+  Values parts;
+  for (unsigned i = 2; i + 1 < n.inputs() && !n.failed(); i += 3)
+    parts.push_back(real(n, quantizedAt(n, i)));
+  if (parts.empty())
+    return n.fail("no inputs to join", "at least one");
+  int64_t axis = n.axis(n.intAttr("axis"), n.rank(parts[0]));
+  quantizedOut(n, n.concat(parts, axis), 0, n.elem(n.in(2)));
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// An int32 product of matrices as float32: times the scales, of which the
+/// second may be one a column, plus a bias that may be null.
+static Value scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
+                           Value bias) {
+  Value factor = spread(n, n.cast(bScale, n.f32()), sum,
+                        std::max<int64_t>(n.rank(sum) - 1, 0), 0);
+  factor = n.mul(factor, single(n, aScale, "a scale of A"));
+  Value y = n.mul(n.cast(sum, n.f32()), factor);
+  return bias ? n.add(y, bias) : y;
+}
+
+static void matmulIntegerToFloat(Node &n) {
+  Value sum = integerMatmul(n, n.in(0), n.optional(4), n.in(1), n.optional(5));
+  n.out(scaledProduct(n, sum, n.in(2), n.in(3), n.optional(6)));
+}
+
+static void dynamicQuantizeMatmul(Node &n) {
+  Quantized a = dynamicallyQuantized(n, n.in(0));
+  Value sum = integerMatmul(n, a.values, a.zeroPoint, n.in(1), n.optional(3));
+  n.out(scaledProduct(n, sum, a.scale, n.in(2), n.optional(4)));
+}
+
+/// alpha * A' * B' + C, where C counts in units of the product. Without a scale
+/// of the result it is float32.
+static void qGemm(Node &n) {
+  Value a = n.in(0), b = n.in(3), c = n.optional(6);
+  if (!n.expectRank(a, 2, 2, "A") || !n.expectRank(b, 2, 2, "B"))
+    return;
+  if (n.intAttr("transA", 0) != 0)
+    a = n.transpose(a, {1, 0});
+  Value bZero = n.optional(5);
+  if (n.intAttr("transB", 0) != 0)
+    b = n.transpose(b, {1, 0});
+  Value sum = integerMatmul(n, a, n.optional(2), b, bZero);
+  if (c && !n.failed() &&
+      n.broadcastShape(n.shape(c), n.shape(sum)) != n.shape(sum))
+    return n.fail("C of shape " + str(n.shape(c)),
+                  "one that broadcasts to " + str(n.shape(sum)));
+  if (c)
+    sum = n.add(sum, c);
+  Value scale = n.mul(n.in(1), n.floatAttr("alpha", 1));
+  Value y = scaledProduct(n, sum, scale, n.in(4), Value());
+  if (n.has(7))
+    quantizedOut(n, y, 7, n.elem(a));
+  else
+    n.out(y);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights of few bits
+//===----------------------------------------------------------------------===//
+
+/// The numbers of `bits` bits that lie one behind the other in each row of
+/// `bytes` [rows, ...], the lowest bits first, `count` of a row: unsigned
+/// integers of that many bits, or of eight [rows, count].
+static Value unpackedBits(Node &n, const nn::ConstantData &bytes, int64_t rows,
+                          int64_t rowBytes, int64_t count, int64_t bits) {
+  assert(count * bits <= rowBytes * 8 && "the caller has looked");
+  Type type = n.builder().getIntegerType(bits == 2 || bits == 4 ? bits : 8,
+                                         /*isSigned=*/false);
+  return n.generate({rows, count}, type, [&](int64_t i) {
+    int64_t at = i % count * bits, byte = i / count * rowBytes + at / 8;
+    unsigned low = unsigned(bytes.asInt(byte)) & 255;
+    if (at % 8 + bits > 8)
+      low |= (unsigned(bytes.asInt(byte + 1)) & 255) << 8;
+    return double(low >> (at % 8) & ((1u << bits) - 1));
+  });
+}
+
+/// A [.., K] times the transpose of a matrix [N, K] of integers of few bits,
+/// with a scale and a zero point for each block of a row.
+static void matmulNBits(Node &n) {
+  Value x = n.in(0), scales = n.in(2), zeros = n.optional(3);
+  Value bias = n.optional(5);
+  int64_t k = n.intAttr("K"), columns = n.intAttr("N");
+  int64_t bits = n.intAttr("bits", 4), block = n.intAttr("block_size");
+  auto packed = n.constantInput(1, "B");
+  if (n.failed())
+    return;
+  if (n.has(4))
+    return n.fail("input '" + n.inputName(4) + "' (g_idx)",
+                  "groups that are blocks in order");
+  if (bits < 2 || bits > 8)
+    return n.fail("bits " + Twine(bits), "2 to 8");
+  constexpr int64_t kMost = int64_t(1) << 31;
+  if (k < 1 || columns < 1 || k > kMost || columns > kMost || block < 16 ||
+      block > kMost || (block & (block - 1)))
+    return n.fail("K " + Twine(k) + ", N " + Twine(columns) +
+                      " and block_size " + Twine(block),
+                  "positive sizes, and a power of two from 16 on");
+  if (n.rank(x) < 1 || n.dim(x, n.rank(x) - 1) != k)
+    return n.fail("A of shape " + str(n.shape(x)), "K " + Twine(k) + " last");
+  int64_t blocks = llvm::divideCeil(k, block), rowBytes;
+  rowBytes = blocks * (block * bits / 8);
+  if (n.size(n.in(1)) != columns * rowBytes)
+    return n.fail("B of shape " + str(n.shape(n.in(1))),
+                  str({columns, blocks, block * bits / 8}));
+  if (n.size(scales) != columns * blocks)
+    return n.fail("scales of shape " + str(n.shape(scales)),
+                  str({columns, blocks}));
+  if (!n.expectShape(bias, {columns}, "a bias"))
+    return;
+  Type type = n.elem(x);
+  auto eachBlock = [&](Value v) { // [N, K] out of one number a block
+    v = n.broadcast(n.reshape(v, {columns, blocks, 1}),
+                    {columns, blocks, block});
+    return n.slice(n.reshape(v, {columns, blocks * block}), 1, 0, k);
+  };
+  Value zero;
+  if (zeros && n.isFloat(zeros)) {
+    if (n.size(zeros) != columns * blocks)
+      return n.fail("zero_points of shape " + str(n.shape(zeros)),
+                    str({columns, blocks}));
+    zero = n.cast(zeros, n.f32());
+  } else if (zeros) {
+    auto data = n.constantInput(3, "zero_points");
+    int64_t zeroBytes = llvm::divideCeil(blocks * bits, int64_t(8));
+    if (!data)
+      return;
+    if (data->size() != columns * zeroBytes)
+      return n.fail("zero_points of shape " + str(n.shape(zeros)),
+                    str({columns, zeroBytes}));
+    zero = n.cast(unpackedBits(n, *data, columns, zeroBytes, blocks, bits),
+                  n.f32());
+  } else {
+    zero = n.scalar(n.f32(), double(int64_t(1) << (bits - 1)));
+  }
+  if (n.size(zero) != 1)
+    zero = eachBlock(zero);
+  Value weights =
+      n.cast(unpackedBits(n, *packed, columns, rowBytes, k, bits), n.f32());
+  weights = n.mul(n.sub(weights, zero), eachBlock(n.cast(scales, n.f32())));
+  Ints s = n.shape(x), result = s;
+  if (n.failed())
+    return;
+  result.back() = columns;
+  Value rows = n.reshape(x, {n.size(x) / k, k});
+  n.out(n.reshape(n.matmul(rows, n.cast(weights, type), bias, false, true),
+                  result));
+}
+
+OpRows importer::qLinearOps() {
+  constexpr TypeSet kBytes = kInt8 | kUInt8;
+  static const OpRow rows[] = {
+      microsoftOp("DynamicQuantizeMatMul", kFloat32, dynamicQuantizeMatmul),
+      microsoftOp("MatMulIntegerToFloat", kBytes, matmulIntegerToFloat),
+      microsoftOp("MatMulNBits", kFloats, matmulNBits,
+                  "B and integer zero points constant; no g_idx"),
+      microsoftOp("QGemm", kBytes, qGemm),
+      microsoftOp("QLinearAdd", kBytes, qLinearAdd),
+      microsoftOp("QLinearAveragePool", kBytes, qLinearAveragePool),
+      microsoftOp("QLinearConcat", 0, qLinearConcat),
+      microsoftOp("QLinearGlobalAveragePool", kBytes, qLinearGlobalAveragePool),
+      microsoftOp("QLinearLeakyRelu", kBytes, qLinearLeakyRelu),
+      microsoftOp("QLinearMul", kBytes, qLinearMul),
+      microsoftOp("QLinearReduceMean", kBytes, qLinearReduceMean),
+      microsoftOp("QLinearSigmoid", kBytes, qLinearSigmoid),
+      microsoftOp("QLinearSoftmax", kBytes, qLinearSoftmax),
+      microsoftOp("QLinearWhere", kBool, qLinearWhere),
+  };
+  return rows;
+}
