@@ -250,6 +250,15 @@ bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
   return true;
 }
 
+Value GraphImporter::addInput(StringRef name, RankedTensorType type) {
+  // The body of a loop asks several times for one name.
+  std::string unique = name.str();
+  for (int i = 2; llvm::is_contained(argumentNames_, unique); ++i)
+    unique = (name + "." + Twine(i)).str();
+  argumentNames_.push_back(unique);
+  return block_->addArgument(type, fileLoc_);
+}
+
 Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
                                     LayerBuilder &b) {
   auto [it, isNew] = decoded_.try_emplace(&tensor);

@@ -50,6 +50,8 @@ public:
   const std::string &argumentName(unsigned i) const override {
     return argumentNames_[i];
   }
+  const ImportOptions &options() const override { return options_; }
+  Value addInput(llvm::StringRef name, mlir::RankedTensorType type) override;
   ExternalData &external() override { return external_; }
   llvm::SmallVector<ImportValue>
   importSubgraph(Node &node, const onnx::GraphProto &graph,

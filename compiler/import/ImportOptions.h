@@ -13,6 +13,14 @@ class InputFiles;
 
 namespace nnv12 {
 
+/// How to import numbers that a model draws at random.
+enum class RandomNumbers {
+  Refused,
+  Zero,
+  /// An input of the compiled model for each, named like the tensor.
+  Input
+};
+
 struct ImportOptions {
   /// Shapes of graph inputs by name. A name that is no input but a dimension
   /// parameter of some input (`dim_param`), with one value, sets that
@@ -26,6 +34,7 @@ struct ImportOptions {
   /// own outputs, and nodes that lead to none of these, are left out. Empty
   /// keeps the graph's own.
   std::vector<std::string> outputs;
+  RandomNumbers random = RandomNumbers::Refused;
   /// Folders besides the model's own whose files tensors may have as external
   /// data.
   std::vector<std::string> externalData;

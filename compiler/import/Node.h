@@ -2,6 +2,7 @@
 #ifndef NNV12_COMPILER_IMPORT_NODE_H
 #define NNV12_COMPILER_IMPORT_NODE_H
 
+#include "compiler/import/ImportOptions.h"
 #include "compiler/import/ImportValue.h"
 #include "compiler/import/LayerBuilder.h"
 #include "compiler/import/TypeSet.h"
@@ -29,6 +30,9 @@ public:
 
   /// The name in the model of argument `i` of @main.
   virtual const std::string &argumentName(unsigned i) const = 0;
+  virtual const ImportOptions &options() const = 0;
+  /// One more input of the model.
+  virtual Value addInput(llvm::StringRef name, mlir::RankedTensorType type) = 0;
   virtual ExternalData &external() = 0;
   /// Imports the graph of a control flow node with these inputs, in place.
   /// The node's fault is set when one occurs inside.

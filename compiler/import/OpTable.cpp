@@ -10,29 +10,19 @@
 using namespace nnv12;
 using namespace nnv12::importer;
 
-static constexpr OpRows (*kFamilies[])() = {attentionOps,
-                                            constantOps,
-                                            controlOps,
-                                            convOps,
-                                            detectionOps,
-                                            elementwiseOps,
-                                            fusedAttentionOps,
-                                            imageOps,
-                                            indexOps,
-                                            linearAttentionOps,
-                                            lossOps,
-                                            matrixOps,
-                                            normOps,
-                                            poolOps,
-                                            qLinearOps,
-                                            quantizeOps,
-                                            recurrentOps,
-                                            reduceOps,
-                                            refusedOps,
-                                            sequenceOps,
-                                            shapeOps,
-                                            signalOps,
-                                            textOps};
+static constexpr OpRows (*kFamilies[])() = {
+    attentionOps,      constantOps,
+    controlOps,        convOps,
+    detectionOps,      elementwiseOps,
+    fusedAttentionOps, imageOps,
+    indexOps,          linearAttentionOps,
+    lossOps,           matrixOps,
+    normOps,           poolOps,
+    qLinearOps,        quantizeOps,
+    randomOps,         recurrentOps,
+    reduceOps,         refusedOps,
+    sequenceOps,       shapeOps,
+    signalOps,         textOps};
 
 static std::string fullName(const OpRow &row) {
   return (*row.domain ? std::string(row.domain) + "." : std::string()) +

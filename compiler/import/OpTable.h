@@ -57,6 +57,7 @@ OpRows normOps();
 OpRows poolOps();
 OpRows qLinearOps();
 OpRows quantizeOps();
+OpRows randomOps();
 OpRows recurrentOps();
 OpRows reduceOps();
 OpRows refusedOps();

@@ -63,6 +63,13 @@ static cl::list<std::string, std::vector<std::string>> outputNames(
          "several times, in place of the model's own outputs. Nodes that lead "
          "to none of them are left out",
          "NAME"});
+static cl::opt<RandomNumbers, true> randomNumbers(
+    "random", cl::location(given.import.random),
+    Help{"How to replace numbers that the model draws at random, since a "
+         "bundle draws none"},
+    cl::values(clEnumValN(RandomNumbers::Zero, "zero", "zeros"),
+               clEnumValN(RandomNumbers::Input, "input",
+                          "inputs of the bundle, named like the tensors")));
 static cl::list<std::string, std::vector<std::string>> externalData(
     "external-data", cl::location(given.import.externalData),
     Help{"A folder beside the model's own in which external data of its "

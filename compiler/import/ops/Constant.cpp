@@ -3,6 +3,7 @@
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
+#include "compiler/import/ops/Distance.h"
 #include "dialects/nn/Layout.h"
 
 #include <cmath>
@@ -51,7 +52,31 @@ static void constantOfShape(Node &n) {
 }
 
 /// The number of steps is max(ceil((limit - start) / delta), 0).
+/// From a start on that a run tells to a limit a known distance behind it.
+/// False where that is not so.
+static bool rangeAtRunTime(Node &n) {
+  Value start = n.in(0), limit = n.in(1);
+  auto delta = n.data(n.in(2));
+  if (n.failed() || n.data(start) || !delta || n.isFloat(start) ||
+      n.size(start) != 1 || delta->size() != 1 || delta->asInt(0) == 0 ||
+      n.elem(limit) != n.elem(start) || n.elem(n.in(2)) != n.elem(start))
+    return false;
+  std::optional<int64_t> distance = knownDistance(n, start, limit, 0);
+  if (!distance)
+    return false;
+  int64_t step = delta->asInt(0);
+  double steps = std::ceil(double(*distance) / double(step));
+  if (!(steps < 1e12))
+    return false;
+  n.out(n.add(n.reshape(start, {1}),
+              n.generate({int64_t(std::max(0.0, steps))}, n.elem(start),
+                         [&](int64_t i) { return double(i * step); })));
+  return true;
+}
+
 static void range(Node &n) {
+  if (rangeAtRunTime(n))
+    return;
   auto start = n.constantInput(0, "start");
   auto limit = n.constantInput(1, "limit");
   auto delta = n.constantInput(2, "delta");
@@ -106,7 +131,8 @@ OpRows importer::constantOps() {
       {"Constant", 1, 0, constant, "no strings"},
       {"ConstantOfShape", 9, kInt64, constantOfShape, "shape constant"},
       {"EyeLike", 9, kAll, eyeLike},
-      {"Range", 11, kNumbers, range, "inputs constant"},
+      {"Range", 11, kNumbers, range,
+       "inputs constant, or limit a constant behind start"},
   };
   return rows;
 }

@@ -23,14 +23,9 @@ static void refuse(Node &n) {
 
 OpRows importer::refusedOps() {
   static const OpRow rows[] = {
-      {"Bernoulli", 15, 0, refuse, randomNote},
       {"ImageDecoder", 20, 0, refuse, unsupportedNote},
       {"MaxRoiPool", 1, 0, refuse, unsupportedNote},
       {"Multinomial", 7, 0, refuse, randomNote},
-      {"RandomNormal", 1, 0, refuse, randomNote},
-      {"RandomNormalLike", 1, 0, refuse, randomNote},
-      {"RandomUniform", 1, 0, refuse, randomNote},
-      {"RandomUniformLike", 1, 0, refuse, randomNote},
       {"RegexFullMatch", 20, 0, refuse, stringNote},
       {"StringConcat", 20, 0, refuse, stringNote},
       {"StringNormalizer", 10, 0, refuse, stringNote},

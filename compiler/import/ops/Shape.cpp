@@ -1,6 +1,7 @@
 //===- Shape.cpp - Shapes, and layers that only move elements -------------===//
 
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Distance.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
@@ -182,7 +183,87 @@ static void split(Node &n) {
 }
 
 /// Bounds were attributes up to operator set 9. They are clamped as in NumPy.
+/// Elements of x along `axis` from a start on that a run tells, `count` of them
+/// in steps. A negative start counts from the end. Indices outside of x are
+/// those at its edge.
+static Value sliceFrom(Node &n, Value x, int64_t axis, Value start,
+                       int64_t count, int64_t step) {
+  int64_t size = n.dim(x, axis);
+  start = n.cast(n.reshape(start, {1}), n.i64());
+  start = n.select(n.binary(BinaryKind::less, start, 0.0),
+                   n.add(start, double(size)), start);
+  Value places = n.add(start, n.generate({count}, n.i64(), [&](int64_t i) {
+    return double(i * step);
+  }));
+  places = n.binary(BinaryKind::min, n.binary(BinaryKind::max, places, 0.0),
+                    double(size - 1));
+  return n.gather(x, places, axis);
+}
+
+namespace {
+/// Elements begin, begin + step, … of a dimension.
+struct Range {
+  int64_t begin, size, step;
+};
+} // namespace
+
+/// The elements that ONNX's limits leave of a dimension: a negative step starts
+/// at an element, where NumPy may start before all of them, and ends before
+/// element 0.
+static Range rangeOf(int64_t start, int64_t end, int64_t step,
+                     int64_t dimension) {
+  int64_t high = step > 0 ? dimension : dimension - 1;
+  auto clamp = [&](int64_t v, int64_t low) {
+    return std::max(std::min(v < 0 ? v + dimension : v, high), low);
+  };
+  int64_t from = clamp(start, 0), to = clamp(end, step > 0 ? 0 : -1);
+  int64_t distance = step > 0 ? to - from : from - to;
+  if (dimension == 0 || distance <= 0)
+    return {0, 0, 1};
+  uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
+  int64_t size = int64_t((uint64_t(distance) - 1) / stride + 1);
+  return {from, size, size == 1 ? 1 : step};
+}
+
+/// Slices some of whose starts only a run tells, while their ends are known
+/// distances behind them. False where that is not so.
+static bool sliceAtRunTime(Node &n) {
+  Value x = n.in(0), starts = n.in(1), ends = n.in(2);
+  int64_t rank = n.rank(x), count = n.size(starts);
+  if (n.failed() || (n.data(starts) && n.data(ends)) || n.rank(starts) != 1 ||
+      n.shape(ends) != n.shape(starts) || count > rank)
+    return false;
+  Ints axes = llvm::to_vector(llvm::seq<int64_t>(count)), steps(count, 1);
+  if (n.has(3))
+    axes = n.intsInput(3, "axes");
+  if (n.has(4))
+    steps = n.intsInput(4, "steps");
+  axes = n.axes(axes, rank);
+  if (n.failed() || int64_t(axes.size()) != count ||
+      int64_t(steps.size()) != count)
+    return false;
+  Value y = x;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    int64_t step = steps[i], size = n.dim(x, axis);
+    auto from = knownElement(n, starts, i), to = knownElement(n, ends, i);
+    if (from && to && step != 0) {
+      Range r = rangeOf(*from, *to, step, size);
+      y = n.slice(y, axis, r.begin, r.size, r.step);
+      continue;
+    }
+    std::optional<int64_t> distance = knownDistance(n, starts, ends, i);
+    if (!distance || step < 1 || *distance < 1 || *distance > size)
+      return false;
+    y = sliceFrom(n, y, axis, n.slice(starts, 0, i, 1),
+                  (*distance - 1) / step + 1, step);
+  }
+  n.out(y);
+  return true;
+}
+
 static void slice(Node &n) {
+  if (n.opset() >= 10 && sliceAtRunTime(n))
+    return;
   Value x = n.in(0);
   int64_t rank = n.rank(x);
   Ints starts, ends, axes, steps;
@@ -215,26 +296,12 @@ static void slice(Node &n) {
   axes = n.axes(axes, rank);
   Ints begin(rank, 0), sizes = n.shape(x), by(rank, 1);
   for (auto [i, a] : llvm::enumerate(axes)) {
-    int64_t d = sizes[a], step = steps[i];
-    if (step == 0)
+    if (steps[i] == 0)
       return n.fail("step 0", "another");
-    // ONNX's limits: a negative step starts at an element, where NumPy may
-    // start before all of them, and ends before element 0.
-    int64_t high = step > 0 ? d : d - 1;
-    auto clamp = [&](int64_t v, int64_t low) {
-      return std::max(std::min(v < 0 ? v + d : v, high), low);
-    };
-    int64_t from = clamp(starts[i], 0), to = clamp(ends[i], step > 0 ? 0 : -1);
-    if (d == 0)
-      to = from;
-    int64_t distance = step > 0 ? to - from : from - to;
-    uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
-    begin[a] = from;
-    sizes[a] =
-        distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / stride + 1);
-    by[a] = sizes[a] <= 1 ? 1 : step;
-    if (sizes[a] == 0)
-      begin[a] = 0;
+    Range r = rangeOf(starts[i], ends[i], steps[i], sizes[a]);
+    begin[a] = r.begin;
+    sizes[a] = r.size;
+    by[a] = r.step;
   }
   n.out(n.slice(x, begin, sizes, by));
 }
@@ -357,7 +424,8 @@ OpRows importer::shapeOps() {
       {"ReverseSequence", 10, kAll, reverseSequence},
       {"Shape", 1, kAny, shape},
       {"Size", 1, kAny, size},
-      {"Slice", 1, kAny, slice, "starts, ends, axes, steps constant"},
+      {"Slice", 1, kAny, slice,
+       "axes, steps constant; starts constant, or ends a constant behind them"},
       {"SpaceToDepth", 1, kAll, spaceToDepth},
       {"Split", 1, kAny, split, "split constant"},
       {"Squeeze", 1, kAny, squeeze, "axes constant"},
