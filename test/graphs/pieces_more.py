@@ -195,6 +195,35 @@ def scatter(graph, x):
     )
 
 
+def moving_slice(graph, x):
+    """A constant number of rows from a start that only a run tells."""
+    draw = graph.draw
+    if len(graph.inputs) > 4:
+        return None
+    axis = draw.below(x.rank)
+    size, step = x.shape[axis], draw.pick([1, 1, 1, 2, 3])
+    length = draw.between(1, size)
+    count = (length - 1) // step + 1
+    type = draw.pick(["i64", "i32"])
+    start = graph.input((1,), type, graph.whole((1,), 0, size - length, type))
+    end = graph.node(
+        "Add",
+        [start, graph.constant(graph.whole((1,), length, length, type))],
+        type=type,
+        exact=True,
+    )
+
+    def same(number):
+        return graph.constant(graph.whole((1,), number, number, type), "i")
+
+    return graph.node(
+        "Slice",
+        [x, start, end, same(axis), same(step) if step > 1 else None],
+        tuple(count if i == axis else d for i, d in enumerate(x.shape)),
+        exact=x.exact,
+    )
+
+
 def grid_sample(graph, x):
     draw = graph.draw
     if graph.opset < 16 or x.rank != 4 or len(graph.inputs) > 4:
@@ -221,5 +250,6 @@ PIECES = [
     (1, quantised),
     (2, vector_product),
     (2, scatter),
+    (1, moving_slice),
 ]
 IMAGE_PIECES = [(1, grid_sample)]
