@@ -1,7 +1,7 @@
 //===- Control.cpp - If, Loop and Scan ------------------------------------===//
 //
 // Control flow is resolved when importing: a constant condition picks its
-// branch, loops of known trip count are unrolled.
+// branch, loops of a known or bounded trip count are unrolled.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/Onnx.h"
@@ -17,6 +17,7 @@ using namespace nnv12::importer;
 static constexpr int64_t maxIterations = 4096;
 
 static const char *unrolledNote = "unrolled: trip count constant";
+static const char *loopNote = "unrolled: trip count constant, or at most one";
 
 /// Layers have no side effects, so with a condition known only at run time both
 /// branches are computed and the result selected, if shapes agree.
@@ -74,12 +75,42 @@ static Value stack(Node &n, ArrayRef<Value> values, int64_t axis) {
   return n.concat(rows, axis);
 }
 
+/// The most times that a loop can go round: its trip count, or the least of
+/// the constants that bound it. nullopt if there is none.
+static std::optional<int64_t> mostTrips(Node &n, Value trips) {
+  if (auto data = n.data(trips))
+    return data->size() == 1 ? std::optional(data->asInt(0)) : std::nullopt;
+  Operation *op = trips.getDefiningOp();
+  if (isa_and_nonnull<nn::ReshapeOp>(op))
+    return mostTrips(n, op->getOperand(0));
+  auto binary = dyn_cast_or_null<nn::BinaryOp>(op);
+  if (!binary || binary.getKind() != BinaryKind::min)
+    return std::nullopt;
+  auto left = mostTrips(n, op->getOperand(0));
+  auto right = mostTrips(n, op->getOperand(1));
+  return left && right ? std::min(*left, *right) : left ? left : right;
+}
+
+/// A loop is unrolled. Where a run says how often it goes round, all iterations
+/// are computed that are possible, and those that are not taken leave the
+/// carried values as they are.
 static void loop(Node &n) {
   const onnx::GraphProto *body = n.graphAttr("body");
   int64_t trips = std::numeric_limits<int64_t>::max();
-  if (n.has(0))
-    trips = n.intInput(0, "M");
-  bool running = n.has(1) ? n.intInput(1, "cond") != 0 : true;
+  Value count, active; // null: constant, and always
+  if (Value given = n.optional(0)) {
+    std::optional<int64_t> most = mostTrips(n, given);
+    trips = most ? *most : n.intInput(0, "M");
+    if (!n.data(given))
+      count = n.reshape(given, {});
+  }
+  bool running = true;
+  if (Value condition = n.optional(1)) {
+    if (n.data(condition) || trips > maxIterations)
+      running = n.intInput(1, "cond") != 0;
+    else
+      active = n.reshape(condition, {});
+  }
   if (n.failed())
     return;
   unsigned carried = n.inputs() < 2 ? 0 : n.inputs() - 2;
@@ -90,6 +121,7 @@ static void loop(Node &n) {
   for (unsigned i = 0; i < carried; ++i)
     state.push_back(n.value(i + 2));
   SmallVector<Values> gathered(n.outputs() - carried);
+  auto isWanted = [&](unsigned k) { return n.wants(carried + k); };
   auto iterate = [&](int64_t i) {
     SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
     inputs.append(state);
@@ -103,16 +135,38 @@ static void loop(Node &n) {
     if (i == maxIterations)
       return n.fail("more than " + Twine(maxIterations) + " iterations",
                     "few enough to unroll");
+    auto both = [&](Value more) {
+      active = active ? n.binary(BinaryKind::logical_and, active, more) : more;
+    };
+    if (count)
+      both(n.binary(BinaryKind::less, n.scalar(n.elem(count), double(i)),
+                    count));
     auto results = iterate(i);
     if (n.failed())
       return;
-    auto condition = n.data(results[0].tensor);
-    if (!condition || condition->size() != 1)
-      return n.failNotConstant(results[0].tensor, "a loop condition");
-    running = condition->asInt(0) != 0;
-    state.assign(results.begin() + 1, results.begin() + 1 + carried);
+    for (unsigned k = 0; k < carried; ++k) {
+      ImportValue &next = results[1 + k];
+      if (active) {
+        Value before = state[k].tensor, after = next.tensor;
+        if (!before || !after || before.getType() != after.getType())
+          return n.failNotConstant(active,
+                                   "the end of a loop that changes shapes");
+        next = n.select(active, after, before);
+      }
+      state[k] = next;
+    }
+    Value condition = results[0].tensor;
+    if (auto known = n.data(condition); known && known->size() == 1)
+      running = known->asInt(0) != 0;
+    else if (trips > maxIterations || n.size(condition) != 1)
+      return n.failNotConstant(condition, "a loop condition");
+    else
+      both(n.reshape(condition, {}));
     for (auto [k, values] : llvm::enumerate(gathered)) {
       const ImportValue &value = results[1 + carried + k];
+      if ((active || count) && isWanted(k))
+        return n.failNotConstant(active ? active : count,
+                                 "the number of rows that a loop gathers");
       if (!value.tensor)
         return n.fail("a sequence among gathered results", "tensors");
       values.push_back(value.tensor);
@@ -120,7 +174,6 @@ static void loop(Node &n) {
   }
   for (auto [i, v] : llvm::enumerate(state))
     n.out(i, v);
-  auto isWanted = [&](unsigned k) { return n.wants(carried + k); };
   bool isEmpty =
       llvm::any_of(llvm::seq<unsigned>(gathered.size()), [&](unsigned k) {
         return isWanted(k) && gathered[k].empty();
@@ -287,7 +340,7 @@ OpRows importer::controlOps() {
   static const OpRow rows[] = {
       {"If", 1, kBool, conditional,
        "condition constant, or results of one shape"},
-      {"Loop", 1, 0, loop, unrolledNote},
+      {"Loop", 1, 0, loop, loopNote},
       {"Scan", 8, 0, scan, unrolledNote},
   };
   return rows;
