@@ -195,6 +195,10 @@ bool GraphImporter::bindOutputs() {
     std::optional<ImportValue> value = lookup(*current_, name);
     if (!value)
       return b.refuse("a name that is not defined", "the output of a node");
+    if (value->isSelected())
+      return b.refuse("elements selected by a mask, whose number only a run "
+                      "tells",
+                      "a tensor whose shape is known");
     size_t first = tensors.size();
     flatten(name.str(), *value, tensors);
     int32_t declared = declaredElements.lookup(name);
@@ -410,7 +414,15 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
         break;
       }
     }
+    bool isElementwise =
+        llvm::is_contained(llvm::make_pointer_range(elementwiseOps()), row);
+    Value mask = isElementwise ? node.computeAll() : Value();
+    if (node.failed())
+      return false;
     row->handler(node);
+    if (mask && !node.failed())
+      node.out(0, ImportValue::selected(ImportValue::Picked, mask,
+                                        node.results()[0].tensor));
     return !node.failed();
   }
   return node.refuse("it in operator set " + Twine(node.opset()),

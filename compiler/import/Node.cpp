@@ -2,6 +2,8 @@
 
 #include "compiler/import/Node.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 #include "compiler/import/Onnx.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -39,11 +41,43 @@ Value Node::in(unsigned i) {
     return {};
   if (!has(i))
     return refuse("no input " + Twine(i), "it to be given");
+  if (inputs_[i].isSelected()) {
+    failNotConstant(inputs_[i].mask, "elements selected by a mask, as input '" +
+                                         inputName(i) + "',");
+    return {};
+  }
   if (inputs_[i].kind != ImportValue::Tensor)
     return refuse("a sequence or optional as input '" + inputName(i) + "'",
                   "a tensor");
   assert(inputs_[i].tensor && "a given input has a value");
   return inputs_[i].tensor;
+}
+
+Value Node::computeAll() {
+  Value mask;
+  int64_t rank = 0; // of one selected element
+  llvm::SmallBitVector picked(inputs());
+  for (auto [i, input] : llvm::enumerate(inputs_)) {
+    if (input.kind != ImportValue::Picked || failed())
+      continue;
+    if (mask && mask != input.mask)
+      failNotConstant(input.mask, "one of two masks that select elements");
+    mask = input.mask;
+    rank = std::max(rank, this->rank(input.all) - this->rank(mask));
+    input = input.all;
+    picked.set(i);
+  }
+  // Other operands broadcast to each selected element.
+  for (unsigned i = 0; mask && i < inputs(); ++i) {
+    if (picked[i] || !has(i) || this->rank(in(i)) <= rank)
+      continue;
+    if (size(in(i)) != 1)
+      failNotConstant(mask, "the number of selected elements, as that of input "
+                            "'" +
+                                inputName(i) + "',");
+    inputs_[i] = reshape(in(i), {});
+  }
+  return failed() ? Value() : mask;
 }
 
 Values Node::variadic(unsigned first) {

@@ -66,6 +66,10 @@ public:
   bool has(unsigned i) const { return i < inputs() && !inputs_[i].isAbsent(); }
   /// A tensor; a fault if it is not given, or no tensor.
   Value in(unsigned i);
+  /// Puts all elements in the place of those that a mask selects among the
+  /// inputs, for an operator that computes each element on its own. Returns the
+  /// mask; null where no input is such, and after a fault.
+  Value computeAll();
   /// Null if it is not given.
   Value optional(unsigned i) { return has(i) ? in(i) : Value(); }
   /// All given inputs from `first`.

@@ -40,8 +40,30 @@ static void gatherElements(Node &n) {
   n.out(n.create<nn::GatherElementsOp>({x, indices}, {n.attr("axis", axis)}));
 }
 
+/// The mask whose selected elements are input 1's index tuples, where these
+/// lead to elements of x; else null.
+static Value selectingMask(Node &n, Value x) {
+  if (!n.has(1) || n.value(1).kind != ImportValue::Rows || n.failed())
+    return {};
+  Value mask = n.value(1).mask;
+  ArrayRef<int64_t> m = cast<RankedTensorType>(mask.getType()).getShape();
+  Ints s = n.shape(x);
+  return ArrayRef<int64_t>(s).take_front(m.size()) == m ? mask : Value();
+}
+
+/// The mask with dimensions of size one behind its own, so that it broadcasts
+/// to x.
+static Value maskFor(Node &n, Value mask, Value x) {
+  Ints s = n.shape(mask);
+  s.resize(std::max(n.rank(x), n.rank(mask)), 1);
+  return n.reshape(mask, s);
+}
+
 static void gatherND(Node &n) {
-  Value x = n.in(0), indices = n.in(1);
+  Value x = n.in(0);
+  if (Value mask = selectingMask(n, x); mask && !n.intAttr("batch_dims", 0))
+    return n.out(0, ImportValue::selected(ImportValue::Picked, mask, x));
+  Value indices = n.in(1);
   int64_t batch = n.intAttr("batch_dims", 0);
   int64_t tuple = n.dim(indices, n.rank(indices) - 1);
   if (!checkIndices(n, indices) || !n.expectRank(indices, 1, 64, "indices"))
@@ -74,8 +96,23 @@ static void scatterElements(Node &n) {
                                         {n.attr("axis", axis), reduction(n)}));
 }
 
+/// Puts the updates of selected elements where the mask selects.
+static void scatterSelected(Node &n, Value x, Value mask) {
+  const ImportValue &updates = n.value(2);
+  if (n.stringAttr("reduction", "none") != "none" ||
+      updates.kind != ImportValue::Picked || updates.mask != mask)
+    return n.failNotConstant(mask, "the mask of a scatter of other elements");
+  if (n.shape(updates.all) != n.shape(x))
+    return n.fail("updates of " + str(n.shape(updates.all)),
+                  "those of elements of " + str(n.shape(x)));
+  n.out(n.select(maskFor(n, mask, x), updates.all, x));
+}
+
 static void scatterND(Node &n) {
-  Value x = n.in(0), indices = n.in(1), updates = n.in(2);
+  Value x = n.in(0);
+  if (Value mask = selectingMask(n, x); mask && n.has(2))
+    return scatterSelected(n, x, mask);
+  Value indices = n.in(1), updates = n.in(2);
   if (!checkIndices(n, indices) || !n.expectRank(indices, 1, 64, "indices"))
     return;
   n.out(n.create<nn::ScatterNDOp>({x, indices, updates}, {reduction(n)}));
@@ -106,8 +143,12 @@ static void oneHot(Node &n) {
   n.out(n.select(n.binary(BinaryKind::equal, indices, classes), on, off));
 }
 
-/// The result's shape depends on the values: they must be constant.
+/// The result's shape depends on the values. Where they are not constant, the
+/// result is known by its mask alone.
 static void nonZero(Node &n) {
+  if (Value given = n.in(0); given && !n.data(given) && n.rank(given) > 0)
+    return n.out(
+        0, ImportValue::selected(ImportValue::Columns, n.cast(given, n.i1())));
   auto x = n.constantInput(0, "X");
   if (!x)
     return;
@@ -274,7 +315,9 @@ OpRows importer::indexOps() {
       {"Gather", 1, kAny, gather},
       {"GatherElements", 11, kAll, gatherElements},
       {"GatherND", 11, kAll, gatherND},
-      {"NonZero", 9, kAll, nonZero, "constant input"},
+      {"NonZero", 9, kAll, nonZero,
+       "constant input, or for GatherND and ScatterND with element-wise "
+       "operators between"},
       {"OneHot", 9, kNumbers, oneHot, "depth constant"},
       {"Scatter", 9, kAll, scatterElements, "", 10},
       {"ScatterElements", 11, kAll, scatterElements},

@@ -88,6 +88,15 @@ static void unsqueeze(Node &n) {
 //===----------------------------------------------------------------------===//
 
 static void transpose(Node &n) {
+  if (n.has(0) && n.value(0).isSelected()) {
+    const ImportValue &v = n.value(0);
+    bool columns = v.kind == ImportValue::Columns;
+    Ints perm = n.intsAttr("perm", {1, 0});
+    if (v.kind != ImportValue::Picked && perm == Ints{1, 0})
+      return n.out(0, ImportValue::selected(columns ? ImportValue::Rows
+                                                    : ImportValue::Columns,
+                                            v.mask));
+  }
   Value x = n.in(0);
   Ints reversed(n.rank(x));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
