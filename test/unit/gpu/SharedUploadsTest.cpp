@@ -85,14 +85,24 @@ protected:
     EXPECT_EQ(status, NNV12_OK) << why.message;
     return y;
   }
-  /// Threads that make this call wait in it, until release().
+  /// Threads that make this call wait in it until isReleased. The first of them
+  /// goes on before the others: a fault of the next call is its own.
   void hold(const char *call) {
-    isHeld = isReleased = false;
+    isHeld = isReleased = isPast = false;
     mock.before = [this, call](const char *function) {
+      bool isFirst = isHeld && pthread_equal(pthread_self(), firstHeld);
+      if (isFirst && isReleased)
+        isPast = true;
       if (strcmp(function, call) != 0)
         return;
-      isHeld = true;
+      if (!isHeld.exchange(true)) {
+        firstHeld = pthread_self();
+        isFirst = true;
+      }
       while (!isReleased)
+        usleep(100);
+      // It may have nothing more to call.
+      for (int i = 0; i < 500 && !isFirst && !isPast; ++i)
         usleep(100);
     };
   }
@@ -101,7 +111,8 @@ protected:
       usleep(100);
     EXPECT_TRUE(isHeld);
   }
-  std::atomic<bool> isHeld{false}, isReleased{false};
+  std::atomic<bool> isHeld{false}, isReleased{false}, isPast{false};
+  std::atomic<pthread_t> firstHeld{};
 };
 
 } // namespace
