@@ -116,9 +116,7 @@ static Value causalBias(Node &n, int64_t steps, int64_t keys, int64_t past,
   Band band;
   band.low = 0;
   Value visible = visibleKeys(n, band, steps, keys, past, Value());
-  double least = -std::numeric_limits<float>::max();
-  if (n.elem(visible) && type.isF16())
-    least = -65504;
+  double least = type.isF16() ? -65504 : -std::numeric_limits<float>::max();
   return n.select(visible, n.scalar(type, 0), n.scalar(type, least));
 }
 
@@ -281,11 +279,6 @@ static void multiHeadAttention(Node &n) {
 // GroupQueryAttention
 //===----------------------------------------------------------------------===//
 
-/// Rows of a table of angles for positions [batch, length].
-static Value anglesAt(Node &n, Value table, Value positions) {
-  return n.gather(table, positions, 0);
-}
-
 /// `past` [batch, heads, before, size] with the rows of `fresh` put in from row
 /// `starts` [batch] on, `length` rows in all. Rows behind them are those of the
 /// past, or zero.
@@ -397,8 +390,8 @@ static void groupQueryAttention(Node &n) {
     if (n.dim(cosines, 1) < 1 || 2 * n.dim(cosines, 1) > size)
       return n.fail("cos_cache " + str(n.shape(cosines)),
                     "at most half of a head of " + Twine(size));
-    cosines = anglesAt(n, cosines, places);
-    sines = anglesAt(n, sines, places);
+    cosines = n.gather(cosines, places, 0);
+    sines = n.gather(sines, places, 0);
     q = turned(n, q, cosines, sines, interleaved);
     k = turned(n, k, cosines, sines, interleaved);
   }
@@ -476,8 +469,8 @@ static void rotaryFromTables(Node &n) {
                             {s[0], s[2]});
   if (!n.expectShape(positions, {s[0], s[2]}, "position_ids"))
     return;
-  Value y = turned(n, x, anglesAt(n, cosines, positions),
-                   anglesAt(n, sines, positions), interleaved);
+  Value y = turned(n, x, n.gather(cosines, positions, 0),
+                   n.gather(sines, positions, 0), interleaved);
   n.out(flat ? joinHeads(n, y) : y);
 }
 

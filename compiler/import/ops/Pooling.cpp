@@ -54,16 +54,12 @@ static void maxPool(Node &n) {
 
 /// Channels come last.
 static void nhwcMaxPool(Node &n) {
-  Value x = n.in(0);
-  int64_t rank = n.rank(x);
-  if (!n.expectRank(x, 3, 5, "an input"))
+  if (!n.expectRank(n.in(0), 3, 5, "an input"))
     return;
-  Ints toFront = llvm::to_vector(llvm::seq<int64_t>(rank)), toBack = toFront;
-  std::rotate(toFront.begin() + 1, toFront.end() - 1, toFront.end());
-  std::rotate(toBack.begin() + 1, toBack.begin() + 2, toBack.end());
-  x = n.transpose(x, toFront);
-  if (std::optional<Windows> w = readWindows(n, x, kernelShape(n, x)))
-    n.out(n.transpose(pool(n, x, nn::PoolKind::max, *w, false), toBack));
+  n.out(withChannelsFirst(n, n.in(0), [&](Value x) {
+    std::optional<Windows> w = readWindows(n, x, kernelShape(n, x));
+    return w ? pool(n, x, nn::PoolKind::max, *w, false) : Value();
+  }));
 }
 
 /// (Σ |x|^p)^(1/p) is an average of |x|^p times the window's size, padding

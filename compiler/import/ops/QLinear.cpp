@@ -91,13 +91,8 @@ static void qLinearReduceMean(Node &n) {
 /// f(x) of a tensor whose channels attribute channels_last may put last.
 static Value channelsFirst(Node &n, Value x,
                            llvm::function_ref<Value(Value)> f) {
-  int64_t rank = n.rank(x);
-  if (n.intAttr("channels_last", 0) == 0 || rank < 3 || n.failed())
-    return f(x);
-  Ints toFront = llvm::to_vector(llvm::seq<int64_t>(rank)), toBack = toFront;
-  std::rotate(toFront.begin() + 1, toFront.end() - 1, toFront.end());
-  std::rotate(toBack.begin() + 1, toBack.begin() + 2, toBack.end());
-  return n.transpose(f(n.transpose(x, toFront)), toBack);
+  bool isLast = n.intAttr("channels_last", 0) != 0 && n.rank(x) >= 3;
+  return isLast ? withChannelsFirst(n, x, f) : f(x);
 }
 
 static void qLinearAveragePool(Node &n) {

@@ -2,6 +2,9 @@
 
 #include "compiler/import/ops/Windows.h"
 
+#include <algorithm>
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -14,6 +17,18 @@ bool importer::windowNumbers(ArrayRef<int64_t> values, size_t count,
   return values.size() == count && llvm::all_of(values, [&](int64_t v) {
            return v >= low && v < maxWindow;
          });
+}
+
+Value importer::withChannelsFirst(Node &n, Value x,
+                                  llvm::function_ref<Value(Value)> f) {
+  if (n.failed())
+    return {};
+  int64_t rank = n.rank(x);
+  assert(rank >= 3 && "the caller has looked");
+  Ints toFront = llvm::to_vector(llvm::seq<int64_t>(rank)), toBack = toFront;
+  std::rotate(toFront.begin() + 1, toFront.end() - 1, toFront.end());
+  std::rotate(toBack.begin() + 1, toBack.begin() + 2, toBack.end());
+  return n.transpose(f(n.transpose(x, toFront)), toBack);
 }
 
 Ints importer::kernelShape(Node &n, Value x) {

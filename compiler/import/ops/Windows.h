@@ -27,6 +27,10 @@ bool windowNumbers(llvm::ArrayRef<int64_t> values, size_t count, int64_t low);
 /// Attribute kernel_shape of a pooling operator, checked against x.
 Ints kernelShape(Node &n, Value x);
 
+/// f(x), where x has its channels last and f takes and gives them as dimension
+/// 1. x is of rank three or more.
+Value withChannelsFirst(Node &n, Value x, llvm::function_ref<Value(Value)> f);
+
 /// The average pooling that the node's attributes describe. Null after a fault.
 Value averagePooled(Node &n, Value x);
 
