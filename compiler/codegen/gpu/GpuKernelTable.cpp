@@ -47,7 +47,7 @@ FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
   for (GpuStep &step : result.steps) {
     step.kernel = numbers[step.kernel];
     assert((step.maps.empty() ||
-            step.maps.size() ==
+            int(step.maps.size()) ==
                 llvm::popcount(kernels_[step.kernel].module.written)) &&
            "a map for each written operand");
     assert(llvm::all_of(step.maps,

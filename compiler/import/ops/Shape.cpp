@@ -211,7 +211,7 @@ static Value sliceFrom(Node &n, Value x, int64_t axis, Value start,
 
 namespace {
 /// Elements begin, begin + step, … of a dimension.
-struct Range {
+struct Extent {
   int64_t begin, size, step;
 };
 } // namespace
@@ -219,8 +219,8 @@ struct Range {
 /// The elements that ONNX's limits leave of a dimension: a negative step starts
 /// at an element, where NumPy may start before all of them, and ends before
 /// element 0.
-static Range rangeOf(int64_t start, int64_t end, int64_t step,
-                     int64_t dimension) {
+static Extent rangeOf(int64_t start, int64_t end, int64_t step,
+                      int64_t dimension) {
   int64_t high = step > 0 ? dimension : dimension - 1;
   auto clamp = [&](int64_t v, int64_t low) {
     return std::max(std::min(v < 0 ? v + dimension : v, high), low);
@@ -256,7 +256,7 @@ static bool sliceAtRunTime(Node &n) {
     int64_t step = steps[i], size = n.dim(x, axis);
     auto from = knownElement(n, starts, i), to = knownElement(n, ends, i);
     if (from && to && step != 0) {
-      Range r = rangeOf(*from, *to, step, size);
+      Extent r = rangeOf(*from, *to, step, size);
       y = n.slice(y, axis, r.begin, r.size, r.step);
       continue;
     }
@@ -307,7 +307,7 @@ static void slice(Node &n) {
   for (auto [i, a] : llvm::enumerate(axes)) {
     if (steps[i] == 0)
       return n.fail("step 0", "another");
-    Range r = rangeOf(starts[i], ends[i], steps[i], sizes[a]);
+    Extent r = rangeOf(starts[i], ends[i], steps[i], sizes[a]);
     begin[a] = r.begin;
     sizes[a] = r.size;
     by[a] = r.step;
