@@ -431,6 +431,36 @@ INFER(TopKOp) {
   return result(loc, types, shape, IntegerType::get(context, 64));
 }
 
+INFER(NonMaxSuppressionOp) {
+  Shape boxes(ranked(op.getBoxes()).getShape()),
+      scores(ranked(op.getScores()).getShape());
+  if (boxes.size() != 3 || scores.size() != 3 || boxes[0] != scores[0] ||
+      boxes[1] != scores[2] || boxes[2] != 4)
+    return emitOptionalError(loc, "found boxes ", str(boxes), " and scores ",
+                             str(scores),
+                             ", expected [batch, boxes, 4] and [batch, "
+                             "classes, boxes]");
+  for (Value v : {op.getBoxes(), op.getScores(), op.getIouThreshold(),
+                  op.getScoreThreshold()})
+    if (!ranked(v).getElementType().isF32())
+      return emitOptionalError(loc, "found elements of ",
+                               ranked(v).getElementType(), ", expected f32");
+  if (!ranked(op.getCount()).getElementType().isInteger(64))
+    return emitOptionalError(loc, "found a count of ",
+                             ranked(op.getCount()).getElementType(),
+                             ", expected i64");
+  for (Value v : {op.getIouThreshold(), op.getScoreThreshold(), op.getCount()})
+    if (ranked(v).getNumElements() != 1)
+      return emitOptionalError(loc, "found ", ranked(v).getNumElements(),
+                               " elements, expected one");
+  int64_t most = op.getMost();
+  if (most < 0 || most > boxes[1])
+    return emitOptionalError(loc, "found most ", most, ", expected 0 to ",
+                             boxes[1]);
+  return result(loc, types, {scores[0], scores[1], most},
+                IntegerType::get(context, 64));
+}
+
 static LogicalResult checkFloat(OptLoc loc, Value v) {
   if (failed(checkComputes(loc, v)))
     return failure();

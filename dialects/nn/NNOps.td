@@ -292,6 +292,28 @@ def NN_TopKOp : NN_Inferred<"topk", [NN_Parts]> {
       "type($input) `->` type($values) `,` type($indices)";
 }
 
+def NN_NonMaxSuppressionOp : NN_Inferred<"non_max_suppression", [NN_Parts]> {
+  let summary = "i64 indices [batch, classes, most] of the boxes that overlap "
+                "no better one, best first, then -1";
+  let description = [{
+    For each image and class, of the boxes [batch, boxes, 4] before `count`, and
+    if `filtered` of those whose score [batch, classes, boxes] is more than
+    `score_threshold`. A box is dropped where its intersection with one that is
+    taken is more than `iou_threshold` of their union. Among equal scores the
+    lower index is better. A box is two opposite corners or, if `centered`, a
+    centre and a size.
+  }];
+  let arguments = (ins NN_Tensor:$boxes, NN_Tensor:$scores,
+      NN_Tensor:$iou_threshold, NN_Tensor:$score_threshold, NN_Tensor:$count,
+      I64Attr:$most, BoolAttr:$centered, BoolAttr:$filtered);
+  let assemblyFormat =
+      "$boxes `,` $scores `iou` $iou_threshold `score` $score_threshold "
+      "`count` $count `most` $most `centered` $centered `filtered` $filtered "
+      "attr-dict "
+      "`:` type($boxes) `,` type($scores) `,` type($iou_threshold) `,` "
+      "type($score_threshold) `,` type($count) `->` type($output)";
+}
+
 def NN_SoftmaxOp : NN_Inferred<"softmax", [NN_Parts]> {
   let summary = "softmax (or its logarithm) along one axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis,

@@ -351,6 +351,17 @@ Box TopKOp::neededPart(unsigned, const Box &part, unsigned) {
   return wholeAlong(part, shapeOf(getInput()), getAxis());
 }
 
+// Images are apart, and classes but for the boxes, which they share.
+Box NonMaxSuppressionOp::neededPart(unsigned operand, const Box &part,
+                                    unsigned) {
+  Box needed = Box::whole(shapeOf(getOperation()->getOperand(operand)));
+  if (operand < 2)
+    set(needed, 0, part.lo[0], part.hi[0]);
+  if (operand == 1)
+    set(needed, 1, part.lo[1], part.hi[1]);
+  return needed;
+}
+
 Box SoftmaxOp::neededPart(unsigned, const Box &part, unsigned) {
   return wholeAlong(part, shapeOf(getInput()), getAxis());
 }

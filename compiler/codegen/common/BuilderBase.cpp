@@ -239,6 +239,24 @@ void BuilderBase::repeat(int64_t count, llvm::function_ref<void(Index)> body) {
     loop(0, count, 1, [&](Value i) { body(Index(i)); });
 }
 
+Values BuilderBase::loopWhile(
+    const Values &init, TypeRange types,
+    llvm::function_ref<std::pair<Value, Values>(ValueRange)> test,
+    llvm::function_ref<Values(ValueRange)> body) {
+  auto op = scf::WhileOp::create(b, types, init);
+  OpBuilder::InsertionGuard guard(b);
+  auto enter = [&](Region &region, TypeRange arguments) {
+    return b.createBlock(&region, {}, arguments,
+                         SmallVector<Location>(arguments.size(), b.getLoc()));
+  };
+  Block *before = enter(op.getBefore(), ValueRange(init).getTypes());
+  auto [goesOn, forwarded] = test(before->getArguments());
+  scf::ConditionOp::create(b, goesOn, forwarded);
+  Block *after = enter(op.getAfter(), types);
+  scf::YieldOp::create(b, body(after->getArguments()));
+  return Values(op.getResults());
+}
+
 Values BuilderBase::ifElse(Value condition, TypeRange types,
                            llvm::function_ref<Values()> then,
                            llvm::function_ref<Values()> otherwise) {

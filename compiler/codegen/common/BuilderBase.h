@@ -98,6 +98,12 @@ public:
   void loop(Index lo, Index hi, Index step, function_ref<void(Value)> body);
   /// A loop of a count known now: nothing for 0, straight line for 1.
   void repeat(int64_t count, function_ref<void(Index)> body);
+  /// Repeats: `test`, given the carried values, says whether to go on, and
+  /// forwards values of `types`, which `body` turns into the next carried ones.
+  /// Returns the values that the last test forwards.
+  Values loopWhile(const Values &init, TypeRange types,
+                   function_ref<std::pair<Value, Values>(ValueRange)> test,
+                   function_ref<Values(ValueRange)> body);
   Values ifElse(Value condition, TypeRange types, function_ref<Values()> then,
                 function_ref<Values()> otherwise);
   void ifThen(Value condition, function_ref<void()> then);

@@ -36,6 +36,7 @@ const std::map<StringRef, StringRef> facts = {
     {"grid_sample", "PartByPart"},
     {"matmul", "Weighted Linear PartByPart"},
     {"max_pool_indices", "Windowed PartByPart"},
+    {"non_max_suppression", "PartByPart"},
     {"normalize", "PartByPart"},
     {"pad", "Fusable KeepsBlocks PartByPart"},
     {"pool", "KeepsBlocks Windowed PartByPart"},

@@ -21,6 +21,7 @@ const RoutineSet &cpuRoutines() {
                               matmulPackingRoutine(),
                               poolRoutine(),
                               cumSumRoutine(),
+                              nonMaxSuppressionRoutine(),
                               normalizeRoutine(),
                               recurrentRoutine(),
                               scatterRoutine(),

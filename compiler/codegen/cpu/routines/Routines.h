@@ -32,6 +32,7 @@ Variants elementRoutine();
 Variants matmulPackingRoutine();
 Variants matmulPanels64Routine();
 Variants matmulPanelsRoutines();
+Variants nonMaxSuppressionRoutine();
 Variants normalizeRoutine();
 Variants poolRoutine();
 Variants recurrentRoutine();

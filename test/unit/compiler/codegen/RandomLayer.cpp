@@ -498,6 +498,14 @@ bool Maker::make(const std::string &kind) {
     add(kind, {real(rows)},
         {number("k", random.from(1, rows[axis])), number("axis", axis),
          flag("largest", random.oneOf(2))});
+  } else if (kind == "non_max_suppression") {
+    int64_t images = random.from(1, 3), boxes = random.from(1, 9);
+    Value corners = real({images, boxes, 4});
+    Value scores = real({images, random.from(1, 3), boxes});
+    Value iou = real({1}), score = real({1});
+    add(kind, {corners, scores, iou, score, integer({1}, 0, boxes + 1)},
+        {number("most", random.from(1, boxes)),
+         flag("centered", random.oneOf(2)), flag("filtered", random.oneOf(2))});
   } else if (kind == "softmax") {
     add(kind, {real(rows)}, {axisOf(rows)});
   } else if (kind == "normalize") {
