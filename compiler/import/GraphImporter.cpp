@@ -2,6 +2,7 @@
 
 #include "compiler/import/GraphImporter.h"
 
+#include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
 #include "llvm/Support/Path.h"
@@ -189,18 +190,23 @@ bool GraphImporter::bindOutputs() {
   llvm::StringMap<int32_t> declaredElements;
   for (const onnx::ValueInfoProto &output : model_.graph().output())
     declaredElements[output.name()] = declaredElement(output.type());
-  SmallVector<std::pair<std::string, Value>> tensors;
+  // Behind the outputs: how much of those counts of which only a run tells.
+  SmallVector<std::pair<std::string, Value>> tensors, counts;
   for (StringRef name : names) {
     LayerBuilder b = report("output '" + name + "': ");
     std::optional<ImportValue> value = lookup(*current_, name);
     if (!value)
       return b.refuse("a name that is not defined", "the output of a node");
-    if (value->isSelected())
-      return b.refuse("elements selected by a mask, whose number only a run "
-                      "tells",
-                      "a tensor whose shape is known");
     size_t first = tensors.size();
-    flatten(name.str(), *value, tensors);
+    if (value->hasRunTimeSize()) {
+      ImportValue v = toCounted(b, *value);
+      if (b.failed())
+        return false;
+      tensors.emplace_back(name, v.isMarked ? v.all : fill(b, v, 0.0));
+      counts.emplace_back((name + ".count").str(), b.reshape(v.count, {1}));
+    } else {
+      flatten(name.str(), *value, tensors);
+    }
     int32_t declared = declaredElements.lookup(name);
     Type element = elementType(declared, builder_.getContext());
     for (auto &[name, tensor] : llvm::drop_begin(tensors, first)) {
@@ -212,6 +218,12 @@ bool GraphImporter::bindOutputs() {
       if (declared && element != b.elem(tensor))
         return b.refuse(typeName(b.elem(tensor)), dataTypeName(declared));
     }
+  }
+  for (auto &named : counts) {
+    if (llvm::is_contained(llvm::make_first_range(tensors), named.first))
+      return report().refuse("an output '" + named.first + "'",
+                             "another name, as that is the count of one");
+    tensors.push_back(named);
   }
   if (tensors.empty())
     return report().refuse("outputs that are empty sequences or optionals",
@@ -404,9 +416,11 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
       continue;
     if (row->types) {
       for (unsigned i = 0; i < node.inputs(); ++i) {
-        if (!node.has(i) || node.value(i).kind != ImportValue::Tensor)
+        const ImportValue &value = node.value(i);
+        Value elements = value.tensor ? value.tensor : value.all;
+        if (!elements)
           continue;
-        Type element = node.elem(node.in(i));
+        Type element = node.elem(elements);
         if (!(row->types & typeSetOf(element)))
           return node.refuse("input '" + node.inputName(i) + "' of " +
                                  typeName(element),
@@ -414,15 +428,27 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
         break;
       }
     }
+    auto isOf = [&](ImportValue::Kind kind) {
+      return [&node, kind](unsigned i) { return node.value(i).kind == kind; };
+    };
+    auto all = llvm::seq<unsigned>(0, node.inputs());
     bool isElementwise =
         llvm::is_contained(llvm::make_pointer_range(elementwiseOps()), row);
-    Value mask = isElementwise ? node.computeAll() : Value();
+    bool isMasked =
+        isElementwise && llvm::any_of(all, isOf(ImportValue::Picked));
+    bool isCounted = llvm::any_of(
+        all, [&](unsigned i) { return node.value(i).hasRunTimeSize(); });
+    for (auto kind :
+         {ImportValue::Columns, ImportValue::Rows, ImportValue::Counted})
+      isMasked &= llvm::none_of(all, isOf(kind));
+    ImportValue selection = isMasked ? node.computeAll() : ImportValue();
     if (node.failed())
       return false;
+    if (isCounted && !isMasked && importCounted(node, *row))
+      return !node.failed();
     row->handler(node);
-    if (mask && !node.failed())
-      node.out(0, ImportValue::selected(ImportValue::Picked, mask,
-                                        node.results()[0].tensor));
+    if (selection.mask && !node.failed())
+      node.out(0, selection.as(ImportValue::Picked, node.results()[0].tensor));
     return !node.failed();
   }
   return node.refuse("it in operator set " + Twine(node.opset()),

@@ -40,6 +40,8 @@ struct ImportOptions {
   std::vector<std::string> externalData;
   /// No tensor may be larger.
   uint64_t maxTensorBytes = uint64_t(1) << 34;
+  /// How many rows NonMaxSuppression of run-time boxes may have room for.
+  int64_t mostBoxes = 1000000;
   /// How many nodes may be imported, counting those of inlined functions and of
   /// unrolled loops once for every time.
   uint64_t maxNodes = 1000000;

@@ -41,9 +41,10 @@ Value Node::in(unsigned i) {
     return {};
   if (!has(i))
     return refuse("no input " + Twine(i), "it to be given");
-  if (inputs_[i].isSelected()) {
-    failNotConstant(inputs_[i].mask, "elements selected by a mask, as input '" +
-                                         inputName(i) + "',");
+  if (inputs_[i].hasRunTimeSize()) {
+    const ImportValue &v = inputs_[i];
+    failNotConstant(v.mask ? v.mask : v.count,
+                    "the number of elements of input '" + inputName(i) + "',");
     return {};
   }
   if (inputs_[i].kind != ImportValue::Tensor)
@@ -53,31 +54,31 @@ Value Node::in(unsigned i) {
   return inputs_[i].tensor;
 }
 
-Value Node::computeAll() {
-  Value mask;
+ImportValue Node::computeAll() {
+  ImportValue selection;
   int64_t rank = 0; // of one selected element
   llvm::SmallBitVector picked(inputs());
   for (auto [i, input] : llvm::enumerate(inputs_)) {
     if (input.kind != ImportValue::Picked || failed())
       continue;
-    if (mask && mask != input.mask)
+    if (selection.mask && selection.mask != input.mask)
       failNotConstant(input.mask, "one of two masks that select elements");
-    mask = input.mask;
-    rank = std::max(rank, this->rank(input.all) - this->rank(mask));
-    input = input.all;
+    selection = input;
+    rank = std::max(rank, this->rank(input.all) - this->rank(input.mask));
+    input = Value(input.all);
     picked.set(i);
   }
   // Other operands broadcast to each selected element.
-  for (unsigned i = 0; mask && i < inputs(); ++i) {
+  for (unsigned i = 0; selection.mask && i < inputs(); ++i) {
     if (picked[i] || !has(i) || this->rank(in(i)) <= rank)
       continue;
     if (size(in(i)) != 1)
-      failNotConstant(mask, "the number of selected elements, as that of input "
-                            "'" +
-                                inputName(i) + "',");
+      failNotConstant(selection.mask,
+                      "the number of selected elements, as that of input '" +
+                          inputName(i) + "',");
     inputs_[i] = reshape(in(i), {});
   }
-  return failed() ? Value() : mask;
+  return failed() ? ImportValue() : selection;
 }
 
 Values Node::variadic(unsigned first) {

@@ -68,8 +68,9 @@ public:
   Value in(unsigned i);
   /// Puts all elements in the place of those that a mask selects among the
   /// inputs, for an operator that computes each element on its own. Returns the
-  /// mask; null where no input is such, and after a fault.
-  Value computeAll();
+  /// selection, whose elements are the result's to give; absent where no input
+  /// is such, and after a fault.
+  ImportValue computeAll();
   /// Null if it is not given.
   Value optional(unsigned i) { return has(i) ? in(i) : Value(); }
   /// All given inputs from `first`.
@@ -78,6 +79,8 @@ public:
   /// type, else a fault: an operator that has one type for several inputs.
   bool expectTypeOf(unsigned i, llvm::ArrayRef<unsigned> others);
   const ImportValue &value(unsigned i) const { return inputs_[i]; }
+  /// Puts another value in an input's place.
+  void replace(unsigned i, ImportValue value) { inputs_[i] = std::move(value); }
   std::string inputName(unsigned i) const;
   /// An input that must be known now; else a fault that names `what` and the
   /// graph inputs to bind.

@@ -71,6 +71,11 @@ OpRows textOps();
 /// ai.onnx.preview.FlexAttention.
 llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);
 
+/// Imports an operator of which only a run tells the size of some input. False
+/// if there is no rule for it (ops/CountedRules.cpp): its handler has to know
+/// such inputs by itself. A fault is true.
+bool importCounted(Node &n, const OpRow &row);
+
 /// Writes docs/ops.md: operator, operator set versions, element types, notes.
 void printOpsTable(llvm::raw_ostream &os);
 

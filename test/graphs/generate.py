@@ -20,6 +20,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 import pieces_any
+import pieces_detection
 import pieces_image
 import pieces_microsoft
 import pieces_more
@@ -87,6 +88,7 @@ def tastes(draw):
         pieces_more.PIECES,
         pieces_more.IMAGE_PIECES,
         pieces_microsoft.PIECES,
+        pieces_detection.PIECES,
     )
     return {
         piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6])
@@ -100,7 +102,7 @@ def fitting_pieces(graph, x, taste):
         return pieces_any.MOVES if x.rank else [(1, pieces_shape.expand)]
     if not x.rank:
         return pieces_any.SCALAR_PIECES
-    rows = pieces_any.PIECES + pieces_more.PIECES
+    rows = pieces_any.PIECES + pieces_more.PIECES + pieces_detection.PIECES
     if 3 <= x.rank <= 5:
         weight = 2 if x.rank != 3 else 0.7
         rows += [
@@ -163,7 +165,7 @@ def make(seed):
             break
         x = graph.choose()
         draw.weighted(fitting_pieces(graph, x, taste))(graph, x)
-    outputs = outputs_of(graph)
+    outputs = outputs_of(graph) + graph.counted
     taken = {name for node in graph.nodes for name in node.input}
     taken |= {v.name for v in outputs}
     inputs = [

@@ -124,6 +124,9 @@ class Graph:
         )
         self.nodes, self.initializers, self.inputs = [], [], []
         self.values = []  # that later nodes may take, oldest first
+        # Outputs of which only a run tells how many elements they have; the
+        # dimension is "N".
+        self.counted = []
         self.used = set()  # names that some node takes
         self.count = 0
         self.left = 0

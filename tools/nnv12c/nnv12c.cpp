@@ -70,6 +70,12 @@ static cl::opt<RandomNumbers, true> randomNumbers(
     cl::values(clEnumValN(RandomNumbers::Zero, "zero", "zeros"),
                clEnumValN(RandomNumbers::Input, "input",
                           "inputs of the bundle, named like the tensors")));
+static cl::opt<int64_t, true> limitBoxes(
+    "limit-boxes", cl::location(given.import.mostBoxes),
+    cl::init(ImportOptions().mostBoxes),
+    Help{"How many boxes NonMaxSuppression may give at most, over all images "
+         "and classes; a model that may give more is refused (default 1000000)",
+         "N"});
 static cl::list<std::string, std::vector<std::string>> externalData(
     "external-data", cl::location(given.import.externalData),
     Help{"A folder beside the model's own in which external data of its "

@@ -1,9 +1,10 @@
 //===- Constant.cpp - Operators that make values --------------------------===//
 
+#include "compiler/import/Counted.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
-#include "compiler/import/ops/Distance.h"
+#include "compiler/import/ops/RunTimeNumbers.h"
 #include "dialects/nn/Layout.h"
 
 #include <cmath>
@@ -34,10 +35,15 @@ static void constant(Node &n) {
 }
 
 static void constantOfShape(Node &n) {
-  Ints shape = n.intsInput(0, "shape");
+  auto counted = countedShape(n, n.in(0));
+  Ints shape = counted ? counted->sizes : n.intsInput(0, "shape");
+  auto give = [&](Value y) {
+    n.out(0,
+          counted ? ImportValue::counted(y, counted->axis, counted->count) : y);
+  };
   const onnx::TensorProto *proto = n.tensorAttr("value");
   if (!proto)
-    return n.out(n.splat(shape, n.f32(), 0));
+    return give(n.splat(shape, n.f32(), 0));
   Value value = n.graph().tensorConstant(*proto, n);
   if (n.failed())
     return;
@@ -46,9 +52,9 @@ static void constantOfShape(Node &n) {
   auto data = n.data(value);
   bool exact = std::abs(data->asDouble(0)) < 9007199254740992.0; // 2^53
   if (exact || n.isFloat(value))
-    return n.out(n.splat(shape, n.elem(value), data->asDouble(0)));
+    return give(n.splat(shape, n.elem(value), data->asDouble(0)));
   // All bits of an int64.
-  n.out(n.broadcast(n.reshape(value, {}), shape));
+  give(n.broadcast(n.reshape(value, {}), shape));
 }
 
 /// The number of steps is max(ceil((limit - start) / delta), 0).
@@ -74,8 +80,24 @@ static bool rangeAtRunTime(Node &n) {
   return true;
 }
 
+/// 0, 1… to a limit that only a run tells. False where that is not so.
+static bool countedRange(Node &n) {
+  Value start = n.in(0), limit = n.in(1), delta = n.in(2);
+  if (n.failed() || n.data(limit) || n.isFloat(limit) || n.size(limit) != 1 ||
+      n.size(start) != 1 || n.size(delta) != 1 ||
+      knownElement(n, start, 0) != 0 || knownElement(n, delta, 0) != 1)
+    return false;
+  auto counted = countedShape(n, n.reshape(limit, {1}));
+  if (!counted)
+    return false;
+  Value y = n.generate(counted->sizes, n.elem(start),
+                       [](int64_t i) { return double(i); });
+  n.out(0, ImportValue::counted(y, 0, counted->count));
+  return true;
+}
+
 static void range(Node &n) {
-  if (rangeAtRunTime(n))
+  if (rangeAtRunTime(n) || countedRange(n))
     return;
   auto start = n.constantInput(0, "start");
   auto limit = n.constantInput(1, "limit");
@@ -129,10 +151,12 @@ static void eyeLike(Node &n) {
 OpRows importer::constantOps() {
   static const OpRow rows[] = {
       {"Constant", 1, 0, constant, "no strings"},
-      {"ConstantOfShape", 9, kInt64, constantOfShape, "shape constant"},
+      {"ConstantOfShape", 9, kInt64, constantOfShape,
+       "shape constant but for one limited size"},
       {"EyeLike", 9, kAll, eyeLike},
       {"Range", 11, kNumbers, range,
-       "inputs constant, or limit a constant behind start"},
+       "inputs constant, or limit a constant behind start, or 0, 1… to a "
+       "limited one"},
   };
   return rows;
 }

@@ -4,8 +4,10 @@
 // branch, loops of a known or bounded trip count are unrolled.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Counted.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/RunTimeNumbers.h"
 
 #include <cassert>
 
@@ -18,6 +20,53 @@ static constexpr int64_t maxIterations = 4096;
 
 static const char *unrolledNote = "unrolled: trip count constant";
 static const char *loopNote = "unrolled: trip count constant, or at most one";
+
+/// Output i as one of two values of which at least one has a run-time size, or
+/// none of its elements. False where they differ in more.
+static bool selectCounted(Node &n, unsigned i, Value condition, ImportValue x,
+                          ImportValue y) {
+  auto isEmpty = [&](const ImportValue &v) {
+    return v.tensor && n.size(v.tensor) == 0;
+  };
+  int64_t axis = -1;
+  for (ImportValue *v : {&x, &y}) {
+    if (v->hasRunTimeSize())
+      *v = toCounted(n, *v);
+    if (v->isCounted())
+      axis = v->axis;
+  }
+  if (n.failed() || (axis < 0 && !isEmpty(x) && !isEmpty(y)))
+    return false;
+  for (ImportValue *v : {&x, &y}) {
+    Value given = v->isCounted() ? v->all : v->tensor;
+    if (!given || n.rank(given) == 0)
+      return false;
+    if (axis < 0) { // that of an empty value which has no elements
+      Ints s = n.shape(isEmpty(x) ? x.tensor : y.tensor);
+      axis = llvm::find(s, 0) - s.begin();
+    }
+    if (axis >= n.rank(given))
+      return false;
+    if (!v->isCounted())
+      *v = ImportValue::counted(given, axis,
+                                n.scalar(n.i64(), double(n.dim(given, axis))));
+  }
+  int64_t most = std::max(n.dim(x.all, axis), n.dim(y.all, axis));
+  for (ImportValue *v : {&x, &y}) {
+    Ints none(n.rank(v->all), 0), more = none;
+    more[axis] = most - n.dim(v->all, axis);
+    v->all = n.pad(v->all, none, more);
+  }
+  if (n.failed() || x.axis != y.axis || x.all.getType() != y.all.getType())
+    return false;
+  condition = n.reshape(condition, {});
+  ImportValue result =
+      ImportValue::counted(n.select(condition, x.all, y.all), axis,
+                           n.select(condition, x.count, y.count));
+  result.count = atMost(n, result.count, most);
+  n.out(i, result);
+  return true;
+}
 
 /// Layers have no side effects, so with a condition known only at run time both
 /// branches are computed and the result selected, if shapes agree.
@@ -53,10 +102,11 @@ static void conditional(Node &n) {
                   Twine(n.outputs()));
   for (unsigned i = 0; i < n.outputs(); ++i) {
     Value x = thenValues[i].tensor, y = elseValues[i].tensor;
-    if (!x || !y || x.getType() != y.getType())
+    if (x && y && x.getType() == y.getType())
+      n.out(i, n.select(n.reshape(condition, {}), x, y));
+    else if (!selectCounted(n, i, condition, thenValues[i], elseValues[i]))
       return n.failNotConstant(
           condition, "a condition between results of different shapes");
-    n.out(i, n.select(n.reshape(condition, {}), x, y));
   }
 }
 
@@ -75,22 +125,6 @@ static Value stack(Node &n, ArrayRef<Value> values, int64_t axis) {
   return n.concat(rows, axis);
 }
 
-/// The most times that a loop can go round: its trip count, or the least of
-/// the constants that bound it. nullopt if there is none.
-static std::optional<int64_t> mostTrips(Node &n, Value trips) {
-  if (auto data = n.data(trips))
-    return data->size() == 1 ? std::optional(data->asInt(0)) : std::nullopt;
-  Operation *op = trips.getDefiningOp();
-  if (isa_and_nonnull<nn::ReshapeOp>(op))
-    return mostTrips(n, op->getOperand(0));
-  auto binary = dyn_cast_or_null<nn::BinaryOp>(op);
-  if (!binary || binary.getKind() != BinaryKind::min)
-    return std::nullopt;
-  auto left = mostTrips(n, op->getOperand(0));
-  auto right = mostTrips(n, op->getOperand(1));
-  return left && right ? std::min(*left, *right) : left ? left : right;
-}
-
 /// A loop is unrolled. Where a run says how often it goes round, all iterations
 /// are computed that are possible, and those that are not taken leave the
 /// carried values as they are.
@@ -99,7 +133,9 @@ static void loop(Node &n) {
   int64_t trips = std::numeric_limits<int64_t>::max();
   Value count, active; // null: constant, and always
   if (Value given = n.optional(0)) {
-    std::optional<int64_t> most = mostTrips(n, given);
+    std::optional<int64_t> most;
+    if (n.size(given) == 1)
+      most = knownLimit(n, given, 0);
     trips = most ? *most : n.intInput(0, "M");
     if (!n.data(given))
       count = n.reshape(given, {});

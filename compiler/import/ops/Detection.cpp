@@ -1,6 +1,9 @@
 //===- Detection.cpp - Selecting boxes ------------------------------------===//
 
+#include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/RunTimeNumbers.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -42,8 +45,8 @@ static bool overlaps(const Box &a, const Box &b, float threshold) {
          shared / joined > threshold;
 }
 
-/// The result's shape depends on the values: they must be constant.
-static void nonMaxSuppression(Node &n) {
+/// The boxes of constants: rows without padding.
+static void selectConstantBoxes(Node &n) {
   auto boxes = n.constantInput(0, "boxes");
   auto scores = n.constantInput(1, "scores");
   int64_t most = n.has(2) ? n.intInput(2, "max_output_boxes_per_class") : 0;
@@ -94,9 +97,99 @@ static void nonMaxSuppression(Node &n) {
   n.out(n.ints({int64_t(selected.size()) / 3, 3}, selected));
 }
 
+/// Input i, which one axis of it may count; null after a fault.
+static Value boxesInput(Node &n, unsigned i, int64_t axis, Value &count) {
+  if (!n.has(i) || !n.value(i).hasRunTimeSize())
+    return n.in(i);
+  ImportValue v = toCounted(n, n.value(i));
+  if (v.axis != axis) {
+    n.failNotConstant(v.count, "the size of dimension " + Twine(v.axis) +
+                                   " of input '" + n.inputName(i) + "'");
+    return {};
+  }
+  count = v.count;
+  return v.all;
+}
+
+/// Rows [image, class, box], with room for all that can be taken. Those that
+/// are not hold -1.
+static void nonMaxSuppression(Node &n) {
+  bool isConstant = true;
+  for (unsigned i = 0; i < n.inputs(); ++i)
+    isConstant &= !n.has(i) || (n.value(i).kind == ImportValue::Tensor &&
+                                n.isConstant(n.value(i).tensor));
+  if (isConstant)
+    return selectConstantBoxes(n);
+  Value count;
+  Value boxes = boxesInput(n, 0, 1, count), scores = boxesInput(n, 1, 2, count);
+  if (!n.expectRank(boxes, 3, 3, "boxes") ||
+      !n.expectRank(scores, 3, 3, "scores"))
+    return;
+  // Boxes and scores may have room for another number each.
+  int64_t all = std::min(n.dim(boxes, 1), n.dim(scores, 2));
+  if (count) {
+    boxes = n.slice(boxes, 1, 0, all);
+    scores = n.slice(scores, 2, 0, all);
+  } else {
+    count = n.scalar(n.i64(), double(n.dim(boxes, 1)));
+  }
+  Value asked = n.optional(2);
+  if (asked && n.size(asked) != 1)
+    return n.fail("max_output_boxes_per_class of " + Twine(n.size(asked)) +
+                      " elements",
+                  "one");
+  int64_t most = asked ? knownLimit(n, asked, 0).value_or(all) : 0;
+  most = std::clamp<int64_t>(most, 0, all);
+  int64_t images = n.dim(scores, 0), classes = n.dim(scores, 1), rows;
+  int64_t limit = n.graph().options().mostBoxes;
+  if (n.failed())
+    return;
+  if (images * classes * most == 0)
+    return n.out(n.ints({0, 3}, {}));
+  if (llvm::MulOverflow(images * classes, most, rows) || rows > limit)
+    return n.fail("up to " + Twine(most) + " boxes of each of " +
+                      Twine(classes) + " classes of " + Twine(images) +
+                      " images",
+                  "at most " + Twine(limit) + " in all (--limit-boxes)");
+  auto threshold = [&](unsigned i) {
+    Value v = n.optional(i);
+    return n.reshape(v ? v : n.scalar(n.f32(), 0), {1});
+  };
+  Value taken = n.create<nn::NonMaxSuppressionOp>(
+      {boxes, scores, threshold(3), threshold(4), n.reshape(count, {1})},
+      {n.attr("most", most),
+       n.flag("centered", n.intAttr("center_point_box", 0) != 0),
+       n.flag("filtered", n.has(4))});
+  Value mask = n.binary(BinaryKind::greater_equal, taken, 0.0);
+  if (asked && !n.data(asked)) {
+    Value places =
+        n.generate({1, 1, most}, n.i64(), [](int64_t i) { return double(i); });
+    mask = n.binary(BinaryKind::logical_and, mask,
+                    n.binary(BinaryKind::less, places,
+                             n.reshape(n.cast(asked, n.i64()), {})));
+  }
+  if (n.failed())
+    return;
+  ImportValue selected = select(n, mask);
+  if (n.failed())
+    return;
+  ImportValue places = toCounted(n, selected.as(ImportValue::Rows));
+  ImportValue indices = toCounted(n, selected.as(ImportValue::Picked, taken));
+  if (n.failed())
+    return;
+  ImportValue result = ImportValue::counted(
+      n.concat({n.slice(places.all, 1, 0, 2), n.unsqueeze(indices.all, {1})},
+               1),
+      0, places.count);
+  result.all = fill(n, result, -1.0);
+  result.isMarked = true;
+  n.out(0, result);
+}
+
 OpRows importer::detectionOps() {
   static const OpRow rows[] = {
-      {"NonMaxSuppression", 10, kFloat32, nonMaxSuppression, "inputs constant"},
+      {"NonMaxSuppression", 10, kFloat32, nonMaxSuppression,
+       "rows of -1 behind those of run-time boxes, and OUTPUT.count"},
   };
   return rows;
 }

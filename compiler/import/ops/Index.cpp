@@ -1,5 +1,6 @@
 //===- Index.cpp - Gather, scatter and selections -------------------------===//
 
+#include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/bit.h"
@@ -62,7 +63,7 @@ static Value maskFor(Node &n, Value mask, Value x) {
 static void gatherND(Node &n) {
   Value x = n.in(0);
   if (Value mask = selectingMask(n, x); mask && !n.intAttr("batch_dims", 0))
-    return n.out(0, ImportValue::selected(ImportValue::Picked, mask, x));
+    return n.out(0, n.value(1).as(ImportValue::Picked, x));
   Value indices = n.in(1);
   int64_t batch = n.intAttr("batch_dims", 0);
   int64_t tuple = n.dim(indices, n.rank(indices) - 1);
@@ -147,8 +148,7 @@ static void oneHot(Node &n) {
 /// result is known by its mask alone.
 static void nonZero(Node &n) {
   if (Value given = n.in(0); given && !n.data(given) && n.rank(given) > 0)
-    return n.out(
-        0, ImportValue::selected(ImportValue::Columns, n.cast(given, n.i1())));
+    return n.out(0, select(n, given));
   auto x = n.constantInput(0, "X");
   if (!x)
     return;
@@ -170,17 +170,22 @@ static void nonZero(Node &n) {
   n.out(n.ints({rank, rank ? int64_t(columns[0].size()) : 0}, flat));
 }
 
-/// The condition must be constant: the result is a gather then.
+/// With a constant condition, the result is a gather.
 static void compress(Node &n) {
-  Value x = n.in(0);
-  auto condition = n.constantInput(1, "condition");
-  if (!condition)
-    return;
+  Value x = n.in(0), given = n.in(1);
   int64_t axis = 0;
   if (n.hasAttr("axis"))
     axis = n.axis(n.intAttr("axis", 0), n.rank(x));
   else
     x = n.reshape(x, {n.size(x)});
+  if (!n.failed() && !n.data(given) && n.rank(given) == 1) {
+    int64_t size = std::min(n.size(given), n.dim(x, axis));
+    return n.out(0, compact(n, n.slice(x, axis, 0, size),
+                            n.slice(given, 0, 0, size), axis));
+  }
+  auto condition = n.constantInput(1, "condition");
+  if (!condition)
+    return;
   Ints indices;
   for (int64_t i = 0; i < std::min(condition->size(), n.dim(x, axis)); ++i)
     if (condition->asInt(i))
@@ -311,13 +316,15 @@ static void tensorScatter(Node &n) {
 
 OpRows importer::indexOps() {
   static const OpRow rows[] = {
-      {"Compress", 9, kAll, compress, "condition constant"},
+      {"Compress", 9, kAll, compress,
+       "zeros behind the elements that a run-time condition selects, and "
+       "OUTPUT.count"},
       {"Gather", 1, kAny, gather},
       {"GatherElements", 11, kAll, gatherElements},
       {"GatherND", 11, kAll, gatherND},
       {"NonZero", 9, kAll, nonZero,
-       "constant input, or for GatherND and ScatterND with element-wise "
-       "operators between"},
+       "zeros behind the elements that a run-time input selects, and "
+       "OUTPUT.count"},
       {"OneHot", 9, kNumbers, oneHot, "depth constant"},
       {"Scatter", 9, kAll, scatterElements, "", 10},
       {"ScatterElements", 11, kAll, scatterElements},

@@ -1,9 +1,9 @@
 //===- Reduce.cpp - Reductions and scans along an axis --------------------===//
 
+#include "compiler/import/ops/Reduce.h"
+#include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
-
-#include <cmath>
-#include <limits>
+#include "compiler/import/ops/RunTimeNumbers.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -13,9 +13,7 @@ using namespace nnv12::importer;
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Axes became an input with 18 (ReduceSum: 13). None means all, or, with
-/// noop_with_empty_axes, no reduction: nullopt.
-static std::optional<Ints> reduceAxes(Node &n, Value x) {
+std::optional<Ints> importer::reduceAxes(Node &n, Value x) {
   int64_t inputSince = n.op() == "ReduceSum" ? 13 : 18;
   std::optional<Ints> given = n.intsAttrOrInput("axes", 1, inputSince);
   if (given && !given->empty())
@@ -25,22 +23,7 @@ static std::optional<Ints> reduceAxes(Node &n, Value x) {
   return n.axesFrom(0, x);
 }
 
-/// ONNX knows 0 and 1; for any other number ONNX Runtime drops the dimensions.
-static bool keepDims(Node &n) { return n.intAttr("keepdims", 1) == 1; }
-
-/// The value of an empty maximum or minimum: an infinity, or the type's
-/// smallest or largest integer. The largest ones of 64 bits are no doubles: the
-/// power of two above stands for them, and makeSplat() clamps it.
-static double limit(Type type, bool isMax) {
-  if (isa<FloatType>(type))
-    return isMax ? -std::numeric_limits<double>::infinity()
-                 : std::numeric_limits<double>::infinity();
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 1 || type.isUnsignedInteger())
-    return isMax ? 0 : std::ldexp(1.0, width) - (width < 64);
-  return isMax ? -std::ldexp(1.0, width - 1)
-               : std::ldexp(1.0, width - 1) - (width < 64);
-}
+bool importer::keepDims(Node &n) { return n.intAttr("keepdims", 1) == 1; }
 
 template <ReduceKind K>
 static Value reduceOrEmpty(Node &n, Value x, const Ints &axes, bool keep) {
@@ -56,8 +39,8 @@ static Value reduceOrEmpty(Node &n, Value x, const Ints &axes, bool keep) {
     else if (keep)
       result.push_back(1);
   double neutral = K == ReduceKind::prod  ? 1
-                   : K == ReduceKind::max ? limit(n.elem(x), true)
-                   : K == ReduceKind::min ? limit(n.elem(x), false)
+                   : K == ReduceKind::max ? emptyMaximum(n.elem(x))
+                   : K == ReduceKind::min ? emptyMaximum(n.elem(x), false)
                                           : 0;
   return n.splat(result, n.elem(x), neutral);
 }
@@ -144,21 +127,48 @@ template <bool Product> static void cumulate(Node &n) {
             n.flag("reverse", n.intAttr("reverse", 0) != 0)}));
 }
 
+/// Where only a run tells K or the size of the axis, the result has room for
+/// all that can be, and K of them count. Padding is no better than any element,
+/// and behind all of them.
 static void topK(Node &n) {
-  Value x = n.in(0);
+  bool isCounted = n.has(0) && n.value(0).hasRunTimeSize();
+  ImportValue given = isCounted ? toCounted(n, n.value(0)) : ImportValue();
+  Value x = isCounted ? given.all : n.in(0);
   int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
-  int64_t k = n.opset() < 10 ? n.intAttr("k") : n.intInput(1, "K");
+  bool largest = n.intAttr("largest", 1) != 0;
+  Value count; // null: K is known
+  int64_t k = 0;
+  if (n.opset() < 10) {
+    k = n.intAttr("k");
+  } else if (Value asked = n.in(1);
+             asked && !n.data(asked) && n.size(asked) == 1) {
+    k = std::clamp<int64_t>(knownLimit(n, asked, 0).value_or(n.dim(x, axis)), 0,
+                            n.dim(x, axis));
+    count = atMost(n, asked, k);
+  } else {
+    k = n.intInput(1, "K");
+  }
   if (n.failed())
     return;
+  if (isCounted && given.axis == axis)
+    x = fill(n, given, emptyMaximum(n.elem(x), largest));
+  else if (isCounted && count)
+    return n.failNotConstant(count, "K beside the size of another dimension");
   if (k < 0 || k > n.dim(x, axis))
     return n.fail("k " + Twine(k), "at most dimension " + Twine(axis) + " of " +
                                        str(n.shape(x)));
-  Values results = n.create(nn::TopKOp::getOperationName(), {x},
-                            {n.attr("k", k), n.attr("axis", axis),
-                             n.flag("largest", n.intAttr("largest", 1) != 0)},
-                            {}, 2);
-  n.out(0, results[0]);
-  n.out(1, results[1]);
+  Values results = n.create(
+      nn::TopKOp::getOperationName(), {x},
+      {n.attr("k", k), n.attr("axis", axis), n.flag("largest", largest)}, {},
+      2);
+  for (unsigned i = 0; i < 2; ++i) {
+    if (count)
+      n.out(i, ImportValue::counted(results[i], axis, count));
+    else if (isCounted && given.axis != axis)
+      n.out(i, ImportValue::counted(results[i], given.axis, given.count));
+    else
+      n.out(i, results[i]);
+  }
 }
 
 /// Before 13 the input becomes a matrix: the dimensions before axis, and those
@@ -227,7 +237,7 @@ OpRows importer::reduceOps() {
       {"ReduceSumSquare", 1, kNumbers, reduceWith<K::sum, squared>,
        "axes constant"},
       {"Softmax", 1, kFloats, softmax},
-      {"TopK", 1, kNumbers, topK, "K constant; always sorted"},
+      {"TopK", 1, kNumbers, topK, "always sorted"},
   };
   return rows;
 }

@@ -1,7 +1,7 @@
 //===- Shape.cpp - Shapes, and layers that only move elements -------------===//
 
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/Distance.h"
+#include "compiler/import/ops/RunTimeNumbers.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
@@ -88,15 +88,6 @@ static void unsqueeze(Node &n) {
 //===----------------------------------------------------------------------===//
 
 static void transpose(Node &n) {
-  if (n.has(0) && n.value(0).isSelected()) {
-    const ImportValue &v = n.value(0);
-    bool columns = v.kind == ImportValue::Columns;
-    Ints perm = n.intsAttr("perm", {1, 0});
-    if (v.kind != ImportValue::Picked && perm == Ints{1, 0})
-      return n.out(0, ImportValue::selected(columns ? ImportValue::Rows
-                                                    : ImportValue::Columns,
-                                            v.mask));
-  }
   Value x = n.in(0);
   Ints reversed(n.rank(x));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -317,6 +308,12 @@ static void slice(Node &n) {
 
 static void expand(Node &n) {
   Value x = n.in(0);
+  if (auto counted = n.has(1) ? countedShape(n, n.in(1)) : std::nullopt) {
+    Value y = n.broadcast(x, n.broadcastShape(n.shape(x), counted->sizes));
+    int64_t more = n.rank(y) - int64_t(counted->sizes.size());
+    return n.out(0,
+                 ImportValue::counted(y, counted->axis + more, counted->count));
+  }
   Ints target = n.intsInput(1, "shape");
   n.out(n.broadcast(x, n.broadcastShape(n.shape(x), target)));
 }
@@ -426,7 +423,7 @@ OpRows importer::shapeOps() {
   static const OpRow rows[] = {
       {"Concat", 1, kAny, concat},
       {"DepthToSpace", 1, kAll, depthToSpace},
-      {"Expand", 8, kAny, expand, "shape constant"},
+      {"Expand", 8, kAny, expand, "shape constant but for one limited size"},
       {"Flatten", 1, kAny, flatten},
       {"Pad", 1, kAny, pad, "pads and axes constant"},
       {"Reshape", 1, kAny, reshape, "shape constant"},
