@@ -1,6 +1,7 @@
 //===- Counted.cpp - Elements whose number only a run tells ---------------===//
 
 #include "compiler/import/Counted.h"
+#include "compiler/import/RunTimeNumbers.h"
 
 #include <cassert>
 #include <cmath>
@@ -16,6 +17,8 @@ static Value iota(LayerBuilder &b, int64_t size) {
 
 Value importer::atMost(LayerBuilder &b, Value count, int64_t most) {
   count = b.cast(b.reshape(count, {}), b.i64());
+  if (auto limit = knownLimit(b, count, 0); limit && *limit <= most)
+    return count;
   return b.binary(BinaryKind::min, count, double(most));
 }
 
@@ -130,4 +133,23 @@ double importer::emptyMaximum(Type type, bool isMaximum) {
     return isMaximum ? 0 : std::ldexp(1.0, width) - (width < 64);
   return isMaximum ? -std::ldexp(1.0, width - 1)
                    : std::ldexp(1.0, width - 1) - (width < 64);
+}
+
+std::optional<CountedShape> importer::countedShape(LayerBuilder &b,
+                                                   Value shape) {
+  if (b.failed() || b.isFloat(shape) || b.rank(shape) != 1)
+    return std::nullopt;
+  CountedShape result{{}, -1, {}};
+  for (int64_t i = 0; i < b.size(shape); ++i) {
+    std::optional<int64_t> size = knownElement(b, shape, i);
+    if (!size) {
+      size = knownLimit(b, shape, i);
+      if (!size || *size < 0 || result.axis >= 0)
+        return std::nullopt;
+      result.axis = i;
+      result.count = atMost(b, b.slice(shape, 0, i, 1), *size);
+    }
+    result.sizes.push_back(*size);
+  }
+  return result.axis < 0 ? std::nullopt : std::optional(result);
 }

@@ -39,6 +39,16 @@ Value countingMask(LayerBuilder &b, const ImportValue &value);
 Value fill(LayerBuilder &b, const ImportValue &value, double padding);
 Value fill(LayerBuilder &b, const ImportValue &value, Value padding);
 
+/// A shape of which a run tells one size.
+struct CountedShape {
+  Ints sizes; ///< with the most of that size
+  int64_t axis;
+  Value count; ///< i64, a scalar, at most that
+};
+/// `shape` (rank 1) as one; nullopt if another number of its elements than one
+/// is unknown, or the unknown one has no limit.
+std::optional<CountedShape> countedShape(LayerBuilder &b, Value shape);
+
 /// The value of an empty maximum (or minimum): an infinity, or the type's
 /// smallest or largest integer. The largest ones of 64 bits are no doubles: the
 /// power of two above stands for them, and makeSplat() clamps it.

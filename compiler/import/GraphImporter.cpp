@@ -5,6 +5,7 @@
 #include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
+#include "compiler/import/TensorNames.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -111,7 +112,8 @@ bool GraphImporter::checkModel() {
   if (it != modelFrame_.opsets.end() &&
       (it->second < 1 || it->second > latestOpset))
     return report().refuse("operator set " + Twine(it->second) + " of ai.onnx",
-                           "1 to " + Twine(latestOpset));
+                           "1 to " + Twine(latestOpset) +
+                               ", which exporters can be asked for");
   return true;
 }
 
@@ -126,6 +128,19 @@ SmallVector<StringRef> GraphImporter::wantedOutputs() const {
   if (options_.outputs.empty())
     return outputNames(model_.graph());
   return {options_.outputs.begin(), options_.outputs.end()};
+}
+
+void GraphImporter::nameTensors(const onnx::GraphProto &graph,
+                                const Scope &scope) {
+  for (const onnx::NodeProto &node : graph.node())
+    for (const std::string &name : node.output()) {
+      auto value = scope.values.find(name);
+      if (value == scope.values.end())
+        continue;
+      const ImportValue &v = value->second;
+      if (Value tensor = v.isCounted() ? v.all : v.tensor)
+        options_.names->tensors.emplace_back(name, tensor);
+    }
 }
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
@@ -156,10 +171,18 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
       !bindOutputs())
     return {};
 
+  if (options_.names)
+    nameTensors(graph, scope);
   // Drop layers that folding left behind.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_)))
-    if (isa<nn::NNDialect>(op.getDialect()) && op.use_empty())
-      op.erase();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_))) {
+    if (!isa<nn::NNDialect>(op.getDialect()) || !op.use_empty())
+      continue;
+    if (options_.names)
+      llvm::erase_if(options_.names->tensors, [&](const auto &named) {
+        return named.second.getDefiningOp() == &op;
+      });
+    op.erase();
+  }
   return module;
 }
 
@@ -403,14 +426,11 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
 bool GraphImporter::importOperator(Node &node, StringRef domain) {
   ArrayRef<const OpRow *> rows = findOp(
       domain.empty() ? node.op().str() : (domain + "." + node.op()).str());
-  if (rows.empty() && !domain.empty())
-    return node.refuse("an operator of domain '" + domain + "'",
-                       "one of docs/ops.md or a function of the model; "
-                       "--output NAME takes a tensor before it as the output");
   if (rows.empty())
-    return node.refuse("an unknown operator",
-                       "one of docs/ops.md; --output NAME takes a tensor "
-                       "before it as the output");
+    return node.refuse(domain.empty()
+                           ? std::string("an unknown operator")
+                           : ("an operator of domain '" + domain + "'").str(),
+                       adviceFor(domain, node.op()));
   for (const OpRow *row : rows) {
     if (node.opset() < row->since || node.opset() > row->until)
       continue;

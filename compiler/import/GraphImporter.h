@@ -82,6 +82,8 @@ private:
   std::optional<ImportValue> lookup(const Scope &scope, llvm::StringRef name);
   /// The names of the tensors that are the outputs.
   llvm::SmallVector<llvm::StringRef> wantedOutputs() const;
+  /// Notes what tensors of the graph became, for the user.
+  void nameTensors(const onnx::GraphProto &graph, const Scope &scope);
   bool bindOutputs();
 
   LayerBuilder report(const llvm::Twine &what = "");

@@ -63,14 +63,18 @@ static bool unify(const Info &info, ArrayRef<int64_t> given,
 
 /// The static shape of an input, nullopt after a fault. A first dimension that
 /// is the only one left open is a batch, and a batch is one unless told
-/// otherwise.
-static std::optional<Ints>
-resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
+/// otherwise. `uses`: how many inputs have a named dimension; one that several
+/// have is asked for once, by its name.
+static std::optional<Ints> resolve(const Info &info,
+                                   const Parameters &parameters,
+                                   const llvm::StringMap<unsigned> &uses,
+                                   LayerBuilder &b) {
   const onnx::TensorShapeProto *shape = declaredShape(info);
   bool complete = shape != nullptr;
   bool onlyBatch = shape && shape->dim_size() > 1;
   Ints result;
-  std::string hint;
+  std::string hint, named;
+  bool allNamed = true, isShared = false;
   for (int i = 0; shape && i < shape->dim_size(); ++i) {
     const auto &dim = shape->dim(i);
     hint += hint.empty() ? "" : "x";
@@ -86,20 +90,29 @@ resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
       onlyBatch &= i == 0;
       result.push_back(1);
       hint += "?";
+      const std::string &name = dim.dim_param();
+      std::string option = "--shape " + name + "=SIZE";
+      allNamed &= !name.empty();
+      isShared |= !name.empty() && uses.lookup(name) > 1;
+      if (!StringRef(named).contains(option))
+        named += (named.empty() ? "" : " ") + option;
     }
   }
   if (complete || onlyBatch)
     return result;
   b.fail("shape " + declaredText(shape),
-         "static dimensions (set them with --shape " + info.name() + "=" +
-             (hint.empty() ? "1x2x3" : hint) + ")");
+         "static dimensions (set them with " +
+             (allNamed && isShared ? named + ", for all inputs"
+                                   : "--shape " + info.name() + "=" +
+                                         (hint.empty() ? "1x2x3" : hint)) +
+             ")");
   return std::nullopt;
 }
 
 bool GraphImporter::importInputs(Scope &scope) {
   const onnx::GraphProto &graph = model_.graph();
   llvm::StringMap<const Info *> inputs;
-  llvm::StringSet<> parameterNames;
+  llvm::StringMap<unsigned> uses; // inputs with a named dimension
   std::string names;
   for (const Info &info : graph.input()) {
     // Up to IR version 3 initialisers are inputs, too.
@@ -109,17 +122,19 @@ bool GraphImporter::importInputs(Scope &scope) {
       return report("input '" + info.name() + "': ")
           .refuse("the name twice", "each name once");
     names += (names.empty() ? "" : ", ") + info.name();
+    llvm::StringSet<> parameterNames;
     if (const auto *shape = declaredShape(info))
       for (const auto &dim : shape->dim())
-        if (!dim.dim_param().empty())
-          parameterNames.insert(dim.dim_param());
+        if (!dim.dim_param().empty() &&
+            parameterNames.insert(dim.dim_param()).second)
+          ++uses[dim.dim_param()];
   }
 
   Parameters parameters;
   llvm::StringMap<Ints> shapes;
   for (const auto &[name, given] : options_.shapes)
-    if (!inputs.count(name) && parameterNames.contains(name) &&
-        given.size() == 1 && given[0] >= 0)
+    if (!inputs.count(name) && uses.contains(name) && given.size() == 1 &&
+        given[0] >= 0)
       parameters[name] = given[0];
   for (const auto &[name, given] : options_.shapes) {
     Ints shape(given.begin(), given.end());
@@ -173,7 +188,7 @@ bool GraphImporter::importInputs(Scope &scope) {
     auto given = shapes.find(info.name());
     std::optional<Ints> shape = given != shapes.end()
                                     ? std::optional<Ints>(given->second)
-                                    : resolve(info, parameters, b);
+                                    : resolve(info, parameters, uses, b);
     if (!shape)
       return false;
     RankedTensorType type = b.type(*shape, element);

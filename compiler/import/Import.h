@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_IMPORT_IMPORT_H
 
 #include "compiler/import/ImportOptions.h"
+#include "compiler/import/TensorNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"

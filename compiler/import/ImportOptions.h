@@ -21,6 +21,8 @@ enum class RandomNumbers {
   Input
 };
 
+struct TensorNames;
+
 struct ImportOptions {
   /// Shapes of graph inputs by name. A name that is no input but a dimension
   /// parameter of some input (`dim_param`), with one value, sets that
@@ -47,6 +49,8 @@ struct ImportOptions {
   uint64_t maxNodes = 1000000;
   /// Where to note the files with external data that were read, if at all.
   artifact::InputFiles *inputs = nullptr;
+  /// Where to note the model's names of tensors, if at all.
+  TensorNames *names = nullptr;
 };
 
 } // namespace nnv12

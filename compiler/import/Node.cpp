@@ -100,24 +100,29 @@ bool Node::expectTypeOf(unsigned i, ArrayRef<unsigned> others) {
   return !failed();
 }
 
-void Node::failNotConstant(Value value, const Twine &what) {
-  // Name the graph inputs on which the value depends: binding them helps.
+std::string Node::constantsFor(Value value) {
   llvm::SetVector<Value> work;
   if (value)
     work.insert(value);
-  std::string advice;
+  std::string options;
   for (size_t i = 0; i < work.size() && i < 1000; ++i) {
     if (auto argument = dyn_cast<BlockArgument>(work[i])) {
       std::string name = graph_.argumentName(argument.getArgNumber());
-      advice +=
-          (advice.empty() ? "" : " ") + ("--constant " + name + "=FILE.npy");
+      options +=
+          (options.empty() ? "" : " ") + ("--constant " + name + "=FILE.npy");
     } else if (Operation *op = work[i].getDefiningOp()) {
       for (Value operand : op->getOperands())
         work.insert(operand);
     }
   }
+  return options;
+}
+
+void Node::failNotConstant(Value value, const Twine &what) {
+  std::string options = constantsFor(value);
   fail(what + " that is known only at run time",
-       "a constant" + (advice.empty() ? "" : " (bind it with " + advice + ")"));
+       "a constant" +
+           (options.empty() ? "" : " (bind it with " + options + ")"));
 }
 
 /// Handlers look at every element of such an input, and a splat has any number.

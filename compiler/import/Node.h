@@ -90,6 +90,9 @@ public:
   std::optional<nn::ConstantData> scalarInput(unsigned i, const char *what);
   int64_t intInput(unsigned i, const char *what);
   double floatInput(unsigned i, const char *what);
+  /// The options that bind the graph inputs on which `value` depends; empty if
+  /// there are none.
+  std::string constantsFor(Value value);
   /// The fault for `value` not being known at compile time.
   void failNotConstant(Value value, const llvm::Twine &what);
 

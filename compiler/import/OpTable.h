@@ -76,6 +76,9 @@ llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);
 /// such inputs by itself. A fault is true.
 bool importCounted(Node &n, const OpRow &row);
 
+/// The part of a message that says what to do about an unknown operator.
+std::string adviceFor(llvm::StringRef domain, llvm::StringRef op);
+
 /// Writes docs/ops.md: operator, operator set versions, element types, notes.
 void printOpsTable(llvm::raw_ostream &os);
 

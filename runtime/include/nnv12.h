@@ -703,6 +703,13 @@ NNV12_API nnv12_status nnv12_session_prepare(nnv12_session *session,
  *  computing anything: close it. In continuous mode that holds for weights of
  *  kernels for later runs, too: the runs until then were good.
  *
+ *  An index that the model computes or is given, and that lies outside of the
+ *  dimension that it points into, counts as the nearest one inside: a run makes
+ *  no fault of it. An output of which only a run tells how many elements it has
+ *  (the rows of boxes that a detector finds) has room for the most there can
+ *  be. Another output, NAME.count of one i64, says how many of them count; the
+ *  rest is padding.
+ *
  *  A run waits for nothing but pieces of work that are under way, and never for
  *  ever. It sets the CPU's floating-point modes for the time of the call and
  *  restores them. */

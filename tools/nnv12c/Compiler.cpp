@@ -3,6 +3,7 @@
 #include "tools/nnv12c/Compiler.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/Escape.h"
 #include "artifact/FileKind.h"
 #include "artifact/Header.h"
 #include "artifact/InputFiles.h"
@@ -235,6 +236,8 @@ private:
     }
     ImportOptions import = options.import;
     import.inputs = &inputs;
+    if (options.emit == Emit::Imported)
+      import.names = &names;
     return importOnnx(options.input, import, context);
   }
 
@@ -289,7 +292,17 @@ private:
     return writeText([&](llvm::raw_ostream &os) {
       OpPrintingFlags flags;
       flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
-      module->print(os, flags);
+      AsmState state(*module, flags);
+      module->print(os, state);
+      if (names.tensors.empty())
+        return success();
+      // As comments, so that the text stays a module.
+      os << "\n// Tensors of the model by name, for --output:\n";
+      for (auto [name, value] : names.tensors) {
+        os << "//   ";
+        value.printAsOperand(os, state);
+        os << " '" << artifact::escaped(name) << "'\n";
+      }
       return success();
     });
   }
@@ -567,6 +580,7 @@ private:
   const CompileOptions &options;
   MLIRContext &context;
   artifact::InputFiles inputs;
+  TensorNames names;
   GivenProfiles given;
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;

@@ -184,22 +184,23 @@ static cl::opt<double, true>
 static cl::opt<Emit, true> emitKind(
     "emit", cl::location(given.emit), cl::init(Emit::Bundle),
     Help{"What to write"},
-    cl::values(clEnumValN(Emit::Imported, "import",
-                          "layers as imported, as MLIR"),
-               clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
-               clEnumValN(Emit::Plan, "plan",
-                          "layers and the plan of the first target, as MLIR"),
-               clEnumValN(Emit::Kernels, "kernels",
-                          "kernels before they are lowered, as MLIR"),
-               clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
-               clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
-               clEnumValN(Emit::Spirv, "spirv",
-                          "kernels of GPUs, with --gpu, as MLIR"),
-               clEnumValN(Emit::Tuning, "tuning",
-                          "a bundle of all candidate kernels, for nnv12-tune; "
-                          "with --gpu, of those of GPUs, and without MODEL of "
-                          "layers that come with nnv12c"),
-               clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")));
+    cl::values(
+        clEnumValN(Emit::Imported, "import",
+                   "layers as imported, as MLIR, and the tensors' names"),
+        clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
+        clEnumValN(Emit::Plan, "plan",
+                   "layers and the plan of the first target, as MLIR"),
+        clEnumValN(Emit::Kernels, "kernels",
+                   "kernels before they are lowered, as MLIR"),
+        clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
+        clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
+        clEnumValN(Emit::Spirv, "spirv",
+                   "kernels of GPUs, with --gpu, as MLIR"),
+        clEnumValN(Emit::Tuning, "tuning",
+                   "a bundle of all candidate kernels, for nnv12-tune; "
+                   "with --gpu, of those of GPUs, and without MODEL of "
+                   "layers that come with nnv12c"),
+        clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")));
 static cl::list<std::string> properties(
     "property",
     Help{

@@ -3,8 +3,8 @@
 #include "compiler/import/Counted.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/import/RunTimeNumbers.h"
 #include "compiler/import/TensorData.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
 #include "dialects/nn/Layout.h"
 
 #include <cmath>

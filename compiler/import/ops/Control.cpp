@@ -7,7 +7,7 @@
 #include "compiler/import/Counted.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
+#include "compiler/import/RunTimeNumbers.h"
 
 #include <cassert>
 
@@ -68,6 +68,21 @@ static bool selectCounted(Node &n, unsigned i, Value condition, ImportValue x,
   return true;
 }
 
+/// Imports a branch that only a run takes or not. Its fault says how to leave
+/// the branch out: with a known condition, a branch that is not taken does not
+/// matter.
+static SmallVector<ImportValue> importBranch(Node &n, Value condition,
+                                             const onnx::GraphProto &graph) {
+  ScopedDiagnosticHandler advise(n.context(), [&](Diagnostic &fault) {
+    std::string options = n.constantsFor(condition);
+    if (!options.empty() && !StringRef(fault.str()).contains("--constant"))
+      fault << " (in a branch that may not be taken: bind the condition with "
+            << options << ")";
+    return failure(); // others report it
+  });
+  return n.graph().importSubgraph(n, graph, {});
+}
+
 /// Layers have no side effects, so with a condition known only at run time both
 /// branches are computed and the result selected, if shapes agree.
 static void conditional(Node &n) {
@@ -90,10 +105,10 @@ static void conditional(Node &n) {
       n.out(i, v);
     return;
   }
-  auto thenValues = n.graph().importSubgraph(n, *thenGraph, {});
+  auto thenValues = importBranch(n, condition, *thenGraph);
   if (n.failed())
     return;
-  auto elseValues = n.graph().importSubgraph(n, *elseGraph, {});
+  auto elseValues = importBranch(n, condition, *elseGraph);
   if (n.failed())
     return;
   if (thenValues.size() != n.outputs() || elseValues.size() != n.outputs())

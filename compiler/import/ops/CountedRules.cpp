@@ -9,8 +9,8 @@
 
 #include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/import/RunTimeNumbers.h"
 #include "compiler/import/ops/Reduce.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cassert>
@@ -87,7 +87,7 @@ static bool aligned(Node &n, Handler handler) {
     if (isCounted(n, i)) {
       const ImportValue &v = n.value(i);
       n.replace(i, n.slice(v.all, v.axis, 0, size));
-    } else if (Value x = n.in(i); x && n.rank(x) >= fromEnd && size != 1 &&
+    } else if (Value x = n.in(i); x && n.rank(x) >= fromEnd &&
                                   n.dim(x, n.rank(x) - fromEnd) != 1) {
       return refuse(n, first,
                     "the size of a dimension that input '" + n.inputName(i) +
@@ -99,9 +99,13 @@ static bool aligned(Node &n, Handler handler) {
   if (n.failed())
     return true;
   handler(n);
+  bool keepsMark = n.op() == "Identity" || n.op() == "Cast";
   for (unsigned i = 0; i < n.outputs() && !n.failed(); ++i)
-    if (Value y = n.results()[i].tensor)
-      n.out(i, ImportValue::counted(y, rank - fromEnd, first.count));
+    if (Value y = n.results()[i].tensor) {
+      ImportValue result = ImportValue::counted(y, rank - fromEnd, first.count);
+      result.isMarked = keepsMark && first.isMarked;
+      n.out(i, result);
+    }
   return true;
 }
 
@@ -518,6 +522,8 @@ static bool reduceRule(Node &n, Handler handler) {
   }
   StringRef op = n.op();
   Type type = n.elem(v.all);
+  if (op == "ReduceMean" && !isa<FloatType>(type))
+    return refuse(n, v, "the number of integers of a mean");
   double neutral = op == "ReduceMax"    ? emptyMaximum(type)
                    : op == "ReduceMin"  ? emptyMaximum(type, false)
                    : op == "ReduceProd" ? 1

@@ -2,7 +2,7 @@
 
 #include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
+#include "compiler/import/RunTimeNumbers.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>

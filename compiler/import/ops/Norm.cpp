@@ -322,10 +322,12 @@ static void lrn(Node &n) {
 /// At inference nothing is dropped; the mask is all true.
 static void dropout(Node &n) {
   Value x = n.in(0);
-  bool training = false;
-  if (n.opset() >= 12 && n.has(2))
-    training = n.intInput(2, "training_mode") != 0;
+  bool mayTrain = n.opset() >= 12 && n.has(2);
   double ratio = 0.5;
+  if (mayTrain && n.has(1) && n.data(n.in(1)))
+    ratio = n.floatInput(1, "ratio");
+  // With ratio 0 it does not matter whether the model is in training.
+  bool training = mayTrain && ratio != 0 && n.intInput(2, "training_mode") != 0;
   if (training && n.has(1))
     ratio = n.floatInput(1, "ratio");
   if (training && ratio != 0)

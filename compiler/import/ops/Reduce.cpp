@@ -3,7 +3,7 @@
 #include "compiler/import/ops/Reduce.h"
 #include "compiler/import/Counted.h"
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
+#include "compiler/import/RunTimeNumbers.h"
 
 using namespace mlir;
 using namespace nnv12;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 
+using namespace llvm;
 using namespace nnv12;
 using namespace nnv12::importer;
 
@@ -19,6 +20,26 @@ static void refuse(Node &n) {
   for (const OpRow *row : findOp(n.op()))
     if (n.opset() >= row->since && n.opset() <= row->until)
       return n.fail("an operator that is " + llvm::Twine(row->note));
+}
+
+std::string importer::adviceFor(StringRef domain, StringRef op) {
+  static constexpr std::pair<StringLiteral, StringLiteral> advice[] = {
+      {"ai.onnx.contrib", "tokenise and decode outside of the model"},
+      {"com.microsoft.extensions", "tokenise and decode outside of the model"},
+      {"com.microsoft.nchwc",
+       "optimise at level extended (ORT_ENABLE_EXTENDED)"},
+      {"mmdeploy", "export for ONNX Runtime without operators of its own"},
+      {"org.pytorch.aten", "export without the fallback to ATen"},
+  };
+  std::string text = "one of docs/ops.md";
+  text += domain.empty() ? ", " : " or a function of the model, ";
+  for (auto [known, remedy] : advice)
+    if (domain == known)
+      text += (remedy + ", ").str();
+  if (op.ends_with("_TRT"))
+    text += "an export with ONNX's operators in place of TensorRT's, ";
+  return text + "an export to an older operator set, or --output NAME for a "
+                "tensor before it";
 }
 
 OpRows importer::refusedOps() {

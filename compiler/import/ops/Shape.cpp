@@ -1,7 +1,7 @@
 //===- Shape.cpp - Shapes, and layers that only move elements -------------===//
 
 #include "compiler/import/OpTable.h"
-#include "compiler/import/ops/RunTimeNumbers.h"
+#include "compiler/import/RunTimeNumbers.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
