@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Attention.h"
+#include "compiler/import/ops/Quantize.h"
 
 #include <cassert>
 #include <cmath>
@@ -146,12 +147,14 @@ static void bidirectional(Node &n, const Heads &heads, int64_t past, Value mask,
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// One product makes queries, keys and values out of the input.
-static void attentionOfProducts(Node &n) {
+/// One product makes queries, keys and values out of the input: `product()`,
+/// whose operands are inputs 0 to 2. It is called once they have been looked
+/// at.
+static void attentionOfProduct(Node &n, llvm::function_ref<Value()> product,
+                               Value past, Value mask, Value attentionBias) {
   Value x = n.in(0), weights = n.in(1), bias = n.optional(2);
-  Value past = n.optional(4);
   int64_t heads = n.intAttr("num_heads");
-  if (!n.expectTypeOf(0, {1, 2, 4, 5}) || !n.expectRank(x, 3, 3, "an input") ||
+  if (!n.expectRank(x, 3, 3, "an input") ||
       !n.expectRank(weights, 2, 2, "weights") || !expectZero(n, "do_rotary") ||
       !expectZero(n, "past_present_share_buffer"))
     return;
@@ -166,13 +169,12 @@ static void attentionOfProducts(Node &n) {
                   "columns for queries, keys and values");
   if (!n.expectShape(bias, {all}, "a bias"))
     return;
-  Value product = n.matmul(x, weights, bias);
+  Value y = product();
   Heads h;
-  h.q = splitHeads(n, n.slice(product, 2, 0, sizes[0]), heads, "num_heads");
-  h.k = splitHeads(n, n.slice(product, 2, sizes[0], sizes[1]), heads,
-                   "num_heads");
-  h.v = splitHeads(n, n.slice(product, 2, 2 * sizes[0], sizes[2]), heads,
-                   "num_heads");
+  h.q = splitHeads(n, n.slice(y, 2, 0, sizes[0]), heads, "num_heads");
+  h.k = splitHeads(n, n.slice(y, 2, sizes[0], sizes[1]), heads, "num_heads");
+  h.v =
+      splitHeads(n, n.slice(y, 2, 2 * sizes[0], sizes[2]), heads, "num_heads");
   int64_t before = 0;
   if (past) {
     if (!n.expectRank(past, 5, 5, "past"))
@@ -188,7 +190,23 @@ static void attentionOfProducts(Node &n) {
     n.out(1, n.concat({n.unsqueeze(h.k, {0}), n.unsqueeze(h.v, {0})}, 0));
   }
   if (!n.failed())
-    bidirectional(n, h, before, n.optional(3), n.optional(5));
+    bidirectional(n, h, before, mask, attentionBias);
+}
+
+static void attentionOfFloats(Node &n) {
+  auto product = [&] { return n.matmul(n.in(0), n.in(1), n.optional(2)); };
+  if (n.expectTypeOf(0, {1, 2, 4, 5}))
+    attentionOfProduct(n, product, n.optional(4), n.optional(3), n.optional(5));
+}
+
+/// The product is one of 8-bit integers; all that follows it is of floats.
+static void attentionOfBytes(Node &n) {
+  auto product = [&] {
+    Value sum =
+        integerMatmul(n, n.in(0), n.optional(6), n.in(1), n.optional(7));
+    return scaledProduct(n, sum, n.in(3), n.in(4), n.in(2));
+  };
+  attentionOfProduct(n, product, n.optional(8), n.optional(5), Value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -476,12 +494,14 @@ static void rotaryFromTables(Node &n) {
 
 OpRows importer::fusedAttentionOps() {
   static const OpRow rows[] = {
-      microsoftOp("Attention", kFloats, attentionOfProducts,
+      microsoftOp("Attention", kFloats, attentionOfFloats,
                   "no rotary embedding or shared buffer inside"),
       microsoftOp("GroupQueryAttention", kFloats, groupQueryAttention,
                   "total_sequence_length constant; no quantised cache"),
       microsoftOp("MultiHeadAttention", kFloats, multiHeadAttention,
                   "no shared buffer, beam search or output qk"),
+      microsoftOp("QAttention", kInt8 | kUInt8, attentionOfBytes,
+                  "no rotary embedding or shared buffer inside"),
       microsoftOp("RotaryEmbedding", kFloats, rotaryFromTables,
                   "no packed batches"),
   };

@@ -35,8 +35,7 @@ static Value single(Node &n, Value v, const char *what) {
   return n.reshape(v, {});
 }
 
-/// As float32.
-static Value real(Node &n, const Quantized &q) {
+Value importer::real(Node &n, const Quantized &q) {
   Value zero = single(n, q.zeroPoint, "a zero point");
   return n.mul(n.cast(centred(n, q.values, zero, 0), n.f32()),
                single(n, q.scale, "a scale"));
@@ -86,13 +85,6 @@ static void qLinearReduceMean(Node &n) {
     Ints axes = n.axes(n.intsAttr("axes", n.axesFrom(0, x)), n.rank(x));
     return n.reduce(ReduceKind::mean, x, axes, keep);
   });
-}
-
-/// f(x) of a tensor whose channels attribute channels_last may put last.
-static Value channelsFirst(Node &n, Value x,
-                           llvm::function_ref<Value(Value)> f) {
-  bool isLast = n.intAttr("channels_last", 0) != 0 && n.rank(x) >= 3;
-  return isLast ? withChannelsFirst(n, x, f) : f(x);
 }
 
 static void qLinearAveragePool(Node &n) {
@@ -160,10 +152,8 @@ static void qLinearConcat(Node &n) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// An int32 product of matrices as float32: times the scales, of which the
-/// second may be one a column, plus a bias that may be null.
-static Value scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
-                           Value bias) {
+Value importer::scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
+                              Value bias) {
   Value factor = spread(n, n.cast(bScale, n.f32()), sum,
                         std::max<int64_t>(n.rank(sum) - 1, 0), 0);
   factor = n.mul(factor, single(n, aScale, "a scale of A"));
@@ -229,6 +219,25 @@ static Value unpackedBits(Node &n, const nn::ConstantData &bytes, int64_t rows,
   });
 }
 
+/// The number [k] of the block whose scale and zero point each element of a row
+/// has: its own block, or one that input g_idx names. Null after a fault.
+static Value groupIndices(Node &n, int64_t k, int64_t block, int64_t blocks) {
+  if (!n.has(4))
+    return n.generate({k}, n.i64(), [&](int64_t i) { return i / block; });
+  auto given = n.constantInput(4, "g_idx");
+  if (n.failed())
+    return {};
+  Ints groups = given->asInts();
+  if (int64_t(groups.size()) < k)
+    return n.refuse("g_idx of shape " + str(given->shape()), str({k}));
+  groups.resize(k); // there may be some for the end of the last block
+  for (int64_t group : groups)
+    if (group < 0 || group >= blocks)
+      return n.refuse("group " + Twine(group) + " in g_idx",
+                      "0 to " + Twine(blocks - 1));
+  return n.ints(groups);
+}
+
 /// A [.., K] times the transpose of a matrix [N, K] of integers of few bits,
 /// with a scale and a zero point for each block of a row.
 static void matmulNBits(Node &n) {
@@ -239,9 +248,6 @@ static void matmulNBits(Node &n) {
   auto packed = n.constantInput(1, "B");
   if (n.failed())
     return;
-  if (n.has(4))
-    return n.fail("input '" + n.inputName(4) + "' (g_idx)",
-                  "groups that are blocks in order");
   if (bits < 2 || bits > 8)
     return n.fail("bits " + Twine(bits), "2 to 8");
   constexpr int64_t kMost = int64_t(1) << 31;
@@ -263,10 +269,9 @@ static void matmulNBits(Node &n) {
   if (!n.expectShape(bias, {columns}, "a bias"))
     return;
   Type type = n.elem(x);
+  Value groups = groupIndices(n, k, block, blocks);
   auto eachBlock = [&](Value v) { // [N, K] out of one number a block
-    v = n.broadcast(n.reshape(v, {columns, blocks, 1}),
-                    {columns, blocks, block});
-    return n.slice(n.reshape(v, {columns, blocks * block}), 1, 0, k);
+    return n.gather(n.reshape(v, {columns, blocks}), groups, 1);
   };
   Value zero;
   if (zeros && n.isFloat(zeros)) {
@@ -307,7 +312,7 @@ OpRows importer::qLinearOps() {
       microsoftOp("DynamicQuantizeMatMul", kFloat32, dynamicQuantizeMatmul),
       microsoftOp("MatMulIntegerToFloat", kBytes, matmulIntegerToFloat),
       microsoftOp("MatMulNBits", kFloats, matmulNBits,
-                  "B and integer zero points constant; no g_idx"),
+                  "B, integer zero points and g_idx constant"),
       microsoftOp("QGemm", kBytes, qGemm),
       microsoftOp("QLinearAdd", kBytes, qLinearAdd),
       microsoftOp("QLinearAveragePool", kBytes, qLinearAveragePool),

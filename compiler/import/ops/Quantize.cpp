@@ -9,6 +9,7 @@
 #include "compiler/import/ops/Quantize.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Products.h"
+#include "compiler/import/ops/Windows.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -250,15 +251,17 @@ static void qLinearMatmul(Node &n) {
 }
 
 static void qLinearConv(Node &n) {
-  Value sum = integerConv(n, n.in(0), n.in(2), n.in(3), n.in(5));
-  if (Value bias = n.optional(8)) {
-    Ints s(n.rank(sum), 1);
-    if (n.failed() || n.size(bias) != n.dim(sum, 1))
-      return n.fail("a bias " + str(n.shape(bias)), Twine(n.dim(sum, 1)));
-    s[1] = n.size(bias);
-    sum = n.add(sum, n.reshape(bias, s));
-  }
-  n.out(requantize(n, sum, n.in(1), n.in(4), n.in(6), n.in(7), 1));
+  n.out(channelsFirst(n, n.in(0), [&](Value x) -> Value {
+    Value sum = integerConv(n, x, n.in(2), n.in(3), n.in(5));
+    if (Value bias = n.optional(8)) {
+      Ints s(n.rank(sum), 1);
+      if (n.failed() || n.size(bias) != n.dim(sum, 1))
+        return n.refuse("a bias " + str(n.shape(bias)), Twine(n.dim(sum, 1)));
+      s[1] = n.size(bias);
+      sum = n.add(sum, n.reshape(bias, s));
+    }
+    return requantize(n, sum, n.in(1), n.in(4), n.in(6), n.in(7), 1);
+  }));
 }
 
 OpRows importer::quantizeOps() {
@@ -270,6 +273,7 @@ OpRows importer::quantizeOps() {
       {"DynamicQuantizeLinear", 11, kFloat32, dynamicQuantizeLinear},
       {"MatMulInteger", 10, kBytes, matmulInteger},
       {"QLinearConv", 10, kBytes, qLinearConv},
+      microsoftOp("QLinearConv", kBytes, qLinearConv),
       {"QLinearMatMul", 10, kBytes, qLinearMatmul, "one scale for A"},
       {"QuantizeLinear", 10, kFloats | kInt32, quantizeLinear},
       microsoftOp("QuantizeLinear", kFloats, quantizeLinear),

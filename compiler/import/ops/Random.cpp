@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/ImportOptions.h"
+#include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 
 using namespace mlir;
