@@ -56,6 +56,8 @@ static Value paddingBias(Node &n, Value mask, int64_t batch, int64_t steps,
   double filter = n.floatAttr("mask_filter_value", -10000);
   if (!mask || n.failed())
     return {};
+  if (!n.elem(mask).isSignlessInteger(32))
+    return n.refuse("a mask of " + typeName(n.elem(mask)), "int32");
   Ints s = n.shape(mask);
   Value counts;
   if (s == Ints{batch} || s == Ints{2 * batch}) {
@@ -382,8 +384,10 @@ static void groupQueryAttention(Node &n) {
   if (!n.expectShape(pastKey, old, "past_key") ||
       !n.expectShape(pastValue, old, "past_value"))
     return;
-  if (n.size(lengths) != batch)
-    return n.fail("seqlens_k " + str(n.shape(lengths)), Twine(batch));
+  if (n.size(lengths) != batch || !n.elem(lengths).isSignlessInteger(32))
+    return n.fail("seqlens_k " + str(n.shape(lengths)) + " of " +
+                      typeName(n.elem(lengths)),
+                  Twine(batch) + " of int32");
   if (total < steps)
     return n.fail("total_sequence_length " + Twine(total),
                   "at least the " + Twine(steps) + " steps");
@@ -470,6 +474,10 @@ static void rotaryFromTables(Node &n) {
     return n.fail("rotary_embedding_dim " + Twine(width),
                   "twice the columns of cos_cache " + str(n.shape(cosines)));
   if (flat) {
+    if (heads == 0 && half > 0 && n.dim(x, 2) % (2 * half))
+      return n.fail("an input " + str(n.shape(x)) + " for cos_cache " +
+                        str(n.shape(cosines)),
+                    "whole heads of " + Twine(2 * half));
     if (heads == 0 && half > 0)
       heads = n.dim(x, 2) / (2 * half);
     x = splitHeads(n, x, heads, "num_heads");

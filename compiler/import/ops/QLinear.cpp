@@ -41,13 +41,25 @@ Value importer::real(Node &n, const Quantized &q) {
                single(n, q.scale, "a scale"));
 }
 
+static constexpr TypeSet kBytes = kInt8 | kUInt8;
+
+/// The type of a result with this zero point or, without one, `type`. Null
+/// after a fault.
+static Type resultType(Node &n, Value zero, Type type) {
+  type = zero ? n.elem(zero) : type;
+  if (n.failed() || typeSetOf(type) & kBytes)
+    return type;
+  return n.refuse("a result of " + typeName(type), typeSetNames(kBytes));
+}
+
 /// Output 0 out of float32, in the type of the zero point or, without one, in
 /// `type`. Inputs i and i + 1 are its scale and zero point.
 static void quantizedOut(Node &n, Value y, unsigned i, Type type) {
   Value scale = single(n, n.in(i), "a scale");
   Value zero = single(n, n.optional(i + 1), "a zero point");
+  type = resultType(n, zero, type);
   if (!n.failed())
-    n.out(saturate(n, n.div(y, scale), zero, zero ? n.elem(zero) : type));
+    n.out(saturate(n, n.div(y, scale), zero, type));
 }
 
 /// f(x) for inputs x, scale, zero point, and the result's scale and zero point.
@@ -128,8 +140,9 @@ static void qLinearAdd(Node &n) {
                            n.mul(bRatio, floatZero(b.zeroPoint))));
   Value y = n.add(n.mul(n.cast(a.values, n.f32()), aRatio), rest);
   y = n.add(n.mul(n.cast(b.values, n.f32()), bRatio), y);
+  Type type = resultType(n, zero, n.elem(a.values));
   if (!n.failed())
-    n.out(saturate(n, y, Value(), n.elem(zero ? zero : a.values)));
+    n.out(saturate(n, y, Value(), type));
 }
 
 static void qLinearWhere(Node &n) {
@@ -248,6 +261,11 @@ static void matmulNBits(Node &n) {
   auto packed = n.constantInput(1, "B");
   if (n.failed())
     return;
+  if (!(typeSetOf(n.elem(n.in(1))) & kUInt8))
+    return n.fail("B of " + typeName(n.elem(n.in(1))), "uint8");
+  if (zeros && !(typeSetOf(n.elem(zeros)) & (kUInt8 | kFloats)))
+    return n.fail("zero_points of " + typeName(n.elem(zeros)),
+                  "uint8 or a type of floats");
   if (bits < 2 || bits > 8)
     return n.fail("bits " + Twine(bits), "2 to 8");
   constexpr int64_t kMost = int64_t(1) << 31;
@@ -307,7 +325,6 @@ static void matmulNBits(Node &n) {
 }
 
 OpRows importer::qLinearOps() {
-  constexpr TypeSet kBytes = kInt8 | kUInt8;
   static const OpRow rows[] = {
       microsoftOp("DynamicQuantizeMatMul", kFloat32, dynamicQuantizeMatmul),
       microsoftOp("MatMulIntegerToFloat", kBytes, matmulIntegerToFloat),

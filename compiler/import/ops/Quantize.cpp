@@ -190,6 +190,9 @@ Value importer::centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
   Value y = n.cast(x, n.i32());
   if (!zeroPoint)
     return y;
+  if (n.elem(zeroPoint) != n.elem(x))
+    return n.refuse("a zero point of " + typeName(n.elem(zeroPoint)),
+                    "the operand's type " + typeName(n.elem(x)));
   Value zero = n.cast(zeroPoint, n.i32());
   if (n.size(zero) == 1) {
     auto data = n.data(zero);

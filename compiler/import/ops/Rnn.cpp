@@ -190,6 +190,11 @@ static void ofBytes(Node &n) {
   for (auto [q, what] : {std::pair(w, "W"), std::pair(r, "R")}) {
     if (!n.expectRank(q.values, 3, 3, what))
       return;
+    if (!(typeSetOf(n.elem(q.values)) & (kInt8 | kUInt8)) ||
+        n.elem(q.zeroPoint) != n.elem(q.values))
+      return n.fail(Twine(what) + " of " + typeName(n.elem(q.values)) +
+                        " with zero points of " + typeName(n.elem(q.zeroPoint)),
+                    "both int8 or both uint8");
     int64_t directions = n.dim(q.values, 0), columns = n.dim(q.values, 2);
     for (Value v : {q.scale, q.zeroPoint})
       if (n.shape(v) != Ints{directions} &&
