@@ -299,30 +299,30 @@ static void multiHeadAttention(Node &n) {
 // GroupQueryAttention
 //===----------------------------------------------------------------------===//
 
-/// `past` [batch, heads, before, size] with the rows of `fresh` put in from row
-/// `starts` [batch] on, `length` rows in all. Rows behind them are those of the
-/// past, or zero.
+/// The first `starts` [batch] rows of `past` [batch, heads, before, size], then
+/// those of `fresh`, then zeros: `length` rows in all.
 static Value withFresh(Node &n, Value past, Value fresh, Value starts,
                        int64_t length) {
   Ints s = n.shape(fresh);
   if (n.failed())
     return {};
   int64_t batch = s[0], before = past ? n.dim(past, 2) : 0, steps = s[2];
-  int64_t zeros = std::max<int64_t>(length - before, 0);
-  // The past, zeros up to the whole length, then the new rows.
+  // The past, the new rows, then a row of zeros.
   Values source;
   if (past)
     source.push_back(past);
-  if (zeros)
-    source.push_back(n.splat({batch, s[1], zeros, s[3]}, n.elem(fresh), 0));
   source.push_back(fresh);
+  source.push_back(n.splat({batch, s[1], 1, s[3]}, n.elem(fresh), 0));
   Value all = n.concat(source, 2);
+  int64_t zeroRow = before + steps;
   Value row = n.generate({1, length}, n.i64(), [](int64_t i) { return i; });
+  Value pastRow = n.generate({1, length}, n.i64(), [&](int64_t i) {
+    return i < before ? i : zeroRow;
+  });
   Value step = n.sub(row, n.reshape(starts, {batch, 1}));
-  Value isFresh = n.binary(BinaryKind::logical_and,
-                           n.binary(BinaryKind::greater_equal, step, 0.0),
-                           n.binary(BinaryKind::less, step, double(steps)));
-  Value from = n.select(isFresh, n.add(step, double(before + zeros)), row);
+  Value from = n.select(n.binary(BinaryKind::less, step, double(steps)),
+                        n.add(step, double(before)), n.ints({1, 1}, {zeroRow}));
+  from = n.select(n.binary(BinaryKind::less, step, 0.0), pastRow, from);
   Values batches;
   for (int64_t b = 0; b < batch && !n.failed(); ++b)
     batches.push_back(n.gather(n.slice(all, 0, b, 1),
