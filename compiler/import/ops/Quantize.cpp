@@ -105,8 +105,9 @@ static Value rounded(Node &n, Value x, Type precision) {
   return n.cast(n.cast(x, precision), n.f32());
 }
 
-/// The scale's type, or `precision`, says how exactly x is divided.
-static void quantizeLinear(Node &n) {
+/// The scale's type, or `precision`, says how exactly x is divided; in the
+/// operator of ONNX Runtime's domain it is float32.
+static void quantize(Node &n, bool isOnnx) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
   Type byZero = zero ? n.elem(zero) : Type();
   Type otherwise = byZero ? byZero : n.builder().getIntegerType(8, false);
@@ -119,7 +120,7 @@ static void quantizeLinear(Node &n) {
     return n.fail("output_dtype " + typeName(type),
                   "the zero point's " + typeName(byZero));
   zero = zeroPoint(n);
-  bool isHalf = typeSetOf(n.elem(scale)) & (kFloat16 | kBFloat16);
+  bool isHalf = isOnnx && typeSetOf(n.elem(scale)) & (kFloat16 | kBFloat16);
   Type precision = typeAttr(n, "precision", isHalf ? n.elem(scale) : n.f32(),
                             kFloat32 | kFloat16 | kBFloat16);
   if (n.failed())
@@ -136,6 +137,9 @@ static void quantizeLinear(Node &n) {
     divided = n.add(divided, n.cast(zero, n.f32()));
   n.out(n.cast(divided, type, n.intAttr("saturate", 1) != 0));
 }
+
+static void quantizeLinear(Node &n) { quantize(n, true); }
+static void quantizeInFloat32(Node &n) { quantize(n, false); }
 
 static void dequantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
@@ -279,7 +283,7 @@ OpRows importer::quantizeOps() {
       microsoftOp("QLinearConv", kBytes, qLinearConv),
       {"QLinearMatMul", 10, kBytes, qLinearMatmul, "one scale for A"},
       {"QuantizeLinear", 10, kFloats | kInt32, quantizeLinear},
-      microsoftOp("QuantizeLinear", kFloats, quantizeLinear),
+      microsoftOp("QuantizeLinear", kFloats, quantizeInFloat32),
   };
   return rows;
 }

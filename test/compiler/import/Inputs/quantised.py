@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""quantised.py FOLDER: cases of operators that ONNX Runtime computes otherwise
-than they are defined, or not at all: FOLDER/NAME/model.onnx with its inputs and
+"""quantised.py FOLDER: cases of operators that random graphs do not have, since
+their values are halves, or since ONNX Runtime computes them otherwise than they
+are defined, or not at all: FOLDER/NAME/model.onnx with its inputs and
 outputs."""
 import sys
 from pathlib import Path
@@ -178,7 +179,22 @@ def lstm():
     )
 
 
+def half():
+    """Halves are divided as float32."""
+    x = floats(30, 40).astype(np.float16)
+    scale = np.float16(0.01)
+    numbers = x.astype(np.float32) / np.float32(scale)
+    write(
+        "half",
+        "QuantizeLinear",
+        [x],
+        [scale, np.uint8(7)],
+        [quantised(numbers, f32(1), 7)],
+    )
+
+
 means()
+half()
 softmax()
 groups()
 lstm()
