@@ -233,10 +233,10 @@ static Value unpackedBits(Node &n, const nn::ConstantData &bytes, int64_t rows,
 }
 
 /// The number [k] of the block whose scale and zero point each element of a row
-/// has: its own block, or one that input g_idx names. Null after a fault.
-static Value groupIndices(Node &n, int64_t k, int64_t block, int64_t blocks) {
+/// has, where input g_idx names another than its own. Null without it.
+static Value groupIndices(Node &n, int64_t k, int64_t blocks) {
   if (!n.has(4))
-    return n.generate({k}, n.i64(), [&](int64_t i) { return i / block; });
+    return {};
   auto given = n.constantInput(4, "g_idx");
   if (n.failed())
     return {};
@@ -287,9 +287,13 @@ static void matmulNBits(Node &n) {
   if (!n.expectShape(bias, {columns}, "a bias"))
     return;
   Type type = n.elem(x);
-  Value groups = groupIndices(n, k, block, blocks);
+  Value groups = groupIndices(n, k, blocks);
   auto eachBlock = [&](Value v) { // [N, K] out of one number a block
-    return n.gather(n.reshape(v, {columns, blocks}), groups, 1);
+    if (groups)
+      return n.gather(n.reshape(v, {columns, blocks}), groups, 1);
+    v = n.broadcast(n.reshape(v, {columns, blocks, 1}),
+                    {columns, blocks, block});
+    return n.slice(n.reshape(v, {columns, blocks * block}), 1, 0, k);
   };
   Value zero;
   if (zeros && n.isFloat(zeros)) {
