@@ -53,6 +53,7 @@ public:
   const ImportOptions &options() const override { return options_; }
   Value addInput(llvm::StringRef name, mlir::RankedTensorType type) override;
   ExternalData &external() override { return external_; }
+  const onnx::GraphProto &mainGraph() const override { return model_.graph(); }
   llvm::SmallVector<ImportValue>
   importSubgraph(Node &node, const onnx::GraphProto &graph,
                  llvm::ArrayRef<ImportValue> inputs) override;

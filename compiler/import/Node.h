@@ -34,6 +34,8 @@ public:
   /// One more input of the model.
   virtual Value addInput(llvm::StringRef name, mlir::RankedTensorType type) = 0;
   virtual ExternalData &external() = 0;
+  /// The model's graph, around all others.
+  virtual const onnx::GraphProto &mainGraph() const = 0;
   /// Imports the graph of a control flow node with these inputs, in place.
   /// The node's fault is set when one occurs inside.
   virtual llvm::SmallVector<ImportValue>

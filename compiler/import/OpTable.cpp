@@ -3,26 +3,41 @@
 #include "compiler/import/OpTable.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cassert>
+#include <set>
 
 using namespace nnv12;
 using namespace nnv12::importer;
 
-static constexpr OpRows (*kFamilies[])() = {
-    attentionOps,      constantOps,
-    controlOps,        convOps,
-    detectionOps,      elementwiseOps,
-    fusedAttentionOps, imageOps,
-    indexOps,          linearAttentionOps,
-    lossOps,           matrixOps,
-    normOps,           poolOps,
-    qLinearOps,        quantizeOps,
-    randomOps,         recurrentOps,
-    reduceOps,         refusedOps,
-    sequenceOps,       shapeOps,
-    signalOps,         textOps};
+static constexpr OpRows (*kFamilies[])() = {attentionOps,
+                                            constantOps,
+                                            controlOps,
+                                            convOps,
+                                            detectionOps,
+                                            elementwiseOps,
+                                            featureOps,
+                                            fusedAttentionOps,
+                                            imageOps,
+                                            indexOps,
+                                            linearAttentionOps,
+                                            lossOps,
+                                            matrixOps,
+                                            nchwcOps,
+                                            normOps,
+                                            poolOps,
+                                            qLinearOps,
+                                            quantizeOps,
+                                            randomOps,
+                                            recurrentOps,
+                                            reduceOps,
+                                            refusedOps,
+                                            sequenceOps,
+                                            shapeOps,
+                                            signalOps,
+                                            textOps};
 
 static std::string fullName(const OpRow &row) {
   return (*row.domain ? std::string(row.domain) + "." : std::string()) +
@@ -89,13 +104,28 @@ static std::string describe(TypeSet types) {
   return text;
 }
 
+/// The domains of all rows but ai.onnx, as a list of Markdown.
+static std::string otherDomains() {
+  std::set<llvm::StringRef> domains;
+  for (const auto &entry : table())
+    for (const OpRow *row : entry.second)
+      if (*row->domain)
+        domains.insert(row->domain);
+  return llvm::join(
+      llvm::map_range(domains,
+                      [](llvm::StringRef d) { return "`" + d.str() + "`"; }),
+      ", ");
+}
+
 void importer::printOpsTable(llvm::raw_ostream &os) {
   os << "# ONNX operators\n\n"
         "Written by `nnv12c --list-ops`; do not edit. The table has operators "
         "of the domain `ai.onnx`, operator sets 7 to\n"
      << latestOpset
      << " (older ones where they mean the same). Operators of other domains "
-        "are named with it, and have its versions.\n\n"
+        "are named with it, and have its versions:\n"
+     << otherDomains()
+     << ".\n\n"
         "*Types* are the element types that the first tensor input may have. "
         "*All* leaves out the 8-, 4- and 2-bit ones,\n"
         "which are moved and cast but not computed with. *Any* has them, "

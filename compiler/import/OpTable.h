@@ -16,6 +16,8 @@ namespace nnv12::importer {
 
 /// Newest operator set that is known.
 inline constexpr int latestOpset = 28;
+/// Newest operator set of ai.onnx.ml that is known.
+inline constexpr int latestMlOpset = 5;
 
 struct OpRow {
   const char *name;
@@ -39,6 +41,18 @@ constexpr OpRow microsoftOp(const char *name, TypeSet types,
   return {name, 1, types, handler, note, latestOpset, "com.microsoft"};
 }
 
+/// The row of an operator that its layout optimiser writes.
+constexpr OpRow nchwcOp(const char *name, void (*handler)(Node &),
+                        const char *note = "") {
+  return {name, 1, kFloat32, handler, note, latestOpset, "com.microsoft.nchwc"};
+}
+
+/// The row of an operator of ai.onnx.ml, all of whose versions are alike.
+constexpr OpRow mlOp(const char *name, TypeSet types, void (*handler)(Node &),
+                     const char *note = "") {
+  return {name, 1, types, handler, note, latestMlOpset, "ai.onnx.ml"};
+}
+
 using OpRows = llvm::ArrayRef<OpRow>;
 
 OpRows attentionOps();
@@ -47,12 +61,14 @@ OpRows controlOps();
 OpRows convOps();
 OpRows detectionOps();
 OpRows elementwiseOps();
+OpRows featureOps();
 OpRows fusedAttentionOps();
 OpRows imageOps();
 OpRows indexOps();
 OpRows linearAttentionOps();
 OpRows lossOps();
 OpRows matrixOps();
+OpRows nchwcOps();
 OpRows normOps();
 OpRows poolOps();
 OpRows qLinearOps();

@@ -24,6 +24,7 @@ import pieces_detection
 import pieces_image
 import pieces_microsoft
 import pieces_more
+import pieces_quantised
 import pieces_sequence
 import pieces_shape
 from graph import TYPES, Graph
@@ -89,6 +90,7 @@ def tastes(draw):
         pieces_more.IMAGE_PIECES,
         pieces_microsoft.PIECES,
         pieces_detection.PIECES,
+        pieces_quantised.PIECES,
     )
     return {
         piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6])
@@ -113,7 +115,7 @@ def fitting_pieces(graph, x, taste):
         weight = {2: 1, 3: 2.5}.get(x.rank, 0.2)
         rows += [(w * weight, piece) for w, piece in pieces_sequence.PIECES]
     if graph.microsoft:
-        rows += pieces_microsoft.PIECES
+        rows += pieces_microsoft.PIECES + pieces_quantised.PIECES
     return [(w * taste[piece], piece) for w, piece in rows]
 
 
@@ -188,8 +190,11 @@ def make(seed):
         ),
         opset_imports=[
             helper.make_opsetid("", graph.opset),
-            *[helper.make_opsetid(pieces_microsoft.DOMAIN, 1)]
-            * graph.microsoft,
+            *[
+                helper.make_opsetid(domain, 1)
+                for domain in sorted({node.domain for node in graph.nodes})
+                if domain
+            ],
         ],
         ir_version=IR_VERSION,
     )

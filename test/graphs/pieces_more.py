@@ -244,6 +244,51 @@ def grid_sample(graph, x):
     )
 
 
+def features(graph, x):
+    """A layer of ai.onnx.ml, as converters put one before or behind a
+    network."""
+    draw = graph.draw
+    domain = {"domain": "ai.onnx.ml"}
+    size = x.shape[-1]
+    op = draw.pick(
+        ["ArrayFeatureExtractor", "Binarizer", "Normalizer", "Scaler"]
+    )
+    if op == "ArrayFeatureExtractor":
+        count = draw.between(1, size + 2)
+        index = graph.constant(graph.whole((count,), 0, size - 1))
+        shape = (*(x.shape[:-1] or (1,)), count)
+        return graph.fits(shape) and graph.node(
+            op, [x, index], shape, exact=x.exact, **domain
+        )
+    if op == "Scaler":
+        each = x.rank <= 2 and draw.chance(0.6)
+        count = size if each else 1
+        return graph.node(
+            op,
+            [x],
+            spread=1.0,
+            offset=[draw.uniform(-1, 1) for _ in range(count)],
+            scale=[draw.uniform(0.3, 1) / x.spread for _ in range(count)],
+            **domain,
+        )
+    if op == "Normalizer":
+        if x.rank > 2:
+            return None
+        # The largest number of a row may be near zero.
+        norm = draw.pick(["L1", "L2"])
+        return graph.node(op, [x], spread=0.3, norm=norm, **domain)
+    if not x.exact:
+        return None
+    return graph.node(
+        op,
+        [x],
+        spread=0.5,
+        exact=True,
+        threshold=draw.uniform(-0.5, 0.5),
+        **domain,
+    )
+
+
 PIECES = [
     (2, folded),
     (2, shaped),
@@ -251,5 +296,6 @@ PIECES = [
     (2, vector_product),
     (2, scatter),
     (1, moving_slice),
+    (0.5, features),
 ]
 IMAGE_PIECES = [(1, grid_sample)]

@@ -30,9 +30,13 @@ Value importer::activated(Node &n, Value x, ArrayRef<double> given) {
   std::string name = n.stringAttr("activation", "");
   if (n.failed() || name.empty())
     return x;
-  // Clip is an operator, no function of recurrent layers.
+  // These are operators, no functions of recurrent layers.
   static const Activation clip{"clip", UnaryKind::clip, 2, 0, 0};
-  const Activation *known = name == "Clip" ? &clip : findActivation(n, name);
+  static const Activation hardSwish{"hardswish", UnaryKind::hard_swish, 2,
+                                    1.0 / 6, 0.5};
+  const Activation *known = name == "Clip"        ? &clip
+                            : name == "HardSwish" ? &hardSwish
+                                                  : findActivation(n, name);
   if (!known)
     return {};
   if (given.size() < size_t(known->params) &&

@@ -51,16 +51,19 @@ static void conv(Node &n) {
     n.out(convolution(n, n.in(0), n.in(1), n.optional(2)));
 }
 
-/// A convolution, the sum with a fourth input, and an activation.
-static void fusedConv(Node &n) {
+Value importer::activatedConvolution(Node &n, Value x, Value weights) {
   if (!n.expectTypeOf(0, {1, 2, 3}))
-    return;
-  Value y = convolution(n, n.in(0), n.in(1), n.optional(2));
+    return {};
+  Value y = convolution(n, x, weights, n.optional(2));
   Value sum = n.optional(3);
-  if (!n.failed() && !n.expectShape(sum, n.shape(y), "a summand Z"))
-    return;
-  n.out(
-      activated(n, sum ? n.add(y, sum) : y, n.floatsAttr("activation_params")));
+  if (n.failed() || !n.expectShape(sum, n.shape(y), "a summand"))
+    return {};
+  return activated(n, sum ? n.add(y, sum) : y,
+                   n.floatsAttr("activation_params"));
+}
+
+static void fusedConv(Node &n) {
+  n.out(activatedConvolution(n, n.in(0), n.in(1)));
 }
 
 /// auto_pad and output_shape give the pads of which the output has that size.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Attention.h"
+#include "compiler/import/ops/Quantize.h"
 
 #include <cassert>
 #include <cmath>
@@ -55,6 +56,8 @@ static Value paddingBias(Node &n, Value mask, int64_t batch, int64_t steps,
   double filter = n.floatAttr("mask_filter_value", -10000);
   if (!mask || n.failed())
     return {};
+  if (!n.elem(mask).isSignlessInteger(32))
+    return n.refuse("a mask of " + typeName(n.elem(mask)), "int32");
   Ints s = n.shape(mask);
   Value counts;
   if (s == Ints{batch} || s == Ints{2 * batch}) {
@@ -146,12 +149,14 @@ static void bidirectional(Node &n, const Heads &heads, int64_t past, Value mask,
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// One product makes queries, keys and values out of the input.
-static void attentionOfProducts(Node &n) {
+/// One product makes queries, keys and values out of the input: `product()`,
+/// whose operands are inputs 0 to 2. It is called once they have been looked
+/// at.
+static void attentionOfProduct(Node &n, llvm::function_ref<Value()> product,
+                               Value past, Value mask, Value attentionBias) {
   Value x = n.in(0), weights = n.in(1), bias = n.optional(2);
-  Value past = n.optional(4);
   int64_t heads = n.intAttr("num_heads");
-  if (!n.expectTypeOf(0, {1, 2, 4, 5}) || !n.expectRank(x, 3, 3, "an input") ||
+  if (!n.expectRank(x, 3, 3, "an input") ||
       !n.expectRank(weights, 2, 2, "weights") || !expectZero(n, "do_rotary") ||
       !expectZero(n, "past_present_share_buffer"))
     return;
@@ -166,13 +171,12 @@ static void attentionOfProducts(Node &n) {
                   "columns for queries, keys and values");
   if (!n.expectShape(bias, {all}, "a bias"))
     return;
-  Value product = n.matmul(x, weights, bias);
+  Value y = product();
   Heads h;
-  h.q = splitHeads(n, n.slice(product, 2, 0, sizes[0]), heads, "num_heads");
-  h.k = splitHeads(n, n.slice(product, 2, sizes[0], sizes[1]), heads,
-                   "num_heads");
-  h.v = splitHeads(n, n.slice(product, 2, 2 * sizes[0], sizes[2]), heads,
-                   "num_heads");
+  h.q = splitHeads(n, n.slice(y, 2, 0, sizes[0]), heads, "num_heads");
+  h.k = splitHeads(n, n.slice(y, 2, sizes[0], sizes[1]), heads, "num_heads");
+  h.v =
+      splitHeads(n, n.slice(y, 2, 2 * sizes[0], sizes[2]), heads, "num_heads");
   int64_t before = 0;
   if (past) {
     if (!n.expectRank(past, 5, 5, "past"))
@@ -188,7 +192,23 @@ static void attentionOfProducts(Node &n) {
     n.out(1, n.concat({n.unsqueeze(h.k, {0}), n.unsqueeze(h.v, {0})}, 0));
   }
   if (!n.failed())
-    bidirectional(n, h, before, n.optional(3), n.optional(5));
+    bidirectional(n, h, before, mask, attentionBias);
+}
+
+static void attentionOfFloats(Node &n) {
+  auto product = [&] { return n.matmul(n.in(0), n.in(1), n.optional(2)); };
+  if (n.expectTypeOf(0, {1, 2, 4, 5}))
+    attentionOfProduct(n, product, n.optional(4), n.optional(3), n.optional(5));
+}
+
+/// The product is one of 8-bit integers; all that follows it is of floats.
+static void attentionOfBytes(Node &n) {
+  auto product = [&] {
+    Value sum =
+        integerMatmul(n, n.in(0), n.optional(6), n.in(1), n.optional(7));
+    return scaledProduct(n, sum, n.in(3), n.in(4), n.in(2));
+  };
+  attentionOfProduct(n, product, n.optional(8), n.optional(5), Value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,30 +299,30 @@ static void multiHeadAttention(Node &n) {
 // GroupQueryAttention
 //===----------------------------------------------------------------------===//
 
-/// `past` [batch, heads, before, size] with the rows of `fresh` put in from row
-/// `starts` [batch] on, `length` rows in all. Rows behind them are those of the
-/// past, or zero.
+/// The first `starts` [batch] rows of `past` [batch, heads, before, size], then
+/// those of `fresh`, then zeros: `length` rows in all.
 static Value withFresh(Node &n, Value past, Value fresh, Value starts,
                        int64_t length) {
   Ints s = n.shape(fresh);
   if (n.failed())
     return {};
   int64_t batch = s[0], before = past ? n.dim(past, 2) : 0, steps = s[2];
-  int64_t zeros = std::max<int64_t>(length - before, 0);
-  // The past, zeros up to the whole length, then the new rows.
+  // The past, the new rows, then a row of zeros.
   Values source;
   if (past)
     source.push_back(past);
-  if (zeros)
-    source.push_back(n.splat({batch, s[1], zeros, s[3]}, n.elem(fresh), 0));
   source.push_back(fresh);
+  source.push_back(n.splat({batch, s[1], 1, s[3]}, n.elem(fresh), 0));
   Value all = n.concat(source, 2);
+  int64_t zeroRow = before + steps;
   Value row = n.generate({1, length}, n.i64(), [](int64_t i) { return i; });
+  Value pastRow = n.generate({1, length}, n.i64(), [&](int64_t i) {
+    return i < before ? i : zeroRow;
+  });
   Value step = n.sub(row, n.reshape(starts, {batch, 1}));
-  Value isFresh = n.binary(BinaryKind::logical_and,
-                           n.binary(BinaryKind::greater_equal, step, 0.0),
-                           n.binary(BinaryKind::less, step, double(steps)));
-  Value from = n.select(isFresh, n.add(step, double(before + zeros)), row);
+  Value from = n.select(n.binary(BinaryKind::less, step, double(steps)),
+                        n.add(step, double(before)), n.ints({1, 1}, {zeroRow}));
+  from = n.select(n.binary(BinaryKind::less, step, 0.0), pastRow, from);
   Values batches;
   for (int64_t b = 0; b < batch && !n.failed(); ++b)
     batches.push_back(n.gather(n.slice(all, 0, b, 1),
@@ -364,8 +384,10 @@ static void groupQueryAttention(Node &n) {
   if (!n.expectShape(pastKey, old, "past_key") ||
       !n.expectShape(pastValue, old, "past_value"))
     return;
-  if (n.size(lengths) != batch)
-    return n.fail("seqlens_k " + str(n.shape(lengths)), Twine(batch));
+  if (n.size(lengths) != batch || !n.elem(lengths).isSignlessInteger(32))
+    return n.fail("seqlens_k " + str(n.shape(lengths)) + " of " +
+                      typeName(n.elem(lengths)),
+                  Twine(batch) + " of int32");
   if (total < steps)
     return n.fail("total_sequence_length " + Twine(total),
                   "at least the " + Twine(steps) + " steps");
@@ -452,6 +474,10 @@ static void rotaryFromTables(Node &n) {
     return n.fail("rotary_embedding_dim " + Twine(width),
                   "twice the columns of cos_cache " + str(n.shape(cosines)));
   if (flat) {
+    if (heads == 0 && half > 0 && n.dim(x, 2) % (2 * half))
+      return n.fail("an input " + str(n.shape(x)) + " for cos_cache " +
+                        str(n.shape(cosines)),
+                    "whole heads of " + Twine(2 * half));
     if (heads == 0 && half > 0)
       heads = n.dim(x, 2) / (2 * half);
     x = splitHeads(n, x, heads, "num_heads");
@@ -476,12 +502,14 @@ static void rotaryFromTables(Node &n) {
 
 OpRows importer::fusedAttentionOps() {
   static const OpRow rows[] = {
-      microsoftOp("Attention", kFloats, attentionOfProducts,
+      microsoftOp("Attention", kFloats, attentionOfFloats,
                   "no rotary embedding or shared buffer inside"),
       microsoftOp("GroupQueryAttention", kFloats, groupQueryAttention,
                   "total_sequence_length constant; no quantised cache"),
       microsoftOp("MultiHeadAttention", kFloats, multiHeadAttention,
                   "no shared buffer, beam search or output qk"),
+      microsoftOp("QAttention", kInt8 | kUInt8, attentionOfBytes,
+                  "no rotary embedding or shared buffer inside"),
       microsoftOp("RotaryEmbedding", kFloats, rotaryFromTables,
                   "no packed batches"),
   };

@@ -89,6 +89,22 @@ static void upsample(Node &n) {
     n.out(createResize(n, x, rules));
 }
 
+/// By whole numbers, given as an attribute.
+static void nchwcUpsample(Node &n) {
+  Value x = n.in(0);
+  ResizeRules rules;
+  rules.mode = n.choiceOf<ResizeMode>("mode", "nearest", {"nearest", "linear"});
+  rules.coordinates =
+      n.choiceOf<CoordinateMode>("coordinate_transformation_mode", "asymmetric",
+                                 {"asymmetric", "align_corners", "half_pixel"});
+  Ints factors = n.intsAttr("scales");
+  if (!n.failed() && int64_t(factors.size()) != n.rank(x))
+    return n.fail(Twine(factors.size()) + " scales", Twine(n.rank(x)));
+  Doubles scales(factors.begin(), factors.end());
+  if (sizesFromScales(n, x, scales, rules))
+    n.out(createResize(n, x, rules));
+}
+
 /// The last dimension of sizes given for some axes keeps the aspect ratio.
 static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
                        ResizeRules &rules) {
@@ -469,6 +485,7 @@ OpRows importer::imageOps() {
       {"Resize", 10, kNumbers, resize, "scales, sizes, roi constant"},
       {"RoiAlign", 10, kFloats, roiAlign},
       {"Upsample", 1, kNumbers, upsample, "scales constant", 9},
+      nchwcOp("Upsample", nchwcUpsample),
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 //===- Norm.cpp - Normalisations ------------------------------------------===//
 
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Quantize.h"
 
 #include <cassert>
 #include <cmath>
@@ -220,11 +221,13 @@ static void skipSimplifiedLayerNormalization(Node &n) {
 
 /// Rows of the tables of words, positions and, where there is one, segments are
 /// added up and normalised. Output 1 counts the ones of the mask in each batch,
-/// output 2 is the sum.
-static void embedLayerNormalization(Node &n) {
+/// output 2 is the sum. asFloat(i, v) makes floats of v, a part of input i.
+static void
+embedAndNormalize(Node &n, Value positionIds,
+                  llvm::function_ref<Value(unsigned i, Value v)> asFloat) {
   Value ids = n.in(0), segments = n.optional(1), words = n.in(2);
   Value positions = n.in(3), segmentTable = n.optional(4), gamma = n.in(5);
-  Value beta = n.in(6), mask = n.optional(7), positionIds = n.optional(8);
+  Value beta = n.in(6), mask = n.optional(7);
   double epsilon = n.floatAttr("epsilon", 1e-12);
   if (!n.expectRank(ids, 2, 2, "input_ids") ||
       !n.expectRank(words, 2, 2, "a word_embedding"))
@@ -251,10 +254,11 @@ static void embedLayerNormalization(Node &n) {
                   "at least " + Twine(s[1]));
   Value place = positionIds ? n.gather(positions, positionIds, 0)
                             : n.slice(positions, 0, 0, s[1]);
-  Value sum = n.add(n.gather(words, ids, 0), place);
+  Value sum = n.add(asFloat(2, n.gather(words, ids, 0)), asFloat(3, place));
   if (segments)
-    sum = n.add(sum, n.gather(segmentTable, segments, 0));
-  n.out(0, n.add(n.mul(n.normalize(sum, 2, epsilon), gamma), beta));
+    sum = n.add(sum, asFloat(4, n.gather(segmentTable, segments, 0)));
+  n.out(0, n.add(n.mul(n.normalize(sum, 2, epsilon), asFloat(5, gamma)),
+                 asFloat(6, beta)));
   n.out(2, sum);
   if (!n.wants(1))
     return;
@@ -263,6 +267,18 @@ static void embedLayerNormalization(Node &n) {
                         n.cast(n.binary(BinaryKind::equal, mask, 1.0), n.i32()),
                         {1}, false)
              : n.splat({s[0]}, n.i32(), 0));
+}
+
+static void embedLayerNormalization(Node &n) {
+  embedAndNormalize(n, n.optional(8), [](unsigned, Value v) { return v; });
+}
+
+/// Tables, gamma and beta are 8-bit integers. Scales of inputs 2 to 6 are
+/// inputs 8 to 12, zero points 13 to 17.
+static void qEmbedLayerNormalization(Node &n) {
+  embedAndNormalize(n, Value(), [&](unsigned i, Value v) {
+    return real(n, {v, n.in(i + 6), n.optional(i + 11)});
+  });
 }
 
 /// (x - mean) / (standard deviation + 1e-9), as the operator's definition has
@@ -350,6 +366,7 @@ OpRows importer::normOps() {
        "before 17 as ONNX Runtime writes it"},
       {"LpNormalization", 1, kFloats, lpNormalization},
       {"MeanVarianceNormalization", 9, kFloats, meanVariance},
+      microsoftOp("QEmbedLayerNormalization", 0, qEmbedLayerNormalization),
       {"RMSNormalization", 23, kFloats, rmsNormalization},
       {"SimplifiedLayerNormalization", 1, kFloats, rmsNormalization,
        "as ONNX Runtime writes it"},

@@ -155,11 +155,15 @@ OpRows importer::poolOps() {
   constexpr TypeSet kPooled = kFloats | kInt8 | kUInt8;
   static const OpRow rows[] = {
       {"AveragePool", 1, kFloats, averagePool},
+      nchwcOp("AveragePool", averagePool),
       {"GlobalAveragePool", 1, kFloats, globalPool<ReduceKind::mean>},
+      nchwcOp("GlobalAveragePool", globalPool<ReduceKind::mean>),
       {"GlobalLpPool", 1, kFloats, globalLpPool},
       {"GlobalMaxPool", 1, kFloats, globalPool<ReduceKind::max>},
+      nchwcOp("GlobalMaxPool", globalPool<ReduceKind::max>),
       {"LpPool", 1, kFloats, lpPool},
       {"MaxPool", 1, kPooled, maxPool},
+      nchwcOp("MaxPool", maxPool),
       microsoftOp("NhwcMaxPool", kPooled, nhwcMaxPool),
       {"MaxUnpool", 9, kFloats, maxUnpool, "output_shape constant"},
   };

@@ -9,6 +9,10 @@ namespace nnv12::importer {
 /// The convolution that the node's attributes describe. Null after a fault.
 Value convolution(Node &n, Value x, Value weights, Value bias);
 
+/// Its sum with the node's input 3, if there is one, and the activation that
+/// the node's attributes name. Input 2 is the bias.
+Value activatedConvolution(Node &n, Value x, Value weights);
+
 /// numpy.matmul: vectors become matrices and lose that dimension in the result.
 Value numpyMatmul(Node &n, Value lhs, Value rhs);
 

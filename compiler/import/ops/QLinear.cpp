@@ -35,11 +35,21 @@ static Value single(Node &n, Value v, const char *what) {
   return n.reshape(v, {});
 }
 
-/// As float32.
-static Value real(Node &n, const Quantized &q) {
+Value importer::real(Node &n, const Quantized &q) {
   Value zero = single(n, q.zeroPoint, "a zero point");
   return n.mul(n.cast(centred(n, q.values, zero, 0), n.f32()),
                single(n, q.scale, "a scale"));
+}
+
+static constexpr TypeSet kBytes = kInt8 | kUInt8;
+
+/// The type of a result with this zero point or, without one, `type`. Null
+/// after a fault.
+static Type resultType(Node &n, Value zero, Type type) {
+  type = zero ? n.elem(zero) : type;
+  if (n.failed() || typeSetOf(type) & kBytes)
+    return type;
+  return n.refuse("a result of " + typeName(type), typeSetNames(kBytes));
 }
 
 /// Output 0 out of float32, in the type of the zero point or, without one, in
@@ -47,8 +57,9 @@ static Value real(Node &n, const Quantized &q) {
 static void quantizedOut(Node &n, Value y, unsigned i, Type type) {
   Value scale = single(n, n.in(i), "a scale");
   Value zero = single(n, n.optional(i + 1), "a zero point");
+  type = resultType(n, zero, type);
   if (!n.failed())
-    n.out(saturate(n, n.div(y, scale), zero, zero ? n.elem(zero) : type));
+    n.out(saturate(n, n.div(y, scale), zero, type));
 }
 
 /// f(x) for inputs x, scale, zero point, and the result's scale and zero point.
@@ -86,13 +97,6 @@ static void qLinearReduceMean(Node &n) {
     Ints axes = n.axes(n.intsAttr("axes", n.axesFrom(0, x)), n.rank(x));
     return n.reduce(ReduceKind::mean, x, axes, keep);
   });
-}
-
-/// f(x) of a tensor whose channels attribute channels_last may put last.
-static Value channelsFirst(Node &n, Value x,
-                           llvm::function_ref<Value(Value)> f) {
-  bool isLast = n.intAttr("channels_last", 0) != 0 && n.rank(x) >= 3;
-  return isLast ? withChannelsFirst(n, x, f) : f(x);
 }
 
 static void qLinearAveragePool(Node &n) {
@@ -136,8 +140,9 @@ static void qLinearAdd(Node &n) {
                            n.mul(bRatio, floatZero(b.zeroPoint))));
   Value y = n.add(n.mul(n.cast(a.values, n.f32()), aRatio), rest);
   y = n.add(n.mul(n.cast(b.values, n.f32()), bRatio), y);
+  Type type = resultType(n, zero, n.elem(a.values));
   if (!n.failed())
-    n.out(saturate(n, y, Value(), n.elem(zero ? zero : a.values)));
+    n.out(saturate(n, y, Value(), type));
 }
 
 static void qLinearWhere(Node &n) {
@@ -160,10 +165,8 @@ static void qLinearConcat(Node &n) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// An int32 product of matrices as float32: times the scales, of which the
-/// second may be one a column, plus a bias that may be null.
-static Value scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
-                           Value bias) {
+Value importer::scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
+                              Value bias) {
   Value factor = spread(n, n.cast(bScale, n.f32()), sum,
                         std::max<int64_t>(n.rank(sum) - 1, 0), 0);
   factor = n.mul(factor, single(n, aScale, "a scale of A"));
@@ -229,6 +232,25 @@ static Value unpackedBits(Node &n, const nn::ConstantData &bytes, int64_t rows,
   });
 }
 
+/// The number [k] of the block whose scale and zero point each element of a row
+/// has, where input g_idx names another than its own. Null without it.
+static Value groupIndices(Node &n, int64_t k, int64_t blocks) {
+  if (!n.has(4))
+    return {};
+  auto given = n.constantInput(4, "g_idx");
+  if (n.failed())
+    return {};
+  Ints groups = given->asInts();
+  if (int64_t(groups.size()) < k)
+    return n.refuse("g_idx of shape " + str(given->shape()), str({k}));
+  groups.resize(k); // there may be some for the end of the last block
+  for (int64_t group : groups)
+    if (group < 0 || group >= blocks)
+      return n.refuse("group " + Twine(group) + " in g_idx",
+                      "0 to " + Twine(blocks - 1));
+  return n.ints(groups);
+}
+
 /// A [.., K] times the transpose of a matrix [N, K] of integers of few bits,
 /// with a scale and a zero point for each block of a row.
 static void matmulNBits(Node &n) {
@@ -239,9 +261,11 @@ static void matmulNBits(Node &n) {
   auto packed = n.constantInput(1, "B");
   if (n.failed())
     return;
-  if (n.has(4))
-    return n.fail("input '" + n.inputName(4) + "' (g_idx)",
-                  "groups that are blocks in order");
+  if (!(typeSetOf(n.elem(n.in(1))) & kUInt8))
+    return n.fail("B of " + typeName(n.elem(n.in(1))), "uint8");
+  if (zeros && !(typeSetOf(n.elem(zeros)) & (kUInt8 | kFloats)))
+    return n.fail("zero_points of " + typeName(n.elem(zeros)),
+                  "uint8 or a type of floats");
   if (bits < 2 || bits > 8)
     return n.fail("bits " + Twine(bits), "2 to 8");
   constexpr int64_t kMost = int64_t(1) << 31;
@@ -263,7 +287,10 @@ static void matmulNBits(Node &n) {
   if (!n.expectShape(bias, {columns}, "a bias"))
     return;
   Type type = n.elem(x);
+  Value groups = groupIndices(n, k, blocks);
   auto eachBlock = [&](Value v) { // [N, K] out of one number a block
+    if (groups)
+      return n.gather(n.reshape(v, {columns, blocks}), groups, 1);
     v = n.broadcast(n.reshape(v, {columns, blocks, 1}),
                     {columns, blocks, block});
     return n.slice(n.reshape(v, {columns, blocks * block}), 1, 0, k);
@@ -302,12 +329,11 @@ static void matmulNBits(Node &n) {
 }
 
 OpRows importer::qLinearOps() {
-  constexpr TypeSet kBytes = kInt8 | kUInt8;
   static const OpRow rows[] = {
       microsoftOp("DynamicQuantizeMatMul", kFloat32, dynamicQuantizeMatmul),
       microsoftOp("MatMulIntegerToFloat", kBytes, matmulIntegerToFloat),
       microsoftOp("MatMulNBits", kFloats, matmulNBits,
-                  "B and integer zero points constant; no g_idx"),
+                  "B, integer zero points and g_idx constant"),
       microsoftOp("QGemm", kBytes, qGemm),
       microsoftOp("QLinearAdd", kBytes, qLinearAdd),
       microsoftOp("QLinearAveragePool", kBytes, qLinearAveragePool),

@@ -9,6 +9,7 @@
 #include "compiler/import/ops/Quantize.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Products.h"
+#include "compiler/import/ops/Windows.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -104,8 +105,9 @@ static Value rounded(Node &n, Value x, Type precision) {
   return n.cast(n.cast(x, precision), n.f32());
 }
 
-/// The scale's type, or `precision`, says how exactly x is divided.
-static void quantizeLinear(Node &n) {
+/// The scale's type, or `precision`, says how exactly x is divided; in the
+/// operator of ONNX Runtime's domain it is float32.
+static void quantize(Node &n, bool isOnnx) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
   Type byZero = zero ? n.elem(zero) : Type();
   Type otherwise = byZero ? byZero : n.builder().getIntegerType(8, false);
@@ -118,7 +120,7 @@ static void quantizeLinear(Node &n) {
     return n.fail("output_dtype " + typeName(type),
                   "the zero point's " + typeName(byZero));
   zero = zeroPoint(n);
-  bool isHalf = typeSetOf(n.elem(scale)) & (kFloat16 | kBFloat16);
+  bool isHalf = isOnnx && typeSetOf(n.elem(scale)) & (kFloat16 | kBFloat16);
   Type precision = typeAttr(n, "precision", isHalf ? n.elem(scale) : n.f32(),
                             kFloat32 | kFloat16 | kBFloat16);
   if (n.failed())
@@ -135,6 +137,9 @@ static void quantizeLinear(Node &n) {
     divided = n.add(divided, n.cast(zero, n.f32()));
   n.out(n.cast(divided, type, n.intAttr("saturate", 1) != 0));
 }
+
+static void quantizeLinear(Node &n) { quantize(n, true); }
+static void quantizeInFloat32(Node &n) { quantize(n, false); }
 
 static void dequantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
@@ -189,6 +194,9 @@ Value importer::centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
   Value y = n.cast(x, n.i32());
   if (!zeroPoint)
     return y;
+  if (n.elem(zeroPoint) != n.elem(x))
+    return n.refuse("a zero point of " + typeName(n.elem(zeroPoint)),
+                    "the operand's type " + typeName(n.elem(x)));
   Value zero = n.cast(zeroPoint, n.i32());
   if (n.size(zero) == 1) {
     auto data = n.data(zero);
@@ -250,15 +258,17 @@ static void qLinearMatmul(Node &n) {
 }
 
 static void qLinearConv(Node &n) {
-  Value sum = integerConv(n, n.in(0), n.in(2), n.in(3), n.in(5));
-  if (Value bias = n.optional(8)) {
-    Ints s(n.rank(sum), 1);
-    if (n.failed() || n.size(bias) != n.dim(sum, 1))
-      return n.fail("a bias " + str(n.shape(bias)), Twine(n.dim(sum, 1)));
-    s[1] = n.size(bias);
-    sum = n.add(sum, n.reshape(bias, s));
-  }
-  n.out(requantize(n, sum, n.in(1), n.in(4), n.in(6), n.in(7), 1));
+  n.out(channelsFirst(n, n.in(0), [&](Value x) -> Value {
+    Value sum = integerConv(n, x, n.in(2), n.in(3), n.in(5));
+    if (Value bias = n.optional(8)) {
+      Ints s(n.rank(sum), 1);
+      if (n.failed() || n.size(bias) != n.dim(sum, 1))
+        return n.refuse("a bias " + str(n.shape(bias)), Twine(n.dim(sum, 1)));
+      s[1] = n.size(bias);
+      sum = n.add(sum, n.reshape(bias, s));
+    }
+    return requantize(n, sum, n.in(1), n.in(4), n.in(6), n.in(7), 1);
+  }));
 }
 
 OpRows importer::quantizeOps() {
@@ -270,9 +280,10 @@ OpRows importer::quantizeOps() {
       {"DynamicQuantizeLinear", 11, kFloat32, dynamicQuantizeLinear},
       {"MatMulInteger", 10, kBytes, matmulInteger},
       {"QLinearConv", 10, kBytes, qLinearConv},
+      microsoftOp("QLinearConv", kBytes, qLinearConv),
       {"QLinearMatMul", 10, kBytes, qLinearMatmul, "one scale for A"},
       {"QuantizeLinear", 10, kFloats | kInt32, quantizeLinear},
-      microsoftOp("QuantizeLinear", kFloats, quantizeLinear),
+      microsoftOp("QuantizeLinear", kFloats, quantizeInFloat32),
   };
   return rows;
 }

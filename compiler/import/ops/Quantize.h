@@ -11,6 +11,9 @@ struct Quantized {
   Value values, scale, zeroPoint;
 };
 
+/// As float32. There is one scale and at most one zero point.
+Value real(Node &n, const Quantized &q);
+
 /// A scale or zero point (scalar, one a slice along `axis`, or one a block) so
 /// that it broadcasts against x.
 Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block);
@@ -26,6 +29,10 @@ Value centred(Node &n, Value x, Value zeroPoint, int64_t axis);
 /// The exact int32 product of two matrices less their zero points, which may be
 /// null.
 Value integerMatmul(Node &n, Value a, Value aZero, Value b, Value bZero);
+
+/// An int32 product of matrices as float32: times the scales, of which the
+/// second may be one a column, plus a bias that may be null.
+Value scaledProduct(Node &n, Value sum, Value aScale, Value bScale, Value bias);
 
 /// x as uint8 over the range of x, which is made to contain zero
 /// (DynamicQuantizeLinear).

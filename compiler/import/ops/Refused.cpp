@@ -16,18 +16,24 @@ static constexpr const char *stringNote =
     "refused: strings have no tensor type";
 static constexpr const char *unsupportedNote = "refused: not supported yet";
 
+static constexpr const char *classicalNote =
+    "refused: no layer of a network; "
+    "--output NAME takes a tensor before it as the output";
+
 static void refuse(Node &n) {
-  for (const OpRow *row : findOp(n.op()))
-    if (n.opset() >= row->since && n.opset() <= row->until)
-      return n.fail("an operator that is " + llvm::Twine(row->note));
+  for (const OpRow &row : refusedOps())
+    if (n.op() == row.name)
+      return n.fail("an operator that is " + llvm::Twine(row.note));
+}
+
+static constexpr OpRow classical(const char *name) {
+  return mlOp(name, 0, refuse, classicalNote);
 }
 
 std::string importer::adviceFor(StringRef domain, StringRef op) {
   static constexpr std::pair<StringLiteral, StringLiteral> advice[] = {
       {"ai.onnx.contrib", "tokenise and decode outside of the model"},
       {"com.microsoft.extensions", "tokenise and decode outside of the model"},
-      {"com.microsoft.nchwc",
-       "optimise at level extended (ORT_ENABLE_EXTENDED)"},
       {"mmdeploy", "export for ONNX Runtime without operators of its own"},
       {"org.pytorch.aten", "export without the fallback to ATen"},
   };
@@ -44,6 +50,21 @@ std::string importer::adviceFor(StringRef domain, StringRef op) {
 
 OpRows importer::refusedOps() {
   static const OpRow rows[] = {
+      classical("CastMap"),
+      classical("CategoryMapper"),
+      classical("DictVectorizer"),
+      classical("FeatureVectorizer"),
+      classical("Imputer"),
+      classical("LabelEncoder"),
+      classical("LinearClassifier"),
+      classical("LinearRegressor"),
+      classical("OneHotEncoder"),
+      classical("SVMClassifier"),
+      classical("SVMRegressor"),
+      classical("TreeEnsemble"),
+      classical("TreeEnsembleClassifier"),
+      classical("TreeEnsembleRegressor"),
+      classical("ZipMap"),
       {"ImageDecoder", 20, 0, refuse, unsupportedNote},
       {"MaxRoiPool", 1, 0, refuse, unsupportedNote},
       {"Multinomial", 7, 0, refuse, randomNote},

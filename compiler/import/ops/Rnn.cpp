@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Activation.h"
+#include "compiler/import/ops/Quantize.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -17,6 +18,14 @@ struct Cell {
   nn::RecurrentKind kind;
   int64_t gates;
   SmallVector<std::string> activations; ///< defaults of one direction
+};
+
+/// W [directions, gates * hidden, inputs] and R [directions, gates * hidden,
+/// hidden], and how a direction's input share of the gates is computed:
+/// share(x, d, bias) of x [rows, inputs] is [rows, gates * hidden].
+struct Weights {
+  Value w, r;
+  llvm::function_ref<Value(Value x, int64_t direction, Value bias)> share;
 };
 } // namespace
 
@@ -39,9 +48,9 @@ static nn::FunctionAttr activation(Node &n, StringRef name,
   return n.function(known->kind, params);
 }
 
-static void recurrent(Node &n, const Cell &cell) {
+static void recurrent(Node &n, const Cell &cell, const Weights &weights) {
   using R = nn::RecurrentKind;
-  Value x = n.in(0), w = n.in(1), r = n.in(2);
+  Value x = n.in(0), w = weights.w, r = weights.r;
   Value bias = n.optional(3), lengths = n.optional(4), h0 = n.optional(5);
   bool isLstm = cell.kind == R::lstm;
   Value c0 = isLstm ? n.optional(6) : Value();
@@ -52,8 +61,7 @@ static void recurrent(Node &n, const Cell &cell) {
   bool batchFirst = n.opset() >= 14 && n.intAttr("layout", 0) != 0;
   bool linearBeforeReset =
       cell.kind == R::gru && n.intAttr("linear_before_reset", 0) != 0;
-  if (!n.expectTypeOf(0, {1, 2, 3, 5}) ||
-      (isLstm && !n.expectTypeOf(0, {6, 7})))
+  if (!n.expectTypeOf(0, {3, 5}) || (isLstm && !n.expectTypeOf(0, {6, 7})))
     return;
   if (!n.expectRank(x, 3, 3, "an input") || !n.expectRank(w, 3, 3, "W") ||
       !n.expectRank(r, 3, 3, "R"))
@@ -116,7 +124,7 @@ static void recurrent(Node &n, const Cell &cell) {
       inputBias = n.add(wb, rb);
     }
     Value flat = n.reshape(x, {steps * batch, inputs});
-    Value gate = n.matmul(flat, part(w, d), inputBias, false, true);
+    Value gate = weights.share(flat, d, inputBias);
     gate = n.reshape(gate, {steps, batch, gates * hidden});
     SmallVector<Attribute> functions;
     for (size_t i = 0; i < each; ++i)
@@ -161,16 +169,67 @@ static void recurrent(Node &n, const Cell &cell) {
   }
 }
 
+static Cell lstmCell() {
+  return {nn::RecurrentKind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}};
+}
+
+static void ofFloats(Node &n, const Cell &cell) {
+  auto share = [&](Value x, int64_t direction, Value bias) {
+    return n.matmul(x, n.sliceAt(n.in(1), 0, direction), bias, false, true);
+  };
+  if (n.expectTypeOf(0, {1, 2}))
+    recurrent(n, cell, {n.in(1), n.in(2), share});
+}
+
+/// Weights are 8-bit integers [directions, size, gates * hidden], with a scale
+/// and zero point for each direction, or each column of each. The input is
+/// quantised by its range. The state of a step is not, though ONNX Runtime
+/// quantises it: recurrent weights are floats here.
+static void ofBytes(Node &n) {
+  Quantized w{n.in(1), n.in(8), n.in(9)}, r{n.in(2), n.in(10), n.in(11)};
+  for (auto [q, what] : {std::pair(w, "W"), std::pair(r, "R")}) {
+    if (!n.expectRank(q.values, 3, 3, what))
+      return;
+    if (!(typeSetOf(n.elem(q.values)) & (kInt8 | kUInt8)) ||
+        n.elem(q.zeroPoint) != n.elem(q.values))
+      return n.fail(Twine(what) + " of " + typeName(n.elem(q.values)) +
+                        " with zero points of " + typeName(n.elem(q.zeroPoint)),
+                    "both int8 or both uint8");
+    int64_t directions = n.dim(q.values, 0), columns = n.dim(q.values, 2);
+    for (Value v : {q.scale, q.zeroPoint})
+      if (n.shape(v) != Ints{directions} &&
+          !n.expectShape(v, {directions, columns}, "a scale or zero point"))
+        return;
+  }
+  // [directions, 1, columns or 1]
+  auto eachColumn = [&](Value v) {
+    return n.unsqueeze(n.rank(v) == 1 ? n.unsqueeze(v, {1}) : v, {1});
+  };
+  auto asFloat = [&](const Quantized &q) {
+    Value centre = n.sub(n.cast(q.values, n.i32()),
+                         eachColumn(n.cast(q.zeroPoint, n.i32())));
+    return n.transpose(n.mul(n.cast(centre, n.f32()), eachColumn(q.scale)),
+                       {0, 2, 1});
+  };
+  auto share = [&](Value x, int64_t direction, Value bias) {
+    auto part = [&](Value v) { return n.sliceAt(v, 0, direction); };
+    Quantized a = dynamicallyQuantized(n, x);
+    Value sum = integerMatmul(n, a.values, a.zeroPoint, part(w.values),
+                              part(w.zeroPoint));
+    return scaledProduct(n, sum, a.scale, part(w.scale), bias);
+  };
+  recurrent(n, lstmCell(), {asFloat(w), asFloat(r), share});
+}
+
 OpRows importer::recurrentOps() {
   using R = nn::RecurrentKind;
   static const OpRow rows[] = {
+      microsoftOp("DynamicQuantizeLSTM", kFloat32, ofBytes,
+                  "the state is not quantised"),
       {"GRU", 7, kFloats,
-       [](Node &n) { recurrent(n, {R::gru, 3, {"Sigmoid", "Tanh"}}); }},
-      {"LSTM", 7, kFloats,
-       [](Node &n) {
-         recurrent(n, {R::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}});
-       }},
-      {"RNN", 7, kFloats, [](Node &n) { recurrent(n, {R::rnn, 1, {"Tanh"}}); }},
+       [](Node &n) { ofFloats(n, {R::gru, 3, {"Sigmoid", "Tanh"}}); }},
+      {"LSTM", 7, kFloats, [](Node &n) { ofFloats(n, lstmCell()); }},
+      {"RNN", 7, kFloats, [](Node &n) { ofFloats(n, {R::rnn, 1, {"Tanh"}}); }},
   };
   return rows;
 }

@@ -31,6 +31,12 @@ Value importer::withChannelsFirst(Node &n, Value x,
   return n.transpose(f(n.transpose(x, toFront)), toBack);
 }
 
+Value importer::channelsFirst(Node &n, Value x,
+                              llvm::function_ref<Value(Value)> f) {
+  bool isLast = n.intAttr("channels_last", 0) != 0 && n.rank(x) >= 3;
+  return isLast ? withChannelsFirst(n, x, f) : f(x);
+}
+
 Ints importer::kernelShape(Node &n, Value x) {
   Ints kernel = n.intsAttr("kernel_shape");
   if (n.failed())

@@ -31,6 +31,9 @@ Ints kernelShape(Node &n, Value x);
 /// 1. x is of rank three or more.
 Value withChannelsFirst(Node &n, Value x, llvm::function_ref<Value(Value)> f);
 
+/// The same where attribute channels_last says that x is such, else f(x).
+Value channelsFirst(Node &n, Value x, llvm::function_ref<Value(Value)> f);
+
 /// The average pooling that the node's attributes describe. Null after a fault.
 Value averagePooled(Node &n, Value x);
 

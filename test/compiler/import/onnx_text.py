@@ -41,7 +41,8 @@ else:
     opset = int(re.fullmatch(r"opset=(\d+)", head[0]).group(1))
     model = onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1, '
-        f'"com.microsoft" : 1]>\n{text}'
+        f'"com.microsoft" : 1, "com.microsoft.nchwc" : 1, "ai.onnx.ml" : 5]>'
+        f"\n{text}"
     )
 with open(out, "wb") as file:
     file.write(model.SerializeToString())
