@@ -19,8 +19,8 @@ def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
     compute 16-bit floats in f32 anyway. Every such layer gets f32 operands and
     results between casts, and casts to 16 bits and back between two of them go:
     that drops a rounding, which makes results more accurate, never less.
-    Weights become f32 in the bundle. The model's inputs and outputs keep their
-    type.
+    Weights become f32 here, and halves in the file again where they are halves
+    ([the plan](#-plan-model)). The model's inputs and outputs keep their type.
   }];
   let statistics = [Statistic<"widenedLayers", "layers",
                               "layers computed in f32 instead">];
@@ -189,6 +189,18 @@ def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
                               "constants replaced by an equal one">];
 }
 
+def NarrowTables : Pass<"narrow-tables", "::mlir::func::FuncOp"> {
+  let summary = "gather from tables of halves as halves";
+  let description = [{
+    A table of embeddings whose elements are all halves exactly becomes one of
+    f16, and the rows that are taken from it are cast to f32: the same numbers,
+    of which the file has half the bytes and a run reads half. Other layers that
+    read the table keep it in f32, and [the plan](#-plan-model) decides how it
+    is stored for them.
+  }];
+  let statistics = [Statistic<"narrowed", "narrowed", "gathers from halves">];
+}
+
 //===----------------------------------------------------------------------===//
 // Layout: towards kernels
 //===----------------------------------------------------------------------===//
@@ -245,11 +257,14 @@ def PlanModel : Pass<"plan-model", "::mlir::ModuleOp"> {
     **Routines and weights.** The candidates of a layer are the routines that
     compute it in the layouts it has, each with every way to keep its largest
     constant in the file: `raw` (as in the model), `packed` (as the layout
-    says), `transformed` (in the routine's weight form: bypass), `packed+q8` or
-    `packed+f16` (packed, in fewer bits, where all weights are exactly an int8
-    times a scale of their channel, or halves), each plain or compressed where
-    that saves 3 % or more, by some pieces of the packed weights. Where those in
-    fewer bits are ready sooner than raw or packed ones, these are none. Their
+    says), `transformed` (in the routine's weight form: bypass), `packed+q8`,
+    `packed+f16`, `packed+f16o` or `packed+f16i` (packed, in fewer bits, where
+    all weights are exactly an int8 times a scale of their channel, halves, or
+    halves times a scale of their output or input channel), each plain or
+    compressed where that saves 3 % or more, by some pieces of the packed
+    weights. Where those in fewer bits are ready sooner than raw or packed ones,
+    these are none, and where they are halves no wider ones are, unless `memory`
+    is least: files of halves stay as small as they are. Their
     costs come from the device profile; `search::plan` takes the combination
     whose first inference ends earliest on the simulator (NNV12, Algorithm 1 and
     local search). Where a comparison of floats for equality depends on a layer,

@@ -38,6 +38,8 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   add(createFlushTinyWeights());
   cleanUp();
   add(createDedupeConstants());
+  // Nothing looks at the elements of tables from here on.
+  add(createNarrowTables());
 }
 
 void nnv12::buildLayoutPipeline(OpPassManager &pm) {

@@ -183,6 +183,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
 
 /// Drops raw and packed weights where those in fewer bits are ready sooner:
 /// where storage idles anyway they would be no better, and the file larger.
+/// Where the model's own are halves, no wider ones stay.
 static void dropWide(std::vector<CostedCandidate> &candidates,
                      const search::Device &device) {
   auto ready = [&](const CostedCandidate &c) {
@@ -191,7 +192,11 @@ static void dropWide(std::vector<CostedCandidate> &candidates,
   std::vector<CostedCandidate> narrow;
   llvm::copy_if(candidates, std::back_inserter(narrow),
                 [](const CostedCandidate &c) { return c.storage.narrow; });
+  bool modelHasHalves =
+      !narrow.empty() && plan::areHalves(*narrow.front().storage.narrow);
   llvm::erase_if(candidates, [&](const CostedCandidate &wide) {
+    if (modelHasHalves)
+      return !wide.storage.narrow;
     return !wide.storage.narrow &&
            wide.storage.storage != Storage::transformed &&
            llvm::any_of(narrow, [&](const CostedCandidate &c) {

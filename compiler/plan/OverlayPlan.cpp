@@ -62,16 +62,14 @@ static void addLaterPoints(const search::Problem &problem,
   }
 }
 
-/// Fills in a stretch's tensors in f16, with `halves`, and its kernels.
+/// Fills in a stretch's tensors in f16, by `halves`, and its kernels.
 static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
-                        const OverlayPlan &plan, StretchHalves *halves) {
+                        const OverlayPlan &plan, StretchHalves &halves) {
   for (uint32_t i = 0; i < stretch.range.count; ++i) {
     const StretchCandidate &way = plan.wayOf(stretch, i);
     uint32_t layer = stretch.range.first + i;
-    stretch.half.push_back(halves ? halves->of(layer, *way.routine,
-                                               stretch.range.first,
-                                               stretch.range.end())
-                                  : codegen::HalfTensors());
+    stretch.half.push_back(halves.of(layer, *way.routine, stretch.range.first,
+                                     stretch.range.end()));
     SmallVector<codegen::HalfKernel> kernels;
     Operation *op = layers[layer].layer.op;
     stretch.kernels.push_back(stepsInHalf(way.routine->steps(op), op,
@@ -98,11 +96,15 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
     return planOverlay(location, order, layers, ordinary, problem, cpu, later,
                        options);
   }
+  HalfUse use = options.gpuHalf ? HalfUse::All
+                : target->features.has(codegen::GpuFeature::Storage16)
+                    ? HalfUse::Exact
+                    : HalfUse::None;
   OverlayPlan plan;
   plan.target = target->name;
   plan.profile = profile.gpu->name;
-  plan.candidates = stretchCandidates(order, layers, profile, *target, problem,
-                                      options.gpuHalf);
+  plan.candidates =
+      stretchCandidates(order, layers, profile, *target, problem, use);
   search::Options how = searchOptions(options);
   if (options.gpuForce) {
     plan.found =
@@ -130,8 +132,8 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   }
   addStretches(found.warm.stretches, found.warm.choice, true, true,
                plan.stretches);
-  StretchHalves halves(order, layers);
+  StretchHalves halves(order, layers, use);
   for (PlacedStretch &stretch : plan.stretches)
-    findKernels(stretch, layers, plan, options.gpuHalf ? &halves : nullptr);
+    findKernels(stretch, layers, plan, halves);
   return std::optional(std::move(plan));
 }

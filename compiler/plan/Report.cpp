@@ -87,7 +87,9 @@ static const CostedCandidate *find(const PlannedLayer &layer,
 /// The one that is stored in fewer bits, uncompressed.
 static const CostedCandidate *findNarrow(const PlannedLayer &layer,
                                          const Routine *routine) {
-  for (plan::Narrowing bits : {plan::Narrowing::q8, plan::Narrowing::f16})
+  for (plan::Narrowing bits :
+       {plan::Narrowing::q8, plan::Narrowing::f16, plan::Narrowing::f16Outputs,
+        plan::Narrowing::f16Inputs})
     if (const CostedCandidate *found =
             find(layer, routine, {Storage::packed, bits}))
       return found;

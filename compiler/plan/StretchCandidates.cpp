@@ -22,11 +22,11 @@ public:
       : order(order), layers(layers), profile(profile), gpu(*profile.gpu),
         target(target), problem(problem) {}
 
-  StretchCandidates run(bool half) {
+  StretchCandidates run(HalfUse use) {
     assert(problem.layers.size() == layers.size() && "of these layers");
     problem.device.coprocessor = device::searchGpu(gpu);
     addTensors();
-    StretchHalves halves(order, layers);
+    StretchHalves halves(order, layers, use);
     found.layers.resize(layers.size());
     for (auto [i, layer] : llvm::enumerate(layers)) {
       if (!mayBeInStretch(layer))
@@ -34,17 +34,16 @@ public:
       for (const Routine *routine :
            processor.candidates(layer.layer.op, target.name)) {
         const GpuRoutine &own = GpuRoutine::of(*routine);
-        if (auto way = candidate(layer,
-                                 half ? halves.of(i, own, 0, layers.size())
-                                      : codegen::HalfTensors(),
-                                 own))
+        if (auto way =
+                candidate(layer, halves.of(i, own, 0, layers.size()), own))
           found.layers[i].push_back(std::move(*way));
       }
     }
     // If a network is larger than the cache, each weight has left the cache
     // when its layer's turn comes again: much else has been touched since.
     double touched = weights() + activations();
-    bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
+    bool fromMemory =
+        touched / (use == HalfUse::All ? 2 : 1) > gpu.cacheMB * 1e6;
     for (auto [layer, ways] : llvm::zip(problem.layers, found.layers)) {
       for (StretchCandidate &way : ways)
         price(way, fromMemory);
@@ -230,6 +229,6 @@ StretchCandidates nnv12::stretchCandidates(const ExecutionOrder &order,
                                            const device::DeviceProfile &profile,
                                            const codegen::GpuTarget &target,
                                            search::Problem &problem,
-                                           bool half) {
-  return Finder(order, layers, profile, target, problem).run(half);
+                                           HalfUse halves) {
+  return Finder(order, layers, profile, target, problem).run(halves);
 }

@@ -43,7 +43,7 @@ StretchCandidates stretchCandidates(const ExecutionOrder &order,
                                     llvm::ArrayRef<PlannedLayer> layers,
                                     const device::DeviceProfile &profile,
                                     const codegen::GpuTarget &target,
-                                    search::Problem &problem, bool half);
+                                    search::Problem &problem, HalfUse halves);
 
 } // namespace nnv12
 

@@ -28,8 +28,8 @@ static std::optional<unsigned> weightOperand(Operation *layer) {
 }
 
 StretchHalves::StretchHalves(const ExecutionOrder &order,
-                             ArrayRef<PlannedLayer> layers)
-    : order(order), layers(layers) {
+                             ArrayRef<PlannedLayer> layers, HalfUse use)
+    : order(order), layers(layers), use(use) {
   // In all that touches it a tensor has one element type.
   for (const PlannedLayer &layer : layers) {
     Operation *op = layer.layer.op;
@@ -53,7 +53,9 @@ HalfTensors StretchHalves::weights(size_t layer, const GpuRoutine &routine) {
     return {};
   auto [it, isNew] = fits.try_emplace(constant.getValue(), false);
   if (isNew)
-    it->second = fitHalves(operand);
+    it->second =
+        fitHalves(operand) &&
+        (use == HalfUse::All || canNarrow(operand, plan::Narrowing::f16));
   return it->second ? HalfTensors::operand(op, *main) : HalfTensors();
 }
 
@@ -68,7 +70,11 @@ bool StretchHalves::canBeHalf(Value tensor) const {
 
 HalfTensors StretchHalves::of(size_t layer, const GpuRoutine &routine,
                               size_t first, size_t end) {
+  if (use == HalfUse::None)
+    return {};
   HalfTensors result = weights(layer, routine);
+  if (use == HalfUse::Exact)
+    return result;
   Operation *op = layers[layer].layer.op;
   unsigned number = 0;
   for (Value v : llvm::concat<Value>(op->getResults(), op->getOperands())) {

@@ -8,13 +8,21 @@
 
 namespace nnv12 {
 
-/// Decides which tensors lie in the GPU's memory in f16, where that is wanted:
-/// weights that fit halves, unless a routine wants a form of its own, and
-/// tensors between layers that no CPU touches.
+/// Which tensors a GPU may store in f16.
+enum class HalfUse {
+  None,
+  Exact, ///< weights that are halves
+  All    ///< all that fit halves, rounded
+};
+
+/// Decides which tensors lie in the GPU's memory in f16: weights that fit
+/// halves, unless a routine wants a form of its own, and tensors between layers
+/// that no CPU touches.
 class StretchHalves {
 public:
   StretchHalves(const ExecutionOrder &order,
-                llvm::ArrayRef<PlannedLayer> layers);
+                llvm::ArrayRef<PlannedLayer> layers,
+                HalfUse use = HalfUse::All);
 
   /// For a layer in a stretch of the layers from `first` to before `end`. Where
   /// that is all of them there are the most.
@@ -29,6 +37,7 @@ private:
 
   const ExecutionOrder &order;
   llvm::ArrayRef<PlannedLayer> layers;
+  HalfUse use;
   llvm::DenseSet<mlir::Value> refused; ///< bases of tensors that stay f32
   llvm::DenseMap<mlir::Attribute, bool> fits; ///< constants
 };

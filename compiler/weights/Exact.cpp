@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 static uint32_t bitsOf(float x) {
   uint32_t bits;
@@ -111,4 +112,85 @@ bool nnv12::fitHalves(const float *values, size_t count) {
       small += square;
   }
   return small <= precision * precision * all;
+}
+
+//===----------------------------------------------------------------------===//
+// Halves times a scale
+//===----------------------------------------------------------------------===//
+
+/// The nearest half of a number from zero to the largest one. Both sums round:
+/// one to eleven digits, one to the last digit of the smallest half.
+static double roundedToHalf(double x) {
+  constexpr double digits = double(1ull << 42) + 1, last = 1 << 28;
+  if (x < 1.0 / 16384)
+    return (x + last) - last;
+  double product = x * digits;
+  return product - (product - x);
+}
+
+static bool isScaledHalf(float value, double scale) {
+  double half = roundedToHalf(std::fabs(value) / scale);
+  return half <= nnv12::largestHalf && float(half * scale) == std::fabs(value);
+}
+
+/// The scale, if the largest value is `half` times it. Each value bounds it: a
+/// product between the middles to the two floats beside it becomes the value.
+static std::optional<double> halfScale(const float *values, size_t count,
+                                       float largest, double half) {
+  double least = 0, most = std::numeric_limits<double>::infinity();
+  auto bound = [&](float value, double half) {
+    double below = floatOf(bitsOf(value) - 1),
+           above = floatOf(bitsOf(value) + 1);
+    least = std::max(least, (below + value) / 2 / half);
+    most = std::min(most, (value + above) / 2 / half);
+  };
+  bound(largest, half);
+  for (size_t i = 0; i < count && least <= most; ++i) {
+    float value = std::fabs(values[i]);
+    if (value == 0)
+      continue;
+    half = roundedToHalf(value / ((least + most) / 2));
+    if (half == 0)
+      return std::nullopt;
+    bound(value, half);
+  }
+  double scale = (least + most) / 2;
+  if (!(least <= most) || !std::all_of(values, values + count, [&](float x) {
+        return isScaledHalf(x, scale);
+      }))
+    return std::nullopt;
+  return scale;
+}
+
+std::optional<double> nnv12::exactHalfScale(const float *values, size_t count) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i] != 0 && !std::isnormal(values[i]))
+      return std::nullopt;
+    largest = std::max(largest, std::fabs(values[i]));
+  }
+  if (largest == 0)
+    return 1.0;
+  float other = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (float value = std::fabs(values[i]); value != largest)
+      other = std::max(other, value);
+  // The more digits the halves have, the more numbers are among them: the
+  // largest is one of those just below the end. Few of them fit a second value.
+  constexpr double tolerance = 1.0 / (1 << 22);
+  double ratio = double(other) / largest;
+  for (double half = 32768; half <= nnv12::largestHalf; half += 32) {
+    double quotient = ratio * half;
+    if (std::fabs(roundedToHalf(quotient) - quotient) > quotient * tolerance)
+      continue;
+    if (auto scale = halfScale(values, count, largest, half))
+      return scale;
+  }
+  return std::nullopt;
+}
+
+uint16_t nnv12::scaledHalf(float value, double scale) {
+  assert(isScaledHalf(value, scale) && "the scale is that of the channel");
+  double half = roundedToHalf(std::fabs(value) / scale);
+  return nearestHalf(std::copysign(float(half), value));
 }

@@ -24,6 +24,14 @@ std::optional<float> exactScale(const float *values, size_t count);
 /// The q of a value that exactScale() has found `scale` for.
 int8_t quantized(float value, float scale);
 
+/// The s for which each of `count` values is double(h) * s, rounded to f32, h a
+/// half: weights of halves whose channel was scaled once. All zeros have any s.
+/// None where a value is not so, is not finite or a denormal.
+std::optional<double> exactHalfScale(const float *values, size_t count);
+
+/// The h of a value that exactHalfScale() has found `scale` for.
+uint16_t scaledHalf(float value, double scale);
+
 /// The half that is `value`; none where no half is, or it is not finite.
 std::optional<uint16_t> exactHalf(float value);
 

@@ -46,12 +46,42 @@ static std::optional<NarrowGrid> panels(const nn::Layout &layout) {
   return gridOf(layout, *outer, block);
 }
 
-/// Units that have one scale each, of the outermost dimension.
-static std::optional<NarrowGrid> rows(const nn::Layout &layout) {
+/// Units that have one scale each, of a dimension in blocks or without.
+static NarrowGrid rows(const nn::Layout &layout, unsigned dim) {
+  auto axisOf = [&](int64_t step) {
+    return *llvm::find_if(layout.axes(), [&](const nn::Layout::Axis &axis) {
+      return axis.dim == dim && axis.step == step;
+    });
+  };
+  nn::Layout::Axis inner = axisOf(1), outer = axisOf(layout.block(dim));
+  NarrowGrid grid = gridOf(layout, inner, /*lanes=*/1);
+  if (layout.block(dim) > 1) {
+    grid.block = inner.extent;
+    grid.sets = outer.extent * inner.extent;
+    grid.blockUnits = outer.stride / grid.length;
+  }
+  return grid;
+}
+
+/// Units with the scales of the output channels, which are panels or else the
+/// outermost dimension.
+static std::optional<NarrowGrid> outputs(const nn::Layout &layout) {
+  if (std::optional<NarrowGrid> grid = panels(layout))
+    return grid;
   const nn::Layout::Axis &outer = layout.axes().front();
   if (outer.step != 1)
     return std::nullopt;
-  return gridOf(layout, outer, /*lanes=*/1);
+  return rows(layout, outer.dim);
+}
+
+/// Units with the scales of the input channels, the neighbour of the outputs'
+/// dimension.
+static std::optional<NarrowGrid> inputs(const nn::Layout &layout,
+                                        unsigned rank) {
+  std::optional<NarrowGrid> grid = outputs(layout);
+  if (!grid || rank < 2)
+    return std::nullopt;
+  return rows(layout, grid->axis ? grid->axis - 1 : 1);
 }
 
 std::optional<NarrowGrid> nnv12::narrowGrid(RankedTensorType packed,
@@ -60,26 +90,31 @@ std::optional<NarrowGrid> nnv12::narrowGrid(RankedTensorType packed,
       packed.getNumElements() == 0)
     return std::nullopt;
   nn::Layout layout = nn::Layout::of(packed);
-  if (narrowing == Narrowing::q8) {
-    std::optional<NarrowGrid> grid = panels(layout);
-    return grid ? grid : rows(layout);
-  }
-  NarrowGrid grid;
-  grid.length = layout.size();
+  if (narrowing == Narrowing::q8)
+    return outputs(layout);
+  std::optional<NarrowGrid> grid = NarrowGrid();
+  if (narrowing == Narrowing::f16Outputs)
+    grid = outputs(layout);
+  else if (narrowing == Narrowing::f16Inputs)
+    grid = inputs(layout, packed.getRank());
+  else
+    grid->length = layout.size();
+  if (grid)
+    grid->scaleSize = sizeof(double);
   return grid;
 }
 
 int64_t NarrowGrid::elementsAt() const {
-  return llvm::alignTo(sets * lanes * sizeof(float), 64);
+  return llvm::alignTo(sets * lanes * scaleSize, 64);
 }
 
 Type nnv12::narrowElementType(MLIRContext *context, Narrowing narrowing) {
-  return narrowing == Narrowing::q8 ? Type(IntegerType::get(context, 8))
-                                    : Float16Type::get(context);
+  return areHalves(narrowing) ? Type(Float16Type::get(context))
+                              : IntegerType::get(context, 8);
 }
 
 unsigned nnv12::narrowElementSize(Narrowing narrowing) {
-  return narrowing == Narrowing::q8 ? sizeof(int8_t) : sizeof(uint16_t);
+  return areHalves(narrowing) ? sizeof(uint16_t) : sizeof(int8_t);
 }
 
 int64_t nnv12::narrowBytes(RankedTensorType packed, Narrowing narrowing) {
@@ -108,24 +143,25 @@ public:
     for (int64_t o = 0; o < outer; ++o)
       body((o * count + channel) * inner, inner);
   }
-  /// The scale of one channel, if it has one.
-  std::optional<float> scale(int64_t channel) {
-    gathered.clear();
-    pieces(channel, [&](int64_t first, int64_t size) {
-      gathered.append(data + first, data + first + size);
-    });
-    return exactScale(gathered.data(), gathered.size());
-  }
-  /// The scales of all channels, if all have one. Looks at some that lie apart
-  /// first: most weights have none.
-  std::optional<SmallVector<float>> scales() {
+  /// The scales of all channels, if all have one by `find`. Looks at some that
+  /// lie apart first: most weights have none.
+  template <typename Scale>
+  std::optional<SmallVector<Scale>>
+  scales(std::optional<Scale> (*find)(const float *, size_t)) {
+    auto scale = [&](int64_t channel) {
+      gathered.clear();
+      pieces(channel, [&](int64_t first, int64_t size) {
+        gathered.append(data + first, data + first + size);
+      });
+      return find(gathered.data(), gathered.size());
+    };
     constexpr int64_t samples = 4;
     for (int64_t i = 0; i < samples; ++i)
       if (!scale((count - 1) * i / (samples - 1)))
         return std::nullopt;
-    SmallVector<float> result;
+    SmallVector<Scale> result;
     for (int64_t channel = 0; channel < count; ++channel) {
-      std::optional<float> found = scale(channel);
+      std::optional<Scale> found = scale(channel);
       if (!found)
         return std::nullopt;
       result.push_back(*found);
@@ -155,14 +191,16 @@ struct Elements {
     values = {reinterpret_cast<const float *>(bytes.data()),
               bytes.size() / sizeof(float)};
   }
-  bool areHalves() const {
+  bool areExactHalves() const {
     return !values.empty() &&
            llvm::all_of(values, [](float x) { return exactHalf(x); });
   }
-  std::optional<SmallVector<float>> scales() const {
+  template <typename Scale>
+  std::optional<SmallVector<Scale>>
+  scales(std::optional<Scale> (*find)(const float *, size_t)) const {
     if (values.empty())
       return std::nullopt;
-    return Channels(type, grid->axis, values.data()).scales();
+    return Channels(type, grid->axis, values.data()).scales(find);
   }
 };
 } // namespace
@@ -175,22 +213,30 @@ static void packTo(RankedTensorType type, unsigned bits, const void *dense,
            static_cast<const char *>(dense), target);
 }
 
-static std::optional<std::vector<char>> narrowedToInts(const Elements &from) {
-  std::optional<SmallVector<float>> scales = from.scales();
+/// Elements by `narrow` of a value and its channel's scale, which `find` finds.
+template <typename Scale, typename Narrow>
+static std::optional<std::vector<char>>
+narrowedByScales(const Elements &from, Narrowing narrowing,
+                 std::optional<Scale> (*find)(const float *, size_t),
+                 Narrow (*narrow)(float, Scale)) {
+  std::optional<SmallVector<Scale>> scales = from.scales(find);
   if (!scales)
     return std::nullopt;
-  std::vector<int8_t> dense(from.values.size());
+  assert(sizeof(Scale) == from.grid->scaleSize &&
+         sizeof(Narrow) == narrowElementSize(narrowing) &&
+         int64_t(scales->size()) <= from.grid->sets * from.grid->lanes &&
+         "there is a scale for each channel, and for padding");
+  std::vector<Narrow> dense(from.values.size());
   Channels channels(from.type, from.grid->axis, from.values.data());
   for (auto [channel, scale] : llvm::enumerate(*scales))
     channels.pieces(channel, [&, scale = scale](int64_t first, int64_t size) {
       for (int64_t i = first; i < first + size; ++i)
-        dense[i] = quantized(from.values[i], scale);
+        dense[i] = narrow(from.values[i], scale);
     });
-  std::vector<char> result(narrowBytes(from.type, Narrowing::q8), 0);
-  assert(int64_t(scales->size()) <= from.grid->sets * from.grid->lanes &&
-         "there is a scale for each channel, and for padding");
-  std::memcpy(result.data(), scales->data(), scales->size() * sizeof(float));
-  packTo(from.type, 8, dense.data(), result.data() + from.grid->elementsAt());
+  std::vector<char> result(narrowBytes(from.type, narrowing), 0);
+  std::memcpy(result.data(), scales->data(), scales->size() * sizeof(Scale));
+  packTo(from.type, 8 * sizeof(Narrow), dense.data(),
+         result.data() + from.grid->elementsAt());
   return result;
 }
 
@@ -215,9 +261,12 @@ std::optional<std::vector<char>> nnv12::narrowed(Value constant,
   Elements from(constant, narrowing);
   switch (narrowing) {
   case Narrowing::q8:
-    return narrowedToInts(from);
+    return narrowedByScales(from, narrowing, exactScale, quantized);
+  case Narrowing::f16Outputs:
+  case Narrowing::f16Inputs:
+    return narrowedByScales(from, narrowing, exactHalfScale, scaledHalf);
   case Narrowing::f16:
-    if (!from.areHalves())
+    if (!from.areExactHalves())
       return std::nullopt;
     [[fallthrough]];
   case Narrowing::rounded:
@@ -229,15 +278,23 @@ std::optional<std::vector<char>> nnv12::narrowed(Value constant,
 bool nnv12::canNarrow(Value constant, Narrowing narrowing) {
   assert(isExact(narrowing) && "any number can be rounded");
   Elements from(constant, narrowing);
-  return narrowing == Narrowing::q8 ? from.scales().has_value()
-                                    : from.areHalves();
+  switch (narrowing) {
+  case Narrowing::q8:
+    return from.scales(exactScale).has_value();
+  case Narrowing::f16Outputs:
+  case Narrowing::f16Inputs:
+    return from.scales(exactHalfScale).has_value();
+  default:
+    return from.areExactHalves();
+  }
 }
 
 std::optional<Narrowing> nnv12::worthNarrowing(Value constant) {
   constexpr int64_t leastSaved = 2048;
   RankedTensorType type = nn::typeOf(constant);
   SmallVector<Narrowing, 2> all;
-  for (Narrowing narrowing : {Narrowing::q8, Narrowing::f16})
+  for (Narrowing narrowing : {Narrowing::q8, Narrowing::f16,
+                              Narrowing::f16Outputs, Narrowing::f16Inputs})
     if (narrowGrid(type, narrowing) &&
         narrowBytes(type, narrowing) + leastSaved <= nn::storageSize(type))
       all.push_back(narrowing);

@@ -1,9 +1,10 @@
 //===- Narrow.h - Weights stored in fewer bits ------------------*- C++ -*-===//
 //
 // Packed f32 weights whose elements are all q * s, q an int8 and s an f32 of
-// their channel, or all halves, can lie in the file as those. A transform
-// (codegen/cpu/Widen.h) makes the packed weights of them, the same bits: the
-// choice costs no accuracy, so it is one of bytes and time.
+// their channel, or all halves, or halves times an f64 of their channel, can
+// lie in the file as those. A transform (codegen/cpu/Widen.h) makes the packed
+// weights of them, the same bits: the choice costs no accuracy, so it is one of
+// bytes and time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_WEIGHTS_NARROW_H
@@ -19,20 +20,27 @@
 namespace nnv12 {
 
 /// Where the scale of each element is. Elements lie as the packed ones do, in
-/// units one behind the other. Unit u has the scales
-/// [u % sets * lanes, (u % sets + 1) * lanes), and element i of it the one at
-/// i % lanes: panelLanes where that is the layout's innermost block, else one.
-/// In memory come the scales, in f32, then, at the next multiple of 64 bytes,
-/// the elements. Halves are one unit and have no scales.
+/// units one behind the other. Unit u has the scales of set s = setOf(u),
+/// [s * lanes, (s + 1) * lanes), and element i of it the one at i % lanes:
+/// panelLanes where that is the layout's innermost block, else one.
+/// In memory come the scales, then, at the next multiple of 64 bytes, the
+/// elements. Halves are one unit and have no scales.
 struct NarrowGrid {
   static constexpr int64_t panelLanes = 16;
 
   int64_t units = 1;
   int64_t length = 0; ///< elements of a unit
   int64_t sets = 0, lanes = 0;
+  /// Sets whose units lie one behind the other, and units from the first of
+  /// these to that of the next sets.
+  int64_t block = 1, blockUnits = 1;
   unsigned axis = 0; ///< logical dimension of the scales: channels
+  unsigned scaleSize = sizeof(float); ///< bytes: an f32, or an f64
 
   int64_t elements() const { return units * length; }
+  int64_t setOf(int64_t unit) const {
+    return unit / blockUnits % (sets / block) * block + unit % block;
+  }
   /// Where the elements begin.
   int64_t elementsAt() const;
 };

@@ -6,14 +6,13 @@
 
 namespace nnv12::plan {
 
-static constexpr std::array<const char *, 3> storages = {"raw", "packed",
-                                                         "transformed"},
-                                             narrowings = {"q8", "f16",
-                                                           "rounded"};
+static constexpr std::array storages = {"raw", "packed", "transformed"};
+static constexpr std::array narrowings = {"q8", "f16", "f16o", "f16i",
+                                          "rounded"};
 static constexpr std::string_view zstd = "+zstd";
 
-template <typename Enum>
-static std::optional<Enum> find(const std::array<const char *, 3> &names,
+template <typename Enum, size_t count>
+static std::optional<Enum> find(const std::array<const char *, count> &names,
                                 std::string_view text) {
   for (size_t i = 0; i < names.size(); ++i)
     if (text == names[i])
@@ -54,8 +53,8 @@ std::optional<StoredForm> StoredForm::parse(std::string_view text) {
 }
 
 const char *StoredForm::choices() {
-  return "raw, packed, packed+q8, packed+f16 or transformed, or one of them "
-         "with +zstd";
+  return "raw, packed, packed+q8, packed+f16, packed+f16o, packed+f16i or "
+         "transformed, or one of them with +zstd";
 }
 
 } // namespace nnv12::plan

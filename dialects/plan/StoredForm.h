@@ -26,18 +26,24 @@ enum class Storage : uint8_t {
 
 /// The elements of packed weights, where they are not the model's f32.
 enum class Narrowing : uint8_t {
-  q8,     ///< the same numbers: an int8 times a scale of the channel
-  f16,    ///< the same numbers as halves
-  rounded ///< the nearest halves, which a GPU reads
+  q8,         ///< the same numbers: an int8 times a scale of the channel
+  f16,        ///< the same numbers as halves
+  f16Outputs, ///< the same: a half times a scale of the output channel
+  f16Inputs,  ///< the same: a half times a scale of the input channel
+  rounded     ///< the nearest halves, which a GPU reads
 };
 
 enum class Codec : uint8_t { stored, zstd };
 
-/// "q8", "f16", "rounded".
+/// "q8", "f16", "f16o", "f16i", "rounded".
 const char *text(Narrowing narrowing);
 /// Whether no bit of a number is lost.
 inline bool isExact(Narrowing narrowing) {
   return narrowing != Narrowing::rounded;
+}
+/// Whether the elements are halves.
+inline bool areHalves(Narrowing narrowing) {
+  return narrowing != Narrowing::q8;
 }
 
 struct StoredForm {

@@ -209,7 +209,19 @@ bool nnv12::isNonNegative(Value value) {
   }
 }
 
-bool nnv12::isClose(double a, double b) {
-  return std::isfinite(a) && std::isfinite(b) &&
-         std::fabs(a - b) <= 2e-6 * std::max(std::fabs(a), std::fabs(b));
+static double nearestHalf(double number) {
+  llvm::APFloat half(number);
+  bool losesInfo;
+  half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
+               &losesInfo);
+  return half.convertToDouble();
+}
+
+bool nnv12::isClose(double found, double wanted) {
+  auto agree = [](double a, double b) {
+    return std::isfinite(a) && std::isfinite(b) &&
+           std::fabs(a - b) <= 2e-6 * std::max(std::fabs(a), std::fabs(b));
+  };
+  return agree(found, wanted) || agree(found, nearestHalf(wanted)) ||
+         agree(1 / found, nearestHalf(1 / wanted));
 }

@@ -71,8 +71,9 @@ bool isRepresentable(double number, mlir::Type element);
 /// Whether every element is known to be zero, of either sign, or more.
 bool isNonNegative(mlir::Value value);
 
-/// Whether numbers agree but for the rounding of their spelling in f32.
-bool isClose(double a, double b);
+/// Whether numbers agree but for the rounding of their spelling: in f32, or of
+/// `wanted` or its reciprocal in f16.
+bool isClose(double found, double wanted);
 
 } // namespace nnv12
 

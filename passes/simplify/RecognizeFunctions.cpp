@@ -81,7 +81,7 @@ static std::optional<Affine> hardSigmoidOf(Operation *op) {
   auto outer = affineOf(op, Exactness::any);
   auto clip = outer ? clipOf(outer->input.getDefiningOp()) : std::nullopt;
   if (!clip || !outer->input.hasOneUse() || clip->low != 0 || clip->high <= 0 ||
-      outer->shift != 0 || !isClose(outer->scale * clip->high, 1))
+      outer->shift != 0 || !isClose(outer->scale, 1 / clip->high))
     return std::nullopt;
   return compose(Affine{outer->input, outer->scale, 0},
                  affineChainOf(clip->input), Exactness::any);
@@ -272,10 +272,9 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
     return false;
   Affine affine = affineChainOf(other);
   auto square = definingBinary(affine.input, BinaryKind::mul);
-  double whole = scale * product.scale;
   return square && square.getLhs() == x && square.getRhs() == x &&
-         isClose(whole * affine.shift, sqrt2OverPi) &&
-         isClose(whole * affine.scale, sqrt2OverPi * 0.044715);
+         isClose(scale * product.scale * affine.shift, sqrt2OverPi) &&
+         isClose(affine.scale / affine.shift, 0.044715);
 }
 
 /// `value` as scale * x + shift; with another input if it is none such.
@@ -311,7 +310,7 @@ FunctionAttr nameOf(Value x, Value f, double scale) {
     return {};
   case UnaryKind::clip:
     if (offset == 0 && inner.input == x && params.size() == 2 &&
-        params[0] == 0 && params[1] > 0 && isClose(gain * params[1], 1))
+        params[0] == 0 && params[1] > 0 && isClose(gain, 1 / params[1]))
       return FunctionAttr::get(context, UnaryKind::hard_swish,
                                {inner.scale * gain, inner.shift * gain});
     return {};

@@ -9,6 +9,7 @@ themselves.
                                             ../shared/regress/graphs
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
     run.py --gpu --gpu-precision f16        on a GPU, or lavapipe
+    run.py --half-constants                 weights as files of f16 have them
 
 Each seed draws two plans of nnv12c (trial.PLANS) and one
 target; every bundle runs on 1, 2, 3 and 7 threads. Outputs must be ONNX
@@ -38,6 +39,7 @@ import numpy as np
 import generate
 import trial
 from graph import Draw
+from halves import with_half_constants
 from trial import Failure, Setup, Toolbox
 
 HERE = Path(__file__).resolve().parent
@@ -121,7 +123,10 @@ def try_seed(job):
     setup = drawn(seed, args, tools)
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        generate.write_case(folder, *generate.make(seed))
+        model, inputs = generate.make(seed)
+        if args.half_constants:
+            model = with_half_constants(model)
+        generate.write_case(folder, model, inputs)
         if answers.modules:
             try:
                 answers.ask(folder)
@@ -295,6 +300,11 @@ def parse():
         default=0,
         metavar="N",
         help="with --gpu-precision f16: how many must have tensors in f16",
+    )
+    parser.add_argument(
+        "--half-constants",
+        action="store_true",
+        help="constants of the random graphs are halves, cast to f32",
     )
     parser.add_argument(
         "--jobs", type=int, default=2, help="graphs at a time (2)"

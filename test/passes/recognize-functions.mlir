@@ -112,6 +112,41 @@ func.func @gelu(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
+// With the numbers that halves have for the root of 2, 0.044715, the root of
+// 2 / pi and a sixth.
+// CHECK-LABEL: @halves
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[Y:.*]] = nn.unary %[[X]] <gelu>
+// CHECK-NEXT: %[[Z:.*]] = nn.unary %[[X]] <gelu_tanh>
+// CHECK-NEXT: %[[V:.*]] = nn.unary %[[X]] <hard_swish
+// CHECK-NEXT: return %[[Y]], %[[Z]], %[[V]]
+func.func @halves(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %root = nn.constant dense<1.4140625> : tensor<f32>
+  %0 = nn.binary mul %half, %x : tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  %1 = nn.binary div %x, %root : tensor<4xf32>, tensor<f32> -> tensor<4xf32>
+  %2 = nn.unary %1 <erf> : tensor<4xf32> -> tensor<4xf32>
+  %3 = nn.binary add %one, %2 : tensor<f32>, tensor<4xf32> -> tensor<4xf32>
+  %4 = nn.binary mul %0, %3 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %5 = nn.binary pow %x, %three : tensor<4xf32>, tensor<f32> -> tensor<4xf32>
+  %6 = nn.unary %5 <affine [0.044708251953125, 0.0]> : tensor<4xf32> -> tensor<4xf32>
+  %7 = nn.binary add %x, %6 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %8 = nn.unary %7 <affine [0.7978515625, 0.0]> : tensor<4xf32> -> tensor<4xf32>
+  %9 = nn.unary %8 <tanh> : tensor<4xf32> -> tensor<4xf32>
+  %10 = nn.unary %9 <affine [1.0, 1.0]> : tensor<4xf32> -> tensor<4xf32>
+  %half_x = nn.unary %x <affine [0.5, 0.0]> : tensor<4xf32> -> tensor<4xf32>
+  %11 = nn.binary mul %half_x, %10 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %12 = nn.unary %x <affine [1.0, 3.0]> : tensor<4xf32> -> tensor<4xf32>
+  %13 = nn.unary %12 <clip [0.0, 6.0]> : tensor<4xf32> -> tensor<4xf32>
+  %14 = nn.unary %13 <affine [0.1666259765625, 0.0]> : tensor<4xf32> -> tensor<4xf32>
+  %15 = nn.binary mul %x, %14 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  return %4, %11, %15 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @gelu_tanh
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[Y:.*]] = nn.unary %[[X]] <gelu_tanh>

@@ -53,7 +53,7 @@ struct CommandLine {
   std::string outputDir;
   std::string expect;
   std::string labels;
-  double tolerance = 1e-4;
+  Tolerance tolerance;
   unsigned runs = 1;
   unsigned top = 5;
   unsigned deadline = 0;
@@ -81,8 +81,11 @@ static CommandLine parseOptions(int argc, char **argv) {
                "of the tolerance. An output NAME with a NAME.count is compared "
                "without its padding. Inputs without --input come from "
                "DIR/input_I.npy.");
-  options.real("tolerance", "X", result.tolerance,
+  options.real("tolerance", "X", result.tolerance.relative,
                "For --expect: |a-b| may be X * max|b| + 1e-5. Default 1e-4.");
+  options.real("half-units", "N", result.tolerance.halfUnits,
+               "For --expect of f16: |a-b| may also be N units in the last "
+               "place of max|b|. Default 4.");
   options.text("labels", "FILE", result.labels,
                "Print the first output as a classification: one line of FILE "
                "is the name of one class. Without: the names that the bundle "
@@ -241,9 +244,12 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
       fail(file + ": shape: found " + shapeText(found.shape) + ", expected " +
            shapeText(expected.shape));
     Difference difference = compare(found, expected, options.tolerance);
-    printf("output_%u '%s' %s: largest error %.3g absolute, %.3g relative: %s",
-           i, info.name, describe(info).c_str(), difference.absolute,
-           difference.relative, difference.within ? "ok" : "differs");
+    printf("output_%u '%s' %s: largest error %.3g absolute, %.3g relative", i,
+           info.name, describe(info).c_str(), difference.absolute,
+           difference.relative);
+    if (info.type == NNV12_F16)
+      printf(", %.3g units in the last place", difference.units);
+    printf(": %s", difference.within ? "ok" : "differs");
     if (!difference.within)
       printf(" (element %zu: found %.9g, expected %.9g)", difference.index,
              difference.found, difference.expected);

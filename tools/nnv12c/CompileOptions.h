@@ -39,6 +39,8 @@ struct CompileOptions {
   /// Its threads are those of a session that is not told otherwise; 0: one a
   /// CPU.
   PlanOptions plan;
+  /// No GPU target was named: one for a model in f16 has storage16.
+  bool gpuIsOrdinary = false;
   /// File or name of the profile with the costs of the GPU; empty: those of
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;

@@ -241,9 +241,26 @@ private:
     return importOnnx(options.input, import, context);
   }
 
+  /// Whether layers have tensors of f16.
+  static bool hasHalves(ModuleOp module) {
+    auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
+    return module
+        .walk([&](Operation *op) {
+          return llvm::any_of(op->getResultTypes(), isHalf)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   LogicalResult importModel() {
     Stage stage(options, "import");
     module = load();
+    if (module && options.gpuIsOrdinary && hasHalves(*module)) {
+      auto target = *codegen::GpuTarget::byName(options.plan.gpu);
+      target.features.add(codegen::GpuFeature::Storage16);
+      options.plan.gpu = codegen::GpuTarget::of(target.features).name;
+    }
     // Now the files that the model names are known.
     return success(module && succeeded(checkOutput()));
   }
@@ -577,7 +594,7 @@ private:
     });
   }
 
-  const CompileOptions &options;
+  CompileOptions options; ///< f16 models add to the GPU target
   MLIRContext &context;
   artifact::InputFiles inputs;
   TensorNames names;

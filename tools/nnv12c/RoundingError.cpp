@@ -124,8 +124,7 @@ std::string nnv12::compareRounded(const std::string &rounded,
       if (!fault.empty())
         return fault;
     }
-    tools::Difference found =
-        tools::compare(outputs[0], outputs[1], /*tolerance=*/0);
+    tools::Difference found = tools::compare(outputs[0], outputs[1], {});
     error.largest = std::max(error.largest, found.absolute);
     error.magnitude = std::max(error.magnitude, found.magnitude);
     sum += found.sum;

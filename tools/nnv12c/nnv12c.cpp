@@ -363,6 +363,7 @@ int main(int argc, char **argv) {
                   ", expected a target with storage16 (" + target->name +
                   "+storage16)");
     options.plan.gpu = target->name;
+    options.gpuIsOrdinary = gpu.empty();
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
              &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision})

@@ -1,10 +1,10 @@
 //===- Widen.cpp - Packed weights of those in fewer bits ------------------===//
 //
-// A tile is a part of a unit, and one vector of scales serves all elements of a
-// unit. The cost of an element is its memory: it is written once, in order, and
-// its narrow form is a quarter or half of that. Nothing here is contracted or
-// rounded twice: an int8 and a half are f32 exactly, and there is one
-// multiplication.
+// A tile is a part of a unit, or several units, and one vector of scales serves
+// all elements of a unit. The cost of an element is its memory: it is written
+// once, in order, and its narrow form is a quarter or half of that. Nothing
+// here is contracted or rounded twice but as the scale was found: an int8 and a
+// half are floats exactly, and there is one multiplication, of halves in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,9 @@ public:
   WidenEmitter(KernelBuilder &k, RankedTensorType packed, Narrowing narrowing)
       : k(k), narrowing(narrowing), grid(*narrowGrid(packed, narrowing)),
         chunks(llvm::divideCeil(grid.length, tileElements)),
-        chunk(chunks > 1 ? tileElements : grid.length) {
+        chunk(chunks > 1 ? tileElements : grid.length),
+        group(std::clamp<int64_t>(tileElements / grid.length, 1, grid.units)),
+        elementSize(narrowElementSize(narrowing)) {
     assert((grid.sets == 0 || grid.lanes == 1 || grid.lanes == lanes) &&
            (grid.lanes != lanes || grid.length % lanes == 0) &&
            "a unit has one scale, or whole panels");
@@ -48,23 +50,32 @@ public:
                  this->tile(operands[0], operands[1], tile);
                });
              });
-    return {grid.units * chunks,
+    int64_t groups = llvm::divideCeil(grid.units, group);
+    return {groups * chunks,
             0,
             {TileMap::grid({{grid.units, grid.length}, {grid.length, 1}},
-                           {{0, grid.units, 1}, {1, chunks, chunk}})}};
+                           {{0, groups, group}, {1, chunks, chunk}})}};
   }
 
 private:
   void tile(Value to, Value from, Index tile) {
-    Index unit = k.div(tile, chunks);
+    Index begin = k.mul(k.div(tile, chunks), group);
     Index first = k.mul(k.rem(tile, chunks), chunk);
+    if (group == 1)
+      return this->unit(to, from, begin, first);
+    Index end = k.min(k.add(begin, group), grid.units);
+    k.loop(begin, end, 1,
+           [&](Value unit) { this->unit(to, from, unit, first); });
+  }
+
+  void unit(Value to, Value from, Index unit, Index first) {
     Index last = chunks > 1 ? k.min(k.add(first, chunk), grid.length)
                             : Index(grid.length);
     Index start = k.mul(unit, grid.length);
-    Value scale = grid.sets ? scaleOf(from, k.rem(unit, grid.sets)) : Value();
+    Value scale = grid.sets ? scaleOf(from, setOf(unit)) : Value();
     auto element = [&](Index i, int64_t count) {
       Index at = k.add(start, i);
-      Index source = k.add(at, grid.elementsAt());
+      Index source = k.add(at, grid.elementsAt() / elementSize);
       Value x = count == 1 ? k.load(from, source) : k.load(from, source, count);
       k.store(widened(x, scale, count), to, at);
     };
@@ -77,33 +88,50 @@ private:
       k.loop(whole, last, 1, [&](Value i) { element(i, 1); });
   }
 
-  /// The scales of a set, as a vector of all lanes. They lie among bytes.
+  /// NarrowGrid::setOf() of a unit.
+  Index setOf(Index unit) {
+    Index set = k.rem(k.div(unit, grid.blockUnits), grid.sets / grid.block);
+    return k.add(k.mul(set, grid.block), k.rem(unit, grid.block));
+  }
+
+  /// The scales of a set, as a vector of all lanes. They lie among elements.
   Value scaleOf(Value from, Index set) {
-    constexpr int64_t bytes = sizeof(float);
-    Value raw =
-        k.load(from, k.mul(set, grid.lanes * bytes), grid.lanes * bytes);
-    Value scales = vector::BitCastOp::create(k.b, k.vec(grid.lanes), raw);
+    int64_t size = grid.lanes * grid.scaleSize / elementSize;
+    Type scale =
+        grid.scaleSize == sizeof(double) ? k.b.getF64Type() : k.b.getF32Type();
+    Value raw = k.load(from, k.mul(set, size), size);
+    Value scales =
+        vector::BitCastOp::create(k.b, k.vec(grid.lanes, scale), raw);
     return grid.lanes == lanes ? scales
                                : k.broadcast(k.extract(scales, 0), lanes);
   }
 
   Value widened(Value x, Value scale, int64_t count) {
-    Type f32 = k.b.getF32Type(), i32 = k.b.getI32Type();
+    Type f32 = k.b.getF32Type(), f64 = k.b.getF64Type(), i32 = k.b.getI32Type();
     auto type = [&](Type element) {
       return count == 1 ? element : Type(k.vec(count, element));
     };
-    if (narrowing == Narrowing::f16)
-      return arith::ExtFOp::create(k.b, type(f32), x);
+    if (scale && count == 1)
+      scale = k.extract(scale, 0);
+    if (areHalves(narrowing)) {
+      Value number = arith::ExtFOp::create(k.b, type(f32), x);
+      if (!scale)
+        return number;
+      Value wide = arith::ExtFOp::create(k.b, type(f64), number);
+      Value product = arith::MulFOp::create(k.b, wide, scale);
+      return arith::TruncFOp::create(k.b, type(f32), product);
+    }
     Value whole = arith::ExtSIOp::create(k.b, type(i32), x);
     Value number = arith::SIToFPOp::create(k.b, type(f32), whole);
-    return arith::MulFOp::create(k.b, number,
-                                 count == 1 ? k.extract(scale, 0) : scale);
+    return arith::MulFOp::create(k.b, number, scale);
   }
 
   KernelBuilder &k;
   Narrowing narrowing;
   NarrowGrid grid;
   int64_t chunks, chunk; ///< of a unit, and the elements of one
+  int64_t group;         ///< units of a tile, where a unit is one chunk
+  int64_t elementSize;
 };
 
 } // namespace

@@ -104,7 +104,7 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  // expected-error @below {{found form 'raw+q8', expected raw, packed, packed+q8, packed+f16 or transformed, or one of them with +zstd}}
+  // expected-error @below {{found form 'raw+q8', expected raw, packed, packed+q8, packed+f16, packed+f16o, packed+f16i or transformed, or one of them with +zstd}}
   %r0 = plan.read 0 operand(1) storage(raw+q8)
 }
 

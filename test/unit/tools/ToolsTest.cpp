@@ -185,22 +185,53 @@ static Tensor tensorOf(std::vector<float> values) {
 
 TEST(Compare, ToleranceFollowsTheLargestValue) {
   Tensor expected = tensorOf({0, 100});
-  EXPECT_TRUE(compare(tensorOf({0.01f, 100}), expected, 1e-4).within);
-  Difference difference = compare(tensorOf({0.02f, 100}), expected, 1e-4);
+  EXPECT_TRUE(compare(tensorOf({0.01f, 100}), expected, Tolerance()).within);
+  Difference difference =
+      compare(tensorOf({0.02f, 100}), expected, Tolerance());
   EXPECT_FALSE(difference.within);
   EXPECT_EQ(difference.index, 0u);
   EXPECT_NEAR(difference.relative, 2e-4, 1e-8);
-  EXPECT_TRUE(compare(tensorOf({9e-6f}), tensorOf({0}), 1e-4).within);
+  EXPECT_TRUE(compare(tensorOf({9e-6f}), tensorOf({0}), Tolerance()).within);
+}
+
+TEST(Compare, HalvesInUnitsOfTheirLastPlace) {
+  auto halves = [](std::vector<double> values) {
+    Tensor tensor;
+    tensor.type = NNV12_F16;
+    tensor.shape = {int64_t(values.size())};
+    tensor.data = Buffer(values.size() * 2);
+    for (size_t i = 0; i < values.size(); ++i)
+      setElement(NNV12_F16, tensor.data.data(), i, values[i]);
+    return tensor;
+  };
+  // From 1 to 2 the halves are 2^-10 apart.
+  double unit = 1.0 / 1024;
+  Tensor expected = halves({1.5, 0.25});
+  Difference near = compare(halves({1.5, 0.25 + 4 * unit}), expected, {});
+  EXPECT_TRUE(near.within);
+  EXPECT_EQ(near.units, 4);
+  Difference far = compare(halves({1.5 + 5 * unit, 0.25}), expected, {});
+  EXPECT_FALSE(far.within);
+  EXPECT_EQ(far.units, 5);
+  EXPECT_TRUE(
+      compare(halves({1.5 + 5 * unit, 0.25}), expected, {1e-4, 5}).within);
+  EXPECT_TRUE(
+      compare(halves({1.5 + 5 * unit, 0.25}), expected, {1e-2, 4}).within);
+  // The smallest halves are 2^-24 apart.
+  EXPECT_EQ(compare(halves({0x1p-24}), halves({0x1p-20}), {}).units, 15);
+  EXPECT_EQ(compare(halves({0x1p-24}), halves({0}), {}).units, 1);
+  EXPECT_EQ(compare(tensorOf({1}), tensorOf({2}), {}).units, 0);
 }
 
 TEST(Compare, NotANumberAndInfinity) {
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(
-      compare(tensorOf({NAN, inf, 1}), tensorOf({NAN, inf, 1}), 1e-4).within);
-  EXPECT_FALSE(compare(tensorOf({NAN}), tensorOf({1}), 1e-4).within);
-  EXPECT_FALSE(compare(tensorOf({1}), tensorOf({NAN}), 1e-4).within);
-  EXPECT_FALSE(compare(tensorOf({inf}), tensorOf({-inf}), 1e-4).within);
-  EXPECT_TRUE(compare(tensorOf({}), tensorOf({}), 1e-4).within);
+      compare(tensorOf({NAN, inf, 1}), tensorOf({NAN, inf, 1}), Tolerance())
+          .within);
+  EXPECT_FALSE(compare(tensorOf({NAN}), tensorOf({1}), Tolerance()).within);
+  EXPECT_FALSE(compare(tensorOf({1}), tensorOf({NAN}), Tolerance()).within);
+  EXPECT_FALSE(compare(tensorOf({inf}), tensorOf({-inf}), Tolerance()).within);
+  EXPECT_TRUE(compare(tensorOf({}), tensorOf({}), Tolerance()).within);
 }
 
 TEST(OtherPrograms, BusyTime) {

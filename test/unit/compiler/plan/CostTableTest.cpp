@@ -243,6 +243,28 @@ TEST_F(CostTableTest, NarrowWeightsReplaceWhatIsReadySooner) {
   }
 }
 
+TEST_F(CostTableTest, HalvesAreNeverStoredWider) {
+  // No multiples of one number.
+  auto type = RankedTensorType::get({32, 32, 3, 3}, Float32Type::get(&context));
+  std::mt19937 random(3);
+  std::vector<float> values;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    values.push_back(std::ldexp(float(random() % 2048), -int(random() % 12)));
+  auto weights = *main.getOps<nn::ConstantOp>().begin();
+  weights.setValueAttr(
+      DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
+  profile.firstTouchUsPerMB = 60000; // a preparation costs more than reading
+  for (bool withForm : {false, true})
+    EXPECT_EQ(storages(layers[0], true, withForm),
+              (Names{"packed+f16", "packed+f16+zstd"}));
+  CostTable costs(profile, target, 2);
+  Names mapped;
+  for (const CostedCandidate &candidate :
+       costs.candidates(layers[0], true, /*mappedWeights=*/true))
+    mapped.insert(candidate.storage.text());
+  EXPECT_TRUE(mapped.count("packed")) << "used where the file is mapped";
+}
+
 TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
   // Quantized channel by channel: few numbers in each, which blocks of channels
   // mix.

@@ -123,9 +123,10 @@ protected:
   }
   /// The halves of a stretch; all layers without `count`. All by this routine,
   /// or each by the one that it prefers.
-  Names halves(size_t first = 0, size_t count = 0, StringRef routine = "") {
+  Names halves(size_t first = 0, size_t count = 0, StringRef routine = "",
+               HalfUse use = HalfUse::All) {
     count = count ? count : layers.size();
-    StretchHalves half(*order, layers);
+    StretchHalves half(*order, layers, use);
     Names result;
     for (size_t i = first; i < first + count; ++i)
       result.push_back(
@@ -173,6 +174,15 @@ TEST_F(StretchHalvesTest, WeightsAndWhatLayersHandToEachOther) {
   EXPECT_EQ(halves(), all);
   EXPECT_EQ(most(), all);
   EXPECT_EQ(layers[1].layer.op->getNumOperands(), 4u);
+}
+
+TEST_F(StretchHalvesTest, WithoutRoundingOnlyWeightsThatAreHalves) {
+  parse(network(weights("%v", "1.0") + weights("%w", "0.1") +
+                    conv("%0", "%x", "%v") + conv("%1", "%0", "%w") +
+                    unary("%y", "%1", image),
+                image));
+  EXPECT_EQ(halves(0, 0, "", HalfUse::Exact), Names({"o1", "", ""}));
+  EXPECT_EQ(halves(0, 0, "", HalfUse::None), Names({"", "", ""}));
 }
 
 // Tensors that CPUs write or read are theirs, but whether a layer is the first

@@ -224,6 +224,77 @@ TEST(ExactHalf, RefusesWhatIsNoNumberOrTooLarge) {
   EXPECT_EQ(exactHalf(-0.0f), 0x8000);
 }
 
+/// The floats that a kernel makes of halves and a scale.
+static Floats scaled(const std::vector<uint16_t> &halves, double scale) {
+  Floats values;
+  for (uint16_t bits : halves)
+    values.push_back(float(double(half(bits)) * scale));
+  return values;
+}
+
+static std::vector<uint16_t> someHalves(std::mt19937 &random, size_t count) {
+  std::vector<uint16_t> halves(count);
+  std::normal_distribution<float> normal(0, 0.02f);
+  for (uint16_t &bits : halves)
+    bits = nearestHalf(normal(random));
+  return halves;
+}
+
+TEST(ExactHalfScale, IsFoundWhereThereIsOne) {
+  std::mt19937 random(11);
+  for (int i = 0; i < 2000; ++i) {
+    // One that is a half or a float, as those of normalisations are, and one
+    // that only f64 holds, as those of batch normalisations are.
+    double scale =
+        std::ldexp(1 + double(random()) / 0x1p32, -int(random() % 9));
+    if (i % 3 == 1)
+      scale = float(scale);
+    if (i % 3 == 2)
+      scale = half(nearestHalf(float(scale)));
+    Floats values = scaled(someHalves(random, 1 + random() % 300), scale);
+    std::optional<double> found = exactHalfScale(values.data(), values.size());
+    ASSERT_TRUE(found) << i;
+    for (float value : values)
+      ASSERT_EQ(bitsOf(float(double(half(scaledHalf(value, *found))) * *found)),
+                bitsOf(value));
+  }
+}
+
+TEST(ExactHalfScale, RefusesOneElementThatIsOffByOneUlp) {
+  std::mt19937 random(12);
+  for (size_t place : {0, 57, 127}) {
+    Floats values = scaled(someHalves(random, 128), 0.3);
+    ASSERT_TRUE(exactHalfScale(values.data(), values.size()));
+    for (int step : {1, -1}) {
+      Floats other = values;
+      other[place] = next(other[place], step);
+      EXPECT_FALSE(exactHalfScale(other.data(), other.size())) << place;
+    }
+  }
+}
+
+TEST(ExactHalfScale, RefusesOrdinaryWeightsAndWhatMayBeFlushed) {
+  std::mt19937 random(13);
+  std::normal_distribution<float> normal;
+  for (int i = 0; i < 100; ++i) {
+    Floats values(64);
+    for (float &value : values)
+      value = normal(random);
+    EXPECT_FALSE(exactHalfScale(values.data(), values.size()));
+  }
+  auto scaleOf = [](const Floats &values) {
+    return exactHalfScale(values.data(), values.size());
+  };
+  EXPECT_FALSE(scaleOf({1, Limits::infinity()}));
+  EXPECT_FALSE(scaleOf({1, Limits::quiet_NaN()}));
+  EXPECT_FALSE(scaleOf({Limits::denorm_min()}));
+  // More than halves reach from one end to the other.
+  EXPECT_FALSE(scaleOf({1e7f, 1e-7f}));
+  EXPECT_TRUE(scaleOf({Limits::max() / 2, -Limits::max() / 2, -0.0f}));
+  EXPECT_TRUE(scaleOf({0, -0.0f}));
+  EXPECT_TRUE(scaleOf({}));
+}
+
 TEST(NearestHalf, IsNoFartherThanItsNeighbours) {
   std::mt19937 random(5);
   auto check = [&](float value) {

@@ -80,7 +80,7 @@ std::vector<float> widened(const NarrowGrid &grid,
   for (int64_t unit = 0; unit < grid.units; ++unit)
     for (int64_t i = 0; i < grid.length; ++i)
       result.push_back(float(q[unit * grid.length + i]) *
-                       scales[unit % grid.sets * grid.lanes + i % grid.lanes]);
+                       scales[grid.setOf(unit) * grid.lanes + i % grid.lanes]);
   return result;
 }
 
@@ -156,6 +156,60 @@ TEST_F(NarrowTest, HalvesLieAsThePackedFloats) {
   }
   dense.back() = 0.1f;
   EXPECT_FALSE(canNarrow(constant(type, dense), Narrowing::f16));
+}
+
+TEST_F(NarrowTest, HalvesOfAScaledChannelHaveItsScale) {
+  struct Case {
+    llvm::SmallVector<int64_t> shape;
+    const char *tag;
+    Narrowing narrowing;
+    unsigned axis;
+  };
+  for (const Case &c : std::initializer_list<Case>{
+           {{40, 24, 3, 3}, "ABcd16b16a", Narrowing::f16Outputs, 0},
+           {{70, 50}, "Ba16b", Narrowing::f16Outputs, 1},
+           {{70, 50}, "Ba16b", Narrowing::f16Inputs, 0},
+           {{50, 70}, "Ab16a", Narrowing::f16Inputs, 1},
+           {{40, 24, 3, 3}, "Abcd16a", Narrowing::f16Inputs, 1},
+           {{40, 50, 3, 3}, "ABcd16b16a", Narrowing::f16Inputs, 1},
+           {{24, 40, 3, 3}, "aBcd16b", Narrowing::f16Inputs, 0},
+           {{40, 90}, "", Narrowing::f16Outputs, 0},
+           {{40, 90}, "", Narrowing::f16Inputs, 1}}) {
+    SCOPED_TRACE(c.tag + std::string(plan::text(c.narrowing)));
+    RankedTensorType type = this->type(c.shape, c.tag);
+    int64_t inner = 1;
+    for (int64_t extent : llvm::drop_begin(c.shape, c.axis + 1))
+      inner *= extent;
+    std::mt19937 random(9);
+    std::vector<float> dense;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      int64_t channel = i / inner % type.getDimSize(c.axis);
+      double half =
+          std::ldexp(double(int(random() % 4095) - 2047), -int(random() % 4));
+      dense.push_back(float(half * (0.1 + 0.00077 * double(channel))));
+    }
+    Value weights = constant(type, dense);
+    auto grid = narrowGrid(type, c.narrowing);
+    ASSERT_TRUE(grid);
+    EXPECT_EQ(grid->axis, c.axis);
+    EXPECT_EQ(grid->elements() * 4, nn::storageSize(type));
+    ASSERT_EQ(worthNarrowing(weights), c.narrowing);
+    auto bytes = narrowed(weights, c.narrowing);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(int64_t(bytes->size()), narrowBytes(type, c.narrowing));
+    std::vector<double> scales(grid->sets * grid->lanes);
+    std::memcpy(scales.data(), bytes->data(), scales.size() * sizeof(double));
+    std::vector<float> floats = packed(type, dense);
+    for (size_t i = 0; i < floats.size(); ++i) {
+      double scale = scales[grid->setOf(i / grid->length) * grid->lanes +
+                            i % grid->length % grid->lanes];
+      uint16_t bits;
+      std::memcpy(&bits, bytes->data() + grid->elementsAt() + i * 2, 2);
+      ASSERT_EQ(floats[i] == 0 ? 0 : scaledHalf(floats[i], scale), bits);
+    }
+    dense[dense.size() / 2 + 1] = std::nextafterf(0.1f, 1);
+    EXPECT_EQ(worthNarrowing(constant(type, dense)), std::nullopt);
+  }
 }
 
 TEST_F(NarrowTest, IsWorthBytesAlone) {

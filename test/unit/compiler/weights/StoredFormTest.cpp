@@ -8,8 +8,9 @@
 using namespace nnv12::plan;
 
 TEST(StoredForm, TextAndBack) {
-  for (const char *text : {"raw", "packed+zstd", "transformed", "packed+q8",
-                           "packed+f16+zstd", "packed+rounded"})
+  for (const char *text :
+       {"raw", "packed+zstd", "transformed", "packed+q8", "packed+f16+zstd",
+        "packed+f16o", "packed+f16i", "packed+rounded"})
     EXPECT_EQ(StoredForm::parse(text)->text(), text);
   for (const char *text :
        {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd", "raw+q8",
@@ -25,13 +26,15 @@ TEST(StoredForm, EveryPartTellsFormsApart) {
         for (std::optional<Narrowing> narrow :
              {std::optional<Narrowing>(), std::optional(Narrowing::q8),
               std::optional(Narrowing::f16),
+              std::optional(Narrowing::f16Outputs),
+              std::optional(Narrowing::f16Inputs),
               std::optional(Narrowing::rounded)}) {
           StoredForm form{storage, narrow, codec, name};
           EXPECT_TRUE(forms.insert(form).second);
           EXPECT_FALSE(forms.insert(form).second);
           EXPECT_TRUE(form == form);
         }
-  EXPECT_EQ(forms.size(), 72u);
+  EXPECT_EQ(forms.size(), 108u);
 }
 
 TEST(StoredForm, KernelsReadWhatIsReady) {
