@@ -16,6 +16,8 @@ class Rows:
     value: Value
     group: int
     most: int
+    # Indices lie below this.
+    limit: int = 0
 
     @property
     def width(self):
@@ -38,8 +40,8 @@ class Tail:
             op, inputs, shape, type, 1.0, exact, keep=False, **attributes
         )
 
-    def add(self, value, group, most):
-        self.rows.append(Rows(value, group, most))
+    def add(self, value, group, most, limit=0):
+        self.rows.append(Rows(value, group, most, limit))
         return self.rows[-1]
 
     def group(self):
@@ -192,7 +194,7 @@ class Tail:
                 )
             return
         places = self.reshaped(places, [-1], (0,))
-        self.add(places, group, count)
+        self.add(places, group, count, count)
         for x in (table, keys):
             self.add(self.gathered(x, places), group, count)
 
@@ -322,7 +324,53 @@ class Tail:
         group, most = self.group(), min(most, rows.most)
         self.add(values, group, most)
         for r in [r for r in self.rows if r.group == rows.group][:3]:
-            self.add(self.gathered(r.value, places), group, most)
+            self.add(self.gathered(r.value, places), group, most, r.limit)
+
+    def scattered(self):
+        """Rows put where they were in a table."""
+        rows = self.choose(
+            lambda r: r.value.type == "f32" and len(r.value.shape) == 1
+        )
+        places = rows and self.choose(
+            lambda r: r.limit and r.group == rows.group
+        )
+        if not places:
+            return
+        table = self.graph.constant(self.graph.noise((places.limit,)))
+        if self.draw.chance(0.5):
+            y = self.node(
+                "ScatterND",
+                [table, self.unsqueezed(places.value, 1), rows.value],
+                table.shape,
+                exact=rows.value.exact,
+            )
+        else:
+            y = self.node(
+                "ScatterElements",
+                [table, places.value, rows.value],
+                table.shape,
+                exact=rows.value.exact,
+                axis=0,
+            )
+        self.graph.values.append(y)
+
+    def widened(self):
+        """Columns beside each other that are equal."""
+        rows = self.choose(
+            lambda r: r.value.type == "f32" and len(r.value.shape) == 1
+        )
+        if not rows:
+            return
+        x = self.unsqueezed(rows.value, 1)
+        size = self.node(
+            "Concat",
+            [self.size_of(rows), self.graph.ints([3])],
+            (2,),
+            "i64",
+            axis=0,
+        )
+        y = self.node("Expand", [x, size], (0, 3), exact=x.exact)
+        self.add(y, rows.group, rows.most)
 
     def first(self):
         rows = self.choose(lambda r: True)
@@ -335,7 +383,8 @@ class Tail:
             x.type,
             x.exact,
         )
-        self.add(y, self.group(), max(min(rows.most - start, most), 0))
+        left = max(min(rows.most - start, most), 0)
+        self.add(y, self.group(), left, rows.limit)
 
     def along(self):
         """Sums and maxima of rows."""
@@ -427,6 +476,8 @@ def detector(graph, x):
         tail.flat,
         tail.numbered,
         tail.padded,
+        tail.scattered,
+        tail.widened,
     ]
     for _ in range(draw.between(0, 8)):
         draw.pick(layers)()

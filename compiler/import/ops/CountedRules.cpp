@@ -453,6 +453,96 @@ static bool concatRule(Node &n, Handler handler) {
   return true;
 }
 
+/// To a shape whose size along the counted axis is the count.
+static bool expandRule(Node &n, Handler) {
+  if (!isCounted(n, 0) || isCounted(n, 1))
+    return false;
+  ImportValue v = counted(n, 0);
+  Value given = n.in(1);
+  auto open = countedShape(n, given);
+  if (n.failed() || (!open && !n.data(given)))
+    return false;
+  Ints target = open ? open->sizes : n.intsInput(1, "shape");
+  int64_t fromEnd = n.rank(v.all) - v.axis,
+          rank = std::max<int64_t>(n.rank(v.all), target.size());
+  int64_t at = int64_t(target.size()) - fromEnd;
+  if ((open && open->axis != at) || (!open && at >= 0 && target[at] != 1))
+    return refuse(n, v, "the size of dimension " + Twine(v.axis));
+  if (open) {
+    int64_t size = std::min(sizeOf(n, v), target[at]);
+    v.all = n.slice(v.all, v.axis, 0, size);
+    target[at] = size;
+  }
+  Value y = n.broadcast(v.all, n.broadcastShape(n.shape(v.all), target));
+  if (!n.failed())
+    n.out(0, ImportValue::counted(y, rank - fromEnd, v.count));
+  return true;
+}
+
+/// Indices along a dimension of `size` elements: negative ones count from its
+/// end, and those of padding lead to one element behind it.
+static Value targets(Node &n, const ImportValue &indices, int64_t size) {
+  Value x = n.cast(indices.all, n.i64());
+  x = n.select(n.binary(BinaryKind::less, x, 0.0), n.add(x, double(size)), x);
+  ImportValue v = indices;
+  v.all = x;
+  return fill(n, v, double(size));
+}
+
+/// Updates of padding go to a slice behind the others, which is cut off.
+static bool scatterRule(Node &n, Handler handler) {
+  bool areTuples = n.op() == "ScatterND";
+  if (!isCounted(n, 1)) {
+    if (!isCounted(n, 0) || isCounted(n, 2))
+      return false;
+    ImportValue v = counted(n, 0);
+    return keep(n, handler, v, v.axis);
+  }
+  if (areTuples && n.value(1).kind == ImportValue::Rows && n.has(2) &&
+      n.value(2).kind == ImportValue::Picked)
+    return false;
+  ImportValue indices = counted(n, 1), data, updates;
+  if (isCounted(n, 0))
+    data = counted(n, 0);
+  if (isCounted(n, 2))
+    updates = counted(n, 2);
+  Value x = data.all ? data.all : n.in(0);
+  if (n.failed())
+    return true;
+  int64_t rank = n.rank(indices.all);
+  int64_t axis = areTuples ? 0 : n.axis(n.intAttr("axis", 0), n.rank(x));
+  if (!updates.all || updates.axis != indices.axis ||
+      (areTuples && indices.axis == rank - 1))
+    return refuse(n, indices, "the number of indices without that of updates");
+  int64_t size = n.dim(x, axis);
+  int64_t count = std::min(sizeOf(n, indices), sizeOf(n, updates));
+  indices.all = n.slice(indices.all, indices.axis, 0, count);
+  n.replace(2, n.slice(updates.all, updates.axis, 0, count));
+  if (areTuples) {
+    // The first dimension of a tuple leads behind the others.
+    int64_t tuple = n.dim(indices.all, rank - 1);
+    ImportValue first = indices;
+    first.all = n.slice(indices.all, rank - 1, 0, 1);
+    n.replace(1, n.concat({targets(n, first, size),
+                           n.slice(n.cast(indices.all, n.i64()), rank - 1, 1,
+                                   tuple - 1)},
+                          rank - 1));
+  } else {
+    n.replace(1, targets(n, indices, size));
+  }
+  Ints none(n.rank(x), 0), more = none;
+  if (n.failed())
+    return true;
+  more[axis] = 1;
+  n.replace(0, n.pad(x, none, more));
+  handler(n);
+  if (n.failed())
+    return true;
+  Value y = n.slice(n.results()[0].tensor, axis, 0, size);
+  n.out(0, data.all ? ImportValue::counted(y, data.axis, data.count) : y);
+  return true;
+}
+
 /// The result's size is known where the pads make up what the count leaves.
 static bool padRule(Node &n, Handler handler) {
   if (n.opset() < 11 || n.stringAttr("mode", "constant") != "constant")
@@ -573,6 +663,22 @@ static bool softmaxRule(Node &n, Handler handler) {
   return keep(n, handler, v, v.axis);
 }
 
+/// Each region has a row of the result.
+static bool roiAlignRule(Node &n, Handler handler) {
+  if (isCounted(n, 0) || !isCounted(n, 1) || !isCounted(n, 2))
+    return false;
+  ImportValue rois = counted(n, 1), images = counted(n, 2);
+  if (n.failed() || rois.axis != 0 || images.axis != 0)
+    return false;
+  int64_t size = std::min(sizeOf(n, rois), sizeOf(n, images));
+  n.replace(1, n.slice(rois.all, 0, 0, size));
+  n.replace(2, n.slice(images.all, 0, 0, size));
+  handler(n);
+  if (!n.failed())
+    n.out(0, ImportValue::counted(n.results()[0].tensor, 0, rois.count));
+  return true;
+}
+
 /// Rows of the first operand are rows of the result.
 static bool rowsRule(Node &n, Handler handler) {
   for (unsigned i = 1; i < n.inputs(); ++i)
@@ -594,18 +700,31 @@ static bool rowsRule(Node &n, Handler handler) {
 
 static Rule ruleOf(StringRef op) {
   static const llvm::StringMap<Rule> rules = [] {
-    llvm::StringMap<Rule> rules = {
-        {"ArgMax", argReduceRule},   {"ArgMin", argReduceRule},
-        {"Concat", concatRule},      {"CumProd", cumulateRule},
-        {"CumSum", cumulateRule},    {"Flatten", flattenRule},
-        {"Gather", gatherRule},      {"GatherElements", gatherElementsRule},
-        {"GatherND", gatherNDRule},  {"LogSoftmax", softmaxRule},
-        {"NonZero", nonZeroRule},    {"Pad", padRule},
-        {"Reshape", reshapeRule},    {"Shape", shapeRule},
-        {"Size", sizeRule},          {"Slice", sliceRule},
-        {"Softmax", softmaxRule},    {"Split", splitRule},
-        {"Squeeze", squeezeRule},    {"Transpose", transposeRule},
-        {"Unsqueeze", unsqueezeRule}};
+    llvm::StringMap<Rule> rules = {{"ArgMax", argReduceRule},
+                                   {"ArgMin", argReduceRule},
+                                   {"Concat", concatRule},
+                                   {"CumProd", cumulateRule},
+                                   {"CumSum", cumulateRule},
+                                   {"Expand", expandRule},
+                                   {"Flatten", flattenRule},
+                                   {"Gather", gatherRule},
+                                   {"GatherElements", gatherElementsRule},
+                                   {"GatherND", gatherNDRule},
+                                   {"LogSoftmax", softmaxRule},
+                                   {"NonZero", nonZeroRule},
+                                   {"Pad", padRule},
+                                   {"Reshape", reshapeRule},
+                                   {"RoiAlign", roiAlignRule},
+                                   {"ScatterElements", scatterRule},
+                                   {"ScatterND", scatterRule},
+                                   {"Shape", shapeRule},
+                                   {"Size", sizeRule},
+                                   {"Slice", sliceRule},
+                                   {"Softmax", softmaxRule},
+                                   {"Split", splitRule},
+                                   {"Squeeze", squeezeRule},
+                                   {"Transpose", transposeRule},
+                                   {"Unsqueeze", unsqueezeRule}};
     for (const char *op :
          {"AveragePool", "BatchNormalization", "Conv", "Gemm",
           "GlobalAveragePool", "GlobalMaxPool", "MatMul", "MaxPool"})
