@@ -11,22 +11,6 @@ using namespace nnv12::codegen;
 
 namespace {
 
-/// Indices of boxes in scratch memory, which is of f32: they travel as bits.
-struct IndexList {
-  KernelBuilder &k;
-  Value memory;
-
-  Value operator[](Index at) const {
-    Value bits =
-        arith::BitcastOp::create(k.b, k.b.getI32Type(), k.load(memory, at));
-    return arith::IndexCastOp::create(k.b, k.b.getIndexType(), bits);
-  }
-  void set(Index at, Value i) const {
-    Value bits = arith::IndexCastOp::create(k.b, k.b.getI32Type(), i);
-    k.store(arith::BitcastOp::create(k.b, k.b.getF32Type(), bits), memory, at);
-  }
-};
-
 /// One image and class.
 class Selection {
 public:

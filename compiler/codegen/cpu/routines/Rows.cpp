@@ -30,6 +30,16 @@ void Elements::store(Value x, Index offset, int64_t active) const {
   k->storePart(toStorage(*k, x, element), memory, offset, active);
 }
 
+Value IndexList::operator[](Index at) const {
+  Value bits =
+      arith::BitcastOp::create(k.b, k.b.getI32Type(), k.load(memory, at));
+  return arith::IndexCastOp::create(k.b, k.b.getIndexType(), bits);
+}
+void IndexList::set(Index at, Value i) const {
+  Value bits = arith::IndexCastOp::create(k.b, k.b.getI32Type(), i);
+  k.store(arith::BitcastOp::create(k.b, k.b.getF32Type(), bits), memory, at);
+}
+
 void codegen::forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
                          llvm::function_ref<void(Index, int64_t)> body) {
   k.repeat(n / lanes, [&](Index i) { body(k.mul(i, lanes), lanes); });

@@ -35,6 +35,15 @@ struct Elements {
   void store(Value x, Index offset, int64_t active) const;
 };
 
+/// Indices in scratch memory, which is of f32: they travel as bits.
+struct IndexList {
+  KernelBuilder &k;
+  Value memory;
+
+  Value operator[](Index at) const;
+  void set(Index at, Value i) const;
+};
+
 /// body(offset, active) for every vector of `n` consecutive elements.
 void forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
                 function_ref<void(Index, int64_t)> body);

@@ -47,17 +47,7 @@ KernelInfo TopKRoutine::emitOp(KernelBuilder &k, nn::TopKOp op,
       [&](ValueRange operands, Value scratch, Index unit) {
         Elements values(k, operands[0], op.getValues()),
             in(k, operands[2], op.getInput());
-        Type i32 = k.b.getI32Type(), i64 = k.b.getI64Type(),
-             f32 = k.b.getF32Type();
-        // Scratch is typed f32; an index travels as bits.
-        auto loadIndex = [&](Index at) -> Value {
-          Value bits = arith::BitcastOp::create(k.b, i32, k.load(scratch, at));
-          return arith::IndexCastOp::create(k.b, k.b.getIndexType(), bits);
-        };
-        auto storeIndex = [&](Value i, Index at) {
-          Value bits = arith::IndexCastOp::create(k.b, i32, i);
-          k.store(arith::BitcastOp::create(k.b, f32, bits), scratch, at);
-        };
+        IndexList list{k, scratch};
         bool isUnsigned = in.element.isUnsignedInteger();
         auto better = [&](Value x, Value y) {
           return emitBinary(k,
@@ -70,48 +60,48 @@ KernelInfo TopKRoutine::emitOp(KernelBuilder &k, nn::TopKOp op,
         auto valueOf = [&](Value i) {
           return in.load(k.add(row, k.mul(Index(i), view.inner)));
         };
-        k.loop(0, n, 1, [&](Value i) { storeIndex(i, Index(i)); });
+        k.loop(0, n, 1, [&](Value i) { list.set(Index(i), i); });
         for (int pass = 0; pass < passes; ++pass) {
           int64_t width = int64_t(1) << pass;
           Index source = pass % 2 ? n : 0, target = pass % 2 ? 0 : n;
           k.loop(0, n, 2 * width, [&](Value start) {
             Value middle = k.val(k.min(Index(start, width), n));
             Value last = k.val(k.min(Index(start, 2 * width), n));
-            k.loop(Index(start), Index(last), 1, {start, middle},
-                   [&](Value at, ValueRange s) {
-                     Value left = s[0], right = s[1];
-                     Value leftLeft = k.less(Index(left), Index(middle));
-                     Value rightLeft = k.less(Index(right), Index(last));
-                     // An exhausted side is read at its last place, and not
-                     // taken.
-                     Value i = loadIndex(k.add(
-                         source, k.min(Index(left), k.sub(Index(middle), 1))));
-                     Value j = loadIndex(k.add(
-                         source, k.min(Index(right), k.sub(Index(last), 1))));
-                     Value takeRight =
-                         k.bitAnd(rightLeft, better(valueOf(j), valueOf(i)));
-                     Value no =
-                         k.bitXor(leftLeft, k.iconst(1, k.b.getI1Type()));
-                     takeRight = k.bitOr(takeRight, k.bitAnd(rightLeft, no));
-                     Value step = arith::IndexCastUIOp::create(
-                         k.b, k.b.getIndexType(), takeRight);
-                     storeIndex(k.select(takeRight, j, i),
-                                k.add(target, Index(at)));
-                     Value one = k.constant(1);
-                     return Values{
-                         arith::AddIOp::create(
-                             k.b, left, arith::SubIOp::create(k.b, one, step)),
-                         arith::AddIOp::create(k.b, right, step)};
-                   });
+            k.loop(
+                Index(start), Index(last), 1, {start, middle},
+                [&](Value at, ValueRange s) {
+                  Value left = s[0], right = s[1];
+                  Value leftLeft = k.less(Index(left), Index(middle));
+                  Value rightLeft = k.less(Index(right), Index(last));
+                  // An exhausted side is read at its last place, and not
+                  // taken.
+                  Value i = list[k.add(
+                      source, k.min(Index(left), k.sub(Index(middle), 1)))];
+                  Value j = list[k.add(
+                      source, k.min(Index(right), k.sub(Index(last), 1)))];
+                  Value takeRight =
+                      k.bitAnd(rightLeft, better(valueOf(j), valueOf(i)));
+                  Value no = k.bitXor(leftLeft, k.iconst(1, k.b.getI1Type()));
+                  takeRight = k.bitOr(takeRight, k.bitAnd(rightLeft, no));
+                  Value step = arith::IndexCastUIOp::create(
+                      k.b, k.b.getIndexType(), takeRight);
+                  list.set(k.add(target, Index(at)), k.select(takeRight, j, i));
+                  Value one = k.constant(1);
+                  return Values{
+                      arith::AddIOp::create(
+                          k.b, left, arith::SubIOp::create(k.b, one, step)),
+                      arith::AddIOp::create(k.b, right, step)};
+                });
           });
         }
         Index sorted = passes % 2 ? n : 0;
         Index target = k.add(k.mul(outer, count * view.inner), inner);
         k.loop(0, count, 1, [&](Value i) {
-          Value place = loadIndex(k.add(sorted, Index(i)));
+          Value place = list[k.add(sorted, Index(i))];
           Index at = k.add(target, k.mul(Index(i), view.inner));
           values.store(valueOf(place), at);
-          k.store(arith::IndexCastOp::create(k.b, i64, place), operands[1], at);
+          k.store(arith::IndexCastOp::create(k.b, k.b.getI64Type(), place),
+                  operands[1], at);
         });
       });
   info.scratchBytes = 2 * n * sizeof(int32_t);
