@@ -174,15 +174,17 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   if (options_.names)
     nameTensors(graph, scope);
   // Drop layers that folding left behind.
+  llvm::DenseSet<Value> dropped;
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_))) {
     if (!isa<nn::NNDialect>(op.getDialect()) || !op.use_empty())
       continue;
-    if (options_.names)
-      llvm::erase_if(options_.names->tensors, [&](const auto &named) {
-        return named.second.getDefiningOp() == &op;
-      });
+    dropped.insert_range(op.getResults());
     op.erase();
   }
+  if (options_.names)
+    llvm::erase_if(options_.names->tensors, [&](const auto &named) {
+      return dropped.contains(named.second);
+    });
   return module;
 }
 
@@ -448,27 +450,12 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
         break;
       }
     }
-    auto isOf = [&](ImportValue::Kind kind) {
-      return [&node, kind](unsigned i) { return node.value(i).kind == kind; };
-    };
-    auto all = llvm::seq<unsigned>(0, node.inputs());
-    bool isElementwise =
-        llvm::is_contained(llvm::make_pointer_range(elementwiseOps()), row);
-    bool isMasked =
-        isElementwise && llvm::any_of(all, isOf(ImportValue::Picked));
-    bool isCounted = llvm::any_of(
-        all, [&](unsigned i) { return node.value(i).hasRunTimeSize(); });
-    for (auto kind :
-         {ImportValue::Columns, ImportValue::Rows, ImportValue::Counted})
-      isMasked &= llvm::none_of(all, isOf(kind));
-    ImportValue selection = isMasked ? node.computeAll() : ImportValue();
-    if (node.failed())
-      return false;
-    if (isCounted && !isMasked && importCounted(node, *row))
-      return !node.failed();
-    row->handler(node);
-    if (selection.mask && !node.failed())
-      node.out(0, selection.as(ImportValue::Picked, node.results()[0].tensor));
+    bool isCounted =
+        llvm::any_of(llvm::seq<unsigned>(0, node.inputs()), [&](unsigned i) {
+          return node.value(i).hasRunTimeSize();
+        });
+    if (!isCounted || !importCounted(node, *row))
+      row->handler(node);
     return !node.failed();
   }
   return node.refuse("it in operator set " + Twine(node.opset()),

@@ -49,7 +49,7 @@ struct ImportOptions {
   uint64_t maxNodes = 1000000;
   /// Where to note the files with external data that were read, if at all.
   artifact::InputFiles *inputs = nullptr;
-  /// Where to note the model's names of tensors, if at all.
+  /// If given, the importer notes the model's names of tensors there.
   TensorNames *names = nullptr;
 };
 

@@ -25,8 +25,8 @@ struct Sum {
 /// Chains of more layers are no arithmetic of positions.
 static constexpr int maxChain = 64;
 
-/// Where a layer that only moves elements has taken one from; itself for
-/// others.
+/// The element that layers which only move elements have taken; the element
+/// itself where another layer made it.
 static Place origin(LayerBuilder &b, Place at) {
   for (int depth = 0; depth < maxChain; ++depth) {
     auto [v, i] = at;

@@ -58,6 +58,17 @@ static bool keep(Node &n, Handler handler, const ImportValue &v, int64_t axis) {
   return true;
 }
 
+/// Elements that a mask selects are computed where they are, among all others.
+static bool masked(Node &n, Handler handler) {
+  ImportValue selection = n.computeAll();
+  if (n.failed())
+    return true;
+  handler(n);
+  if (!n.failed())
+    n.out(0, selection.as(ImportValue::Picked, n.results()[0].tensor));
+  return true;
+}
+
 /// One count for all inputs that have one, dimensions aligned from the last.
 static bool aligned(Node &n, Handler handler) {
   int64_t fromEnd = 0, size = 0;
@@ -182,7 +193,7 @@ static bool reshapeRule(Node &n, Handler) {
       d = i == v.axis ? -1 : n.dim(v.all, i);
     target.push_back(d);
   }
-  // Where the counted size is among the others, -1 stands for one of these.
+  // The counted size may be given beside a -1 for another dimension.
   if (llvm::count(target, -1) == 2) {
     for (int64_t i = 0; i < n.size(given); ++i) {
       if (target[i] != -1 || knownElement(n, given, i) != -1)
@@ -268,17 +279,21 @@ static Value fromEnd(Node &n, Value indices, Value count) {
                   n.add(indices, count), indices);
 }
 
+/// Input i, counted or not: its elements are `all`.
+static ImportValue elements(Node &n, unsigned i) {
+  if (isCounted(n, i))
+    return counted(n, i);
+  ImportValue v = n.value(i);
+  v.all = n.in(i);
+  return v;
+}
+
 static bool gatherRule(Node &n, Handler handler) {
-  ImportValue x = n.value(0), indices = n.value(1);
-  bool isDataCounted = isCounted(n, 0), areIndicesCounted = isCounted(n, 1);
-  if (isDataCounted)
-    x = counted(n, 0);
-  if (areIndicesCounted)
-    indices = counted(n, 1);
+  ImportValue x = elements(n, 0), indices = elements(n, 1);
   if (n.failed())
     return true;
-  Value data = isDataCounted ? x.all : n.in(0),
-        places = areIndicesCounted ? indices.all : n.in(1);
+  bool isDataCounted = x.isCounted(), areIndicesCounted = indices.isCounted();
+  Value data = x.all, places = indices.all;
   int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(data));
   bool within = isDataCounted && x.axis == axis;
   if (isDataCounted && areIndicesCounted && !within)
@@ -330,22 +345,17 @@ static bool gatherNDRule(Node &n, Handler handler) {
   }
   if (isBatched)
     return false;
-  ImportValue x = n.value(0), indices = n.value(1);
-  bool isDataCounted = isCounted(n, 0), areIndicesCounted = isCounted(n, 1);
-  if (isDataCounted)
-    x = counted(n, 0);
-  if (areIndicesCounted)
-    indices = counted(n, 1);
+  ImportValue x = elements(n, 0), indices = elements(n, 1);
   if (n.failed())
     return true;
-  Value places = areIndicesCounted ? indices.all : n.in(1);
+  bool isDataCounted = x.isCounted(), areIndicesCounted = indices.isCounted();
+  Value places = indices.all;
   int64_t rank = n.rank(places), tuple = n.dim(places, rank - 1);
   bool within = isDataCounted && x.axis < tuple;
   if ((isDataCounted && areIndicesCounted && !within) ||
       (areIndicesCounted && indices.axis == rank - 1))
     return refuse(n, indices, "the sizes of two dimensions of a result");
-  if (isDataCounted)
-    n.replace(0, x.all);
+  n.replace(0, x.all);
   n.replace(1, places);
   handler(n);
   if (n.failed())
@@ -482,14 +492,12 @@ static bool expandRule(Node &n, Handler) {
 /// Indices along a dimension of `size` elements: negative ones count from its
 /// end, and those of padding lead to one element behind it.
 static Value targets(Node &n, const ImportValue &indices, int64_t size) {
-  Value x = n.cast(indices.all, n.i64());
-  x = n.select(n.binary(BinaryKind::less, x, 0.0), n.add(x, double(size)), x);
   ImportValue v = indices;
-  v.all = x;
+  v.all = fromEnd(n, indices.all, n.scalar(n.i64(), double(size)));
   return fill(n, v, double(size));
 }
 
-/// Updates of padding go to a slice behind the others, which is cut off.
+/// Updates of padding go to one more slice. It is cut off afterwards.
 static bool scatterRule(Node &n, Handler handler) {
   bool areTuples = n.op() == "ScatterND";
   if (!isCounted(n, 1)) {
@@ -501,17 +509,14 @@ static bool scatterRule(Node &n, Handler handler) {
   if (areTuples && n.value(1).kind == ImportValue::Rows && n.has(2) &&
       n.value(2).kind == ImportValue::Picked)
     return false;
-  ImportValue indices = counted(n, 1), data, updates;
-  if (isCounted(n, 0))
-    data = counted(n, 0);
-  if (isCounted(n, 2))
-    updates = counted(n, 2);
-  Value x = data.all ? data.all : n.in(0);
+  ImportValue data = elements(n, 0), indices = counted(n, 1),
+              updates = elements(n, 2);
+  Value x = data.all;
   if (n.failed())
     return true;
   int64_t rank = n.rank(indices.all);
   int64_t axis = areTuples ? 0 : n.axis(n.intAttr("axis", 0), n.rank(x));
-  if (!updates.all || updates.axis != indices.axis ||
+  if (!updates.isCounted() || updates.axis != indices.axis ||
       (areTuples && indices.axis == rank - 1))
     return refuse(n, indices, "the number of indices without that of updates");
   int64_t size = n.dim(x, axis);
@@ -539,7 +544,8 @@ static bool scatterRule(Node &n, Handler handler) {
   if (n.failed())
     return true;
   Value y = n.slice(n.results()[0].tensor, axis, 0, size);
-  n.out(0, data.all ? ImportValue::counted(y, data.axis, data.count) : y);
+  n.out(0,
+        data.isCounted() ? ImportValue::counted(y, data.axis, data.count) : y);
   return true;
 }
 
@@ -742,7 +748,12 @@ static Rule ruleOf(StringRef op) {
 bool importer::importCounted(Node &n, const OpRow &row) {
   bool isElementwise =
       llvm::is_contained(llvm::make_pointer_range(elementwiseOps()), &row);
-  Rule rule = isElementwise ? aligned
+  bool isMasked =
+      llvm::all_of(llvm::seq<unsigned>(0, n.inputs()), [&](unsigned i) {
+        return !n.value(i).hasRunTimeSize() ||
+               n.value(i).kind == ImportValue::Picked;
+      });
+  Rule rule = isElementwise ? (isMasked ? masked : aligned)
               : *row.domain ? nullptr
                             : ruleOf(row.name);
   return rule && (rule(n, row.handler) || n.failed());

@@ -97,7 +97,8 @@ static void selectConstantBoxes(Node &n) {
   n.out(n.ints({int64_t(selected.size()) / 3, 3}, selected));
 }
 
-/// Input i, which one axis of it may count; null after a fault.
+/// The elements of input i, and its count, if dimension `axis` has one. Null
+/// after a fault.
 static Value boxesInput(Node &n, unsigned i, int64_t axis, Value &count) {
   if (!n.has(i) || !n.value(i).hasRunTimeSize())
     return n.in(i);

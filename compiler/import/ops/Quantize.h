@@ -11,7 +11,7 @@ struct Quantized {
   Value values, scale, zeroPoint;
 };
 
-/// As float32. There is one scale and at most one zero point.
+/// Its values as float32. It has one scale and at most one zero point.
 Value real(Node &n, const Quantized &q);
 
 /// A scale or zero point (scalar, one a slice along `axis`, or one a block) so
