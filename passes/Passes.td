@@ -263,14 +263,14 @@ def PlanModel : Pass<"plan-model", "::mlir::ModuleOp"> {
     halves times a scale of their output or input channel), each plain or
     compressed where that saves 3 % or more, by some pieces of the packed
     weights. Where those in fewer bits are ready sooner than raw or packed ones,
-    these are none, and where they are halves no wider ones are, unless `memory`
-    is least: files of halves stay as small as they are. Their
-    costs come from the device profile; `search::plan` takes the combination
-    whose first inference ends earliest on the simulator (NNV12, Algorithm 1 and
-    local search). Where a comparison of floats for equality depends on a layer,
-    its only candidate is the preferred routine: others round differently. A
-    measured profile that lacks a candidate's kernel is refused unless
-    `allow-predicted`.
+    these are none, and where they are halves no wider ones are: files of halves
+    stay as small as they are. With `memory` least that holds where a routine
+    reads halves. Their costs come from the device profile; `search::plan` takes
+    the combination whose first inference ends earliest on the simulator (NNV12,
+    Algorithm 1 and local search). Where a comparison of floats for equality
+    depends on a layer, its only candidate is the preferred routine: others
+    round differently. A measured profile that lacks a candidate's kernel is
+    refused unless `allow-predicted`.
 
     **Later routines.** Unless `mode` is cold another routine may take over
     after the first inference. In mode auto the rest is as in mode cold, and of

@@ -84,8 +84,13 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
       kernel.memories.push_back(memoryOf(v.getType()));
     kernel.operands = kernel.memories.size();
     kernel.outputs = layer->getNumResults();
-    if (auto form = routine.weightForm(layer))
-      kernel.memories[kernel.outputs + form->operand].bytes = form->bytes;
+    if (auto form = routine.weightForm(layer)) {
+      Memory &weights = kernel.memories[kernel.outputs + form->operand];
+      weights.bytes = form->bytes;
+      if (form->narrow)
+        weights.element =
+            narrowElementType(builder.b.getContext(), *form->narrow);
+    }
     kernel.facts = kernelFacts(layer, routine, builder.target.name);
   };
   return add(executeId(layer, routine), routine.name(), layer->getLoc(), emit);

@@ -88,8 +88,9 @@ private:
       auto execute = llvm::find_if(stages[i], llvm::IsaPred<plan::ExecuteOp>);
       if (execute == stages[i].end())
         return plan.emitOpError("does not execute layer ") << i;
-      auto routine = routineOf(op, **execute,
-                               cast<plan::ExecuteOp>(*execute).getRoutine());
+      auto first = cast<plan::ExecuteOp>(*execute);
+      auto routine =
+          routineOf(op, *first, first.getRoutine(), first.getAfter());
       if (failed(routine))
         return failure();
       Step step;
@@ -104,7 +105,8 @@ private:
       step.stages = std::move(stages[i]);
       for (Operation *stage : step.stages)
         if (auto change = dyn_cast<plan::SwitchOp>(stage)) {
-          if (failed(routineOf(op, *stage, change.getRoutine())))
+          if (failed(routineOf(op, *stage, change.getRoutine(),
+                               change.getAfter())))
             return failure();
           auto &other = kernels[replacement(op, change)].info.inPlaceOperands;
           llvm::erase_if(step.inPlaceOperands, [&](unsigned i) {
@@ -116,14 +118,35 @@ private:
     return success();
   }
 
-  /// The routine that a stage names, if it computes the layer in its layouts.
-  static FailureOr<const Routine *>
-  routineOf(Operation *layer, Operation &stage, StringRef name) {
+  /// How many bits the layer's weights have behind a stage.
+  static std::optional<plan::Narrowing> narrowingOf(Operation *stage) {
+    if (isa<plan::TransformOp>(stage))
+      return std::nullopt;
+    if (auto decode = dyn_cast<plan::DecodeOp>(stage))
+      return narrowingOf(decode.getAfter().getDefiningOp());
+    return cast<plan::ReadOp>(stage).form().narrow;
+  }
+
+  /// The routine that a stage names, if it computes the layer in its layouts,
+  /// of weights of `after`.
+  static FailureOr<const Routine *> routineOf(Operation *layer,
+                                              Operation &stage, StringRef name,
+                                              ValueRange after) {
     const RoutineSet &routines = hostRoutines();
     const Routine *routine = routines.named(name);
     if (!llvm::is_contained(routines.agreeing(layer), routine))
       return stage.emitOpError("found routine '")
              << name << "', expected one that computes the layer";
+    std::optional<WeightForm> form = routine->weightForm(layer);
+    auto wanted = form ? form->narrow : std::nullopt;
+    auto found =
+        after.empty() ? wanted : narrowingOf(after.back().getDefiningOp());
+    if (found != wanted)
+      return stage.emitOpError("found ")
+             << plan::StoredForm{plan::Storage::packed, found}.text()
+             << " weights, expected "
+             << plan::StoredForm{plan::Storage::packed, wanted}.text()
+             << " ones for routine '" << name << "'";
     return routine;
   }
 
@@ -330,8 +353,7 @@ private:
       unsigned number = operand.getOperandNumber();
       Value base = order.baseOf(operand.get());
       bool isForm = form && form->operand == number;
-      plan::StoredForm wanted =
-          isForm ? plan::transformed(form->name) : plan::StoredForm();
+      plan::StoredForm wanted = isForm ? form->stored() : plan::StoredForm();
       if (own != mainWeights.end() && own->second.operand == number &&
           !after.empty()) {
         result.operands.push_back(done[after.back()].weights);

@@ -36,9 +36,13 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
+      std::optional<WeightForm> form = routine->weightForm(op);
+      if (form && form->narrow &&
+          worthNarrowing(op->getOperand(form->operand)) != form->narrow)
+        continue; // not of this layer's numbers
       add({kernelFacts(op, *routine, target.name), layer, op,
            [=](KernelTable &table) { return table.execute(op, *routine); }});
-      if (routine->weightForm(op))
+      if (form && !form->narrow)
         add({transformFacts(op, *routine, target.name), layer, nullptr,
              [=](KernelTable &table) {
                return table.transform(op, *routine);

@@ -38,6 +38,11 @@ std::string nnv12::formName(Operation *layer, const Routine &routine) {
   return form ? form->name : "";
 }
 
+bool nnv12::readsNarrow(Operation *layer, const Routine &routine) {
+  std::optional<WeightForm> form = routine.weightForm(layer);
+  return form && form->narrow;
+}
+
 CostTable::CostTable(const device::DeviceProfile &profile,
                      const codegen::Target &target, unsigned threads)
     : profile(profile), target(target), threads(threads) {
@@ -110,10 +115,24 @@ CostTable::Time CostTable::oneCore(KernelFacts kernel) {
   return {{big.milliseconds, little.milliseconds}, big.measured};
 }
 
-double CostTable::transform(Operation *layer, const Routine &routine) {
-  Time time = oneCore(transformFacts(layer, routine, target.name));
-  return time.core.on(profile.little.count ? search::Core::Little
-                                           : search::Core::Big);
+double CostTable::laterTransform(const ExecutedLayer &layer,
+                                 const Candidate &first, const Routine &later) {
+  search::CoreTime sum;
+  std::optional<WeightForm> form = later.weightForm(layer.op);
+  if (form && form->narrow)
+    return 0;
+  if (readsNarrow(layer.op, *first.routine))
+    sum = sum + widen(layer, *first.storage.narrow).core;
+  if (form)
+    sum = sum + oneCore(transformFacts(layer.op, later, target.name)).core;
+  return sum.on(profile.little.count ? search::Core::Little
+                                     : search::Core::Big);
+}
+
+CostTable::Time CostTable::widen(const ExecutedLayer &layer,
+                                 plan::Narrowing narrow) {
+  return oneCore(
+      codegen::widenFacts(nn::typeOf(layer.weights()), narrow, target.name));
 }
 
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,
@@ -124,6 +143,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   costs.routine = routine.name().str();
   costs.storage = candidate.storage;
   costs.form = formName(layer.op, routine);
+  costs.readsNarrow = readsNarrow(layer.op, routine);
   costs.bytes = layer.otherBytes;
   KernelFacts &kernel =
       kernels_.emplace_back(kernelFacts(layer.op, routine, target.name));
@@ -138,6 +158,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   std::optional<WeightForm> form = routine.weightForm(layer.op);
   const StoredForm &stored = candidate.storage;
   assert((form || stored.storage != Storage::transformed) &&
+         (!form || !form->narrow || form->narrow == stored.narrow) &&
          "weights are stored in a form that the routine has");
   double packedBytes = nn::storageSize(packed);
   bool isTransformed = stored.storage == Storage::transformed;
@@ -155,10 +176,10 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   } else {
     costs.bytes += bytes;
   }
-  if (stored.storage == Storage::raw || stored.narrow) {
-    Time time = oneCore(
-        stored.narrow ? codegen::widenFacts(packed, *stored.narrow, target.name)
-                      : packFacts(packed, hostRoutines(), target.name));
+  if (stored.storage == Storage::raw || (stored.narrow && !costs.readsNarrow)) {
+    Time time = stored.narrow
+                    ? widen(layer, *stored.narrow)
+                    : oneCore(packFacts(packed, hostRoutines(), target.name));
     costs.transform = time.core + firstTouch(packedBytes);
     costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: those made of narrow
@@ -167,7 +188,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
       costs.memory += packedBytes;
     result.measured &= time.measured;
   }
-  if (form && !isTransformed) {
+  if (form && !costs.readsNarrow && !isTransformed) {
     Time time = oneCore(transformFacts(layer.op, routine, target.name));
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
@@ -208,7 +229,8 @@ static void dropWide(std::vector<CostedCandidate> &candidates,
 
 std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
                                                    bool storedForms,
-                                                   bool mappedWeights) {
+                                                   bool mappedWeights,
+                                                   bool readNarrow) {
   std::vector<CostedCandidate> result;
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
@@ -224,15 +246,20 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   };
   bool isCompressed = canCompress(std::nullopt);
   bool isNarrowCompressed = narrow && canCompress(narrow);
+  auto addForm = [&](const Routine *routine, plan::StoredForm form,
+                     bool isCompressed) {
+    result.push_back(cost(layer, {routine, form}));
+    form.codec = Codec::zstd;
+    if (isCompressed)
+      result.push_back(cost(layer, {routine, form}));
+  };
+  auto addNarrow = [&](const Routine *routine) {
+    addForm(routine, {Storage::packed, narrow}, isNarrowCompressed);
+  };
   auto add = [&](const Routine *routine, Storage storage) {
-    auto with = [&](std::optional<plan::Narrowing> bits, bool isCompressed) {
-      result.push_back(cost(layer, {routine, {storage, bits, Codec::stored}}));
-      if (isCompressed)
-        result.push_back(cost(layer, {routine, {storage, bits, Codec::zstd}}));
-    };
-    with(std::nullopt, isCompressed);
+    addForm(routine, {storage}, isCompressed);
     if (storage == Storage::packed && narrow)
-      with(narrow, isNarrowCompressed);
+      addNarrow(routine);
   };
   llvm::SmallVector<const Routine *> routines =
       hostRoutines().agreeing(layer.op);
@@ -241,7 +268,8 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   llvm::erase_if(routines, [&](const Routine *routine) {
     std::optional<WeightForm> form = routine->weightForm(layer.op);
     return form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
-                    layer.isShared);
+                    layer.isShared ||
+                    (form->narrow && (!readNarrow || form->narrow != narrow)));
   });
   if (layer.isComparedForEquality && !routines.empty())
     routines.resize(1);
@@ -251,6 +279,10 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
       add(routine, Storage::packed);
       continue;
     }
+    if (form && form->narrow) {
+      addNarrow(routine);
+      continue;
+    }
     if (!isDense)
       add(routine, Storage::raw);
     if (isDense || storedForms)
@@ -258,7 +290,9 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (form && storedForms)
       add(routine, Storage::transformed);
   }
-  if (!mappedWeights)
+  bool mapsNarrow = llvm::any_of(
+      result, [](const CostedCandidate &c) { return c.costs.readsNarrow; });
+  if (!mappedWeights || mapsNarrow)
     dropWide(result, device({}));
   if (result.empty())
     add(hostRoutines().preferred(layer.op), Storage::packed);

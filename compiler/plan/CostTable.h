@@ -26,16 +26,19 @@ public:
 
   /// All ways to run `layer` that a plan may take. `storedForms` off (plans
   /// without C): weights are kept as they are in the model. `mappedWeights`:
-  /// weights in more bits than are needed stay, which can be used where the
-  /// file is mapped. Never empty.
+  /// weights in more bits than are needed stay where no routine reads fewer:
+  /// they can be used where the file is mapped. `readNarrow` off: routines
+  /// widen no weights themselves, so that a GPU finds floats. Never empty.
   std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
                                           bool storedForms,
-                                          bool mappedWeights = false);
+                                          bool mappedWeights = false,
+                                          bool readNarrow = true);
   /// The costs of one of them.
   CostedCandidate cost(const ExecutedLayer &layer, const Candidate &candidate);
-  /// Milliseconds that a routine's transform takes on the core of a preparation
-  /// lane.
-  double transform(mlir::Operation *layer, const Routine &routine);
+  /// Milliseconds that a preparation lane's core takes to make the weights of
+  /// the routine that takes over from `first`, where they have another form.
+  double laterTransform(const ExecutedLayer &layer, const Candidate &first,
+                        const Routine &later);
 
   /// See device::searchDevice(). Without a pipeline there are no preparation
   /// lanes.
@@ -55,6 +58,7 @@ private:
     bool measured;
   };
   Time oneCore(KernelFacts kernel);
+  Time widen(const ExecutedLayer &layer, plan::Narrowing narrow);
   /// The cost of decode and transform beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
   /// The first use of memory, in pages as large as the runtime asks for, and in
@@ -80,6 +84,9 @@ unsigned defaultThreads(const device::DeviceProfile &profile);
 /// The name of `routine`'s form of the layer's weights; "" where it reads them
 /// packed.
 std::string formName(mlir::Operation *layer, const Routine &routine);
+
+/// Whether the routine reads the layer's weights in fewer bits.
+bool readsNarrow(mlir::Operation *layer, const Routine &routine);
 
 } // namespace nnv12
 

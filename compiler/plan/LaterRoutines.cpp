@@ -6,6 +6,7 @@
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Later.h"
 #include "compiler/search/Search.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -66,11 +67,16 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
   auto transformCode = [&](const PlannedLayer &layer, const Routine &routine) {
     return "transform " + transformKey(layer.layer.op, routine, target.name);
   };
+  auto widenCode = [&](const PlannedLayer &layer, const Candidate &chosen) {
+    auto type = nn::typeOf(layer.layer.weights());
+    return "widen " +
+           widenKey(type, plan::text(*chosen.storage.narrow), target.name);
+  };
   // The first inference has these anyway.
   for (const PlannedLayer &layer : layers) {
     const CostedCandidate &chosen = layer.first();
     add(executeCode(layer, *chosen.routine), 0);
-    if (chosen.costs.form.empty())
+    if (chosen.costs.form.empty() || chosen.costs.readsNarrow)
       continue;
     if (chosen.storage.storage != plan::Storage::transformed)
       add(transformCode(layer, *chosen.routine), 0);
@@ -94,7 +100,14 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
       search::LaterRoutine routine;
       routine.gain = threads * (chosen.costs.execute - later.costs.execute);
       routine.needs = {add(executeCode(layer, *later.routine), codeBytes)};
-      if (auto form = later.routine->weightForm(layer.layer.op)) {
+      auto form = later.routine->weightForm(layer.layer.op);
+      bool isNarrow = later.costs.readsNarrow; // and in the file
+      if (!isNarrow && chosen.costs.readsNarrow) {
+        double bytes = double(nn::storageSize(layer.layer.weights()));
+        routine.needs.push_back(add(weightsName(layer, ""), bytes));
+        routine.needs.push_back(add(widenCode(layer, chosen), codeBytes));
+      }
+      if (form && !isNarrow) {
         routine.needs.push_back(
             add(weightsName(layer, form->name), double(form->bytes)));
         if (form->name != chosen.costs.form)

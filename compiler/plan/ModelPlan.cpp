@@ -49,7 +49,8 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
   problem.device = costs.device(options);
   for (ExecutedLayer &layer : executedLayers(plan.order)) {
     std::vector<CostedCandidate> candidates =
-        costs.candidates(layer, how.storedForms, how.mappedWeights);
+        costs.candidates(layer, how.storedForms, how.mappedWeights,
+                         /*readNarrow=*/options.gpu.empty());
     assert(!candidates.empty() && "each layer has a routine");
     costs.add(problem, layer, candidates);
     plan.layers.push_back({std::move(layer), std::move(candidates)});
@@ -86,8 +87,8 @@ static void settle(ModelPlan &plan, search::Schedule found, CostTable &costs,
     if (routine) {
       later.routine = routine->name().str();
       later.execute = layer.candidates[layer.later].costs.execute;
-      if (routine->weightForm(layer.layer.op))
-        layer.laterTransform = costs.transform(layer.layer.op, *routine);
+      layer.laterTransform =
+          costs.laterTransform(layer.layer, layer.first(), *routine);
     }
     plan.warmTime += later.execute;
     plan.problem.layers.back().candidates.push_back(std::move(later));

@@ -75,10 +75,13 @@ private:
     if (stored.codec == plan::Codec::zstd)
       last = note(search::Stage::Decode,
                   plan::DecodeOp::create(b, location, done, last, number));
-    if (stored.storage == plan::Storage::raw || stored.narrow)
+    if (stored.narrow)
+      narrow = last;
+    bool isRead = readsNarrow(op, routine);
+    if (stored.storage == plan::Storage::raw || (stored.narrow && !isRead))
       last = transform(last, "packed", routine);
     std::string form;
-    if (stored.storage == plan::Storage::transformed)
+    if (stored.storage == plan::Storage::transformed || isRead)
       form = formName(op, routine);
     assert((!form.empty() || stored.storage != plan::Storage::transformed) &&
            "weights are stored in a form that the routine has");
@@ -89,6 +92,10 @@ private:
   SmallVector<Value> weightsFor(const Routine &routine) {
     if (!planned.layer.mainOperand)
       return {};
+    if (readsNarrow(op, routine))
+      return {narrow};
+    if (narrow && !ready.lookup(""))
+      ready[""] = transform(narrow, "packed", routine);
     std::string form = formName(op, routine);
     Value &weights = ready[form];
     if (!weights) {
@@ -114,6 +121,7 @@ private:
   bool isLater = false;
   /// By form; "" is packed.
   llvm::StringMap<Value> ready;
+  Value narrow; ///< as the file has them, decoded
 };
 
 /// A lane while it is being filled.

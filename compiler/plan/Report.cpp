@@ -202,7 +202,10 @@ static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
     return onGpu.contains(layer) ? gpu : cpu;
   };
   llvm::DenseSet<Operation *> first = program.firstOperations();
+  llvm::DenseMap<uint64_t, uint64_t> mainOperand; ///< by layer
   for (Operation &op : program.getBody().front()) {
+    if (auto read = dyn_cast<plan::ReadOp>(op))
+      mainOperand[read.getLayer()] = read.getOperand();
     if (auto change = dyn_cast<plan::SwitchOp>(op))
       ++of(change.getLayer()).layers;
     auto transform = dyn_cast<plan::TransformOp>(op);
@@ -211,7 +214,12 @@ static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
     const Routine *routine = hostRoutines().named(transform.getRoutine());
     assert(routine && transform.getLayer() < order.layers().size() &&
            "the program is of these layers");
-    if (auto form = routine->weightForm(order.layers()[transform.getLayer()]))
+    Operation *layer = order.layers()[transform.getLayer()];
+    std::optional<WeightForm> form = routine->weightForm(layer);
+    if (transform.getForm() == "packed")
+      of(transform.getLayer()).bytes += nn::storageSize(
+          layer->getOperand(mainOperand.lookup(transform.getLayer())));
+    else if (form)
       of(transform.getLayer()).bytes += form->bytes;
   }
   auto text = [](const LaterMemory &later) {

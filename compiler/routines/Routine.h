@@ -9,6 +9,7 @@
 #define NNV12_COMPILER_ROUTINES_ROUTINE_H
 
 #include "artifact/KernelFacts.h"
+#include "dialects/plan/StoredForm.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -24,12 +25,28 @@ struct LayoutRequest {
 };
 
 /// Weights that a routine reads in a form that no layout can describe: computed
-/// from the packed ones, by the compiler or, at the start, by a kernel.
+/// from the packed ones, by the compiler or, at the start, by a kernel; or
+/// packed ones in fewer bits.
 struct WeightForm {
   unsigned operand; ///< of the layer: a constant
   /// Stable, e.g. "winograd4"; equal names and types are equal bytes.
   std::string name;
-  int64_t bytes; ///< of the transformed weights
+  int64_t bytes; ///< of the weights in this form
+  /// Not computed: the weights as a file has them in fewer bits. Only a
+  /// constant whose elements this narrowing keeps has the form.
+  std::optional<plan::Narrowing> narrow = std::nullopt;
+
+  /// The form of packed weights in fewer bits, `bytes` with their scales.
+  static WeightForm narrowed(unsigned operand, plan::Narrowing narrow,
+                             int64_t bytes) {
+    plan::StoredForm form = {plan::Storage::packed, narrow};
+    return {operand, form.text(), bytes, narrow};
+  }
+  /// The form of the bytes that the kernel reads.
+  plan::StoredForm stored() const {
+    return narrow ? plan::StoredForm{plan::Storage::packed, narrow}
+                  : plan::transformed(name);
+  }
 };
 
 /// The name of kernels that make weights of this form, or widen those of a
@@ -73,7 +90,8 @@ public:
   virtual std::optional<WeightForm> weightForm(mlir::Operation *layer) const {
     return std::nullopt;
   }
-  /// The work of making the form of packed weights; called where there is one.
+  /// The work of making the form of packed weights; called where there is one
+  /// that is computed.
   virtual Work transformWork(mlir::Operation *layer) const { return {}; }
 
 private:

@@ -15,6 +15,8 @@ namespace nnv12::search {
 bool derivable(const Candidate &cold, const Candidate &warm) {
   if (!hasPreparation(warm) || cold.form == warm.form)
     return true;
+  if (warm.readsNarrow)
+    return cold.storage.narrow == warm.storage.narrow;
   return cold.storage.storage != plan::Storage::transformed;
 }
 

@@ -39,10 +39,11 @@ struct Candidate {
   /// layout packs them, else the name of the routine's weight form. Candidates
   /// of equal form can take over each other's weights.
   std::string form;
-  double bytes = 0;   ///< read from storage; in a stretch: for that alone
-  CoreTime decode;    ///< 0: not compressed
-  CoreTime transform; ///< on a CPU; 0: ready as stored
-  double upload = 0;  ///< bytes that are copied to where a coprocessor reads
+  bool readsNarrow = false; ///< the form is that of the file, in fewer bits
+  double bytes = 0;         ///< read from storage; in a stretch: for that alone
+  CoreTime decode;          ///< 0: not compressed
+  CoreTime transform;       ///< on a CPU; 0: ready as stored
+  double upload = 0; ///< bytes that are copied to where a coprocessor reads
   /// Indices into Problem::pipelines.
   std::vector<uint32_t> pipelines = {};
   /// With everything in memory: on the execute lane; in a stretch that runs

@@ -86,7 +86,7 @@ Choice warmChoice(const Problem &problem);
 
 /// Whether `warm`'s weights can be made from those that a plan with `cold` has
 /// in its file: both read one form, or the file keeps "raw" or "packed"
-/// weights.
+/// weights, in fewer bits where `warm` reads them so.
 bool derivable(const Candidate &cold, const Candidate &warm);
 
 /// "" if every operation of the choice is in the schedule once, on a lane that

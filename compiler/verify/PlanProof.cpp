@@ -292,7 +292,7 @@ private:
         continue;
       for (const Routine *routine : hostRoutines().agreeing(layer))
         if (auto form = routine->weightForm(layer);
-            form && form->operand == use->getOperandNumber() &&
+            form && !form->narrow && form->operand == use->getOperandNumber() &&
             kernel.id == claim.kernels.transformId(layer, *routine))
           return std::pair(
               WeightsKey{from.elements, type, plan::transformed(form->name)},

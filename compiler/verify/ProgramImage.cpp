@@ -102,7 +102,7 @@ ProgramImage::contentsFor(OpOperand &operand, const Routine &routine) {
   if (!key)
     return std::nullopt;
   uint64_t size = form->bytes;
-  WeightsKey made = {key->elements, key->type, plan::transformed(form->name)};
+  WeightsKey made = {key->elements, key->type, form->stored()};
   return Contents{{{0, size, values.weights(made)}}, size};
 }
 

@@ -162,6 +162,22 @@ static std::optional<double> halfScale(const float *values, size_t count,
   return scale;
 }
 
+/// The scale times a power of two for which the largest half is nearest to one
+/// and none loses a bit, so that sums of products of halves stay in f32.
+static double scaleOfSmallHalves(const float *values, size_t count,
+                                 double scale) {
+  auto fits = [&](double larger) {
+    return std::all_of(values, values + count,
+                       [&](float x) { return isScaledHalf(x, larger); });
+  };
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::fabs(values[i]));
+  while (largest / scale >= 2 && fits(scale * 2))
+    scale *= 2;
+  return scale;
+}
+
 std::optional<double> nnv12::exactHalfScale(const float *values, size_t count) {
   float largest = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -184,7 +200,7 @@ std::optional<double> nnv12::exactHalfScale(const float *values, size_t count) {
     if (std::fabs(roundedToHalf(quotient) - quotient) > quotient * tolerance)
       continue;
     if (auto scale = halfScale(values, count, largest, half))
-      return scale;
+      return scaleOfSmallHalves(values, count, *scale);
   }
   return std::nullopt;
 }

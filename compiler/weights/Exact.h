@@ -26,7 +26,8 @@ int8_t quantized(float value, float scale);
 
 /// The s for which each of `count` values is double(h) * s, rounded to f32, h a
 /// half: weights of halves whose channel was scaled once. All zeros have any s.
-/// None where a value is not so, is not finite or a denormal.
+/// None where a value is not so, is not finite or a denormal. Among several the
+/// one is taken whose largest half is nearest to one.
 std::optional<double> exactHalfScale(const float *values, size_t count);
 
 /// The h of a value that exactHalfScale() has found `scale` for.

@@ -141,7 +141,8 @@ private:
       return op.emitOpError("found form '")
              << op.getForm()
              << "', expected 'packed' or the name of a routine's weight form";
-    if (isPacking ? from.isReady() : from != StoredForm())
+    bool isPackable = from.storage == Storage::raw || from.narrow;
+    if (isPacking ? !isPackable : from != StoredForm())
       return op.emitOpError("found ")
              << from.text() << " weights, expected "
              << (isPacking ? "raw or narrow" : "packed")

@@ -54,9 +54,10 @@ struct StoredForm {
   /// how the form's bytes are computed from the packed ones.
   std::string name = {};
 
-  /// The form whose bytes a kernel reads as they are: packed or transformed.
+  /// The form whose bytes a kernel may read as they are: packed, for some
+  /// routines in fewer bits, or transformed.
   bool isReady() const {
-    return storage != Storage::raw && !narrow && codec == Codec::stored;
+    return storage != Storage::raw && codec == Codec::stored;
   }
 
   /// "packed", "packed+q8", "transformed+zstd"; without the name.

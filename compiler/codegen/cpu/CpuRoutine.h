@@ -36,7 +36,7 @@ public:
   virtual KernelInfo emit(KernelBuilder &k, Operation *layer,
                           StringRef symbol) const = 0;
 
-  // Called only where there is a weightForm().
+  // Called only where there is a weightForm() that is computed.
 
   /// Emits the kernel that computes the form: operand 0 is the transformed
   /// weights, operand 1 the packed ones.

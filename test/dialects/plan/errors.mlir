@@ -123,13 +123,6 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed+q8)
-  // expected-error @below {{found packed+q8 weights, expected a transform to form 'packed' before}}
-  %e = plan.execute 0 routine("a") after(%r0)
-}
-
-// -----
-plan.program "t" threads(1) {
   %r0 = plan.read 0 operand(1) storage(transformed)
   // expected-error @below {{found transformed weights, expected packed ones to make form 'winograd4' of}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)

@@ -78,8 +78,8 @@ void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
                  const PanelShape &shape, const PanelGrid &grid,
                  const PanelBlock &image) {
   const WindowShape &w = c.w;
-  auto emitRegion = [&](const TapRange &r, const TapRange &col, int64_t panels,
-                        Index panel, int64_t lastLanes) {
+  auto emitRegion = [&](PanelBlock b, const TapRange &r, const TapRange &col,
+                        int64_t panels, Index panel, int64_t lastLanes) {
     PanelShape part = shape;
     part.kernelRows = r.taps;
     part.kernelCols = col.taps;
@@ -87,7 +87,6 @@ void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
                 r.first * w.strideRows + r.firstTap * w.dilationRows - w.top,
             inputCol = col.first * w.strideCols +
                        col.firstTap * w.dilationCols - w.left;
-    PanelBlock b = image;
     b.rows = r.count;
     b.at.in = k.add(b.at.in, (inputRow * w.width + inputCol) * c.block);
     b.at.weights = k.add(b.at.weights, r.firstTap * shape.weightRow +
@@ -100,11 +99,12 @@ void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
     tile.lastLanes = lastLanes;
     emitPanelGroup(k, part, region, b, tile, panel);
   };
-  emitPanelGroups(k, grid, image.firstPanel,
-                  [&](const PanelTile &tile, Index panel) {
+  emitPanelGroups(k, grid, image,
+                  [&](const PanelBlock &b, const PanelTile &tile, Index panel) {
                     for (const TapRange &r : regions.rows)
                       for (const TapRange &col : regions.cols)
-                        emitRegion(r, col, tile.panels, panel, tile.lastLanes);
+                        emitRegion(b, r, col, tile.panels, panel,
+                                   tile.lastLanes);
                   });
 }
 
@@ -151,31 +151,32 @@ KernelInfo WindowConv::emit(KernelBuilder &k, Operation *layer,
   shape.inCol = w.strideCols * block;
   shape.inRow = w.strideRows * copy.rowSize();
   shape.kernelCol = w.dilationCols * block;
+  shape.scalesColumns = grid.scalesColumns();
 
-  KernelInfo info = emitPanelTiles(
-      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
-        b.at = c.call(k, b.batch);
-        b.at.inBlock = copy.planeSize();
-        b.at.kernelRow = w.dilationRows * copy.rowSize();
-        if (regions) {
-          b.at.in = k.mul(b.batch, c.inSize());
-          return emitRegions(k, c, regions, shape, grid, b);
-        }
-        Index inputRow = k.mul(b.row, w.strideRows);
-        b.at.in =
-            k.add(k.mul(b.batch, c.inSize()), k.mul(inputRow, w.width * block));
-        if (copy.copies) {
-          k.ifThen(b.isNew, [&] {
-            copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
-                      k.sub(inputRow, w.top), scratch);
-          });
-          b.memory.in = scratch;
-          b.at.in = 0;
-        }
-        b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
-        emitPanelBlock(k, shape, grid, b);
-      });
-  info.scratchBytes = copy.scratchBytes();
+  KernelInfo info =
+      emitPanelTiles(k, layer, symbol, grid, c.epilogue, copy.scratchBytes(),
+                     [&](PanelBlock b, Value scratch) {
+                       b.at = c.call(k, b.batch);
+                       b.at.inBlock = copy.planeSize();
+                       b.at.kernelRow = w.dilationRows * copy.rowSize();
+                       if (regions) {
+                         b.at.in = k.mul(b.batch, c.inSize());
+                         return emitRegions(k, c, regions, shape, grid, b);
+                       }
+                       Index inputRow = k.mul(b.row, w.strideRows);
+                       b.at.in = k.add(k.mul(b.batch, c.inSize()),
+                                       k.mul(inputRow, w.width * block));
+                       if (copy.copies) {
+                         k.ifThen(b.isNew, [&] {
+                           copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
+                                     k.sub(inputRow, w.top), scratch);
+                         });
+                         b.memory.in = scratch;
+                         b.at.in = 0;
+                       }
+                       b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
+                       emitPanelBlock(k, shape, grid, b);
+                     });
   info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
   return info;
 }

@@ -165,6 +165,7 @@ KernelInfo ConvIm2col::emit(KernelBuilder &k, Operation *layer,
   shape.kernelCols = c.taps();
   shape.inRow = shape.outRow = block;
   shape.kernelCol = gather.tapSize();
+  shape.scalesColumns = grid.scalesColumns();
   int64_t blocks = c.channels / block, inBlock = c.taps() * gather.tapSize();
   if (shape.channelTail == 0) { // kernel elements are more channel blocks
     blocks *= c.taps();
@@ -173,20 +174,20 @@ KernelInfo ConvIm2col::emit(KernelBuilder &k, Operation *layer,
     shape.weightBlock = c.tapWeights();
   }
 
-  KernelInfo info = emitPanelTiles(
-      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
-        k.ifThen(b.isNew, [&] {
-          gather.emit(b.memory.in, k.mul(b.batch, c.inSize()), b.row,
-                      k.add(b.row, b.rows), scratch);
-        });
-        b.memory.in = scratch;
-        b.at = c.call(k, b.batch);
-        b.at.out = k.add(b.at.out, k.mul(b.row, block));
-        b.at.blocks = blocks;
-        b.at.inBlock = inBlock;
-        emitPanelBlock(k, shape, grid, b);
-      });
-  info.scratchBytes = gather.size() * 4;
+  KernelInfo info =
+      emitPanelTiles(k, layer, symbol, grid, c.epilogue, gather.size() * 4,
+                     [&](PanelBlock b, Value scratch) {
+                       k.ifThen(b.isNew, [&] {
+                         gather.emit(b.memory.in, k.mul(b.batch, c.inSize()),
+                                     b.row, k.add(b.row, b.rows), scratch);
+                       });
+                       b.memory.in = scratch;
+                       b.at = c.call(k, b.batch);
+                       b.at.out = k.add(b.at.out, k.mul(b.row, block));
+                       b.at.blocks = blocks;
+                       b.at.inBlock = inBlock;
+                       emitPanelBlock(k, shape, grid, b);
+                     });
   info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
   return info;
 }

@@ -23,6 +23,7 @@ PanelGrid ConvPanels::grid(int64_t rows, int64_t cols) const {
   grid.rows = rows;
   grid.cols = cols;
   grid.panels = panels;
+  grid.panelWeights = panelWeights();
   grid.lastLanes = outChannels - (panels - 1) * panelWidth;
   return grid;
 }

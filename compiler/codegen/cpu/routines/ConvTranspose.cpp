@@ -94,7 +94,8 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
 
   const PanelShape all = c.shape();
   KernelInfo info = emitPanelTiles(
-      k, layer, symbol, grid, c.epilogue, [&](PanelBlock b, Value scratch) {
+      k, layer, symbol, grid, c.epilogue, copy.scratchBytes(),
+      [&](PanelBlock b, Value scratch) {
         Index group = k.rem(b.batch, c.groups);
         Index in =
             k.add(k.mul(b.batch, c.inSize()), k.mul(b.row, w.width * block));
@@ -146,7 +147,6 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
             emitPanelBlock(k, shape, part, b);
           }
       });
-  info.scratchBytes = copy.scratchBytes();
   info.maps = {grid.blockedMap(c.outPanel(), all.outRow, w.strideRows)};
   return info;
 }

@@ -459,13 +459,13 @@ void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
 KernelInfo WinogradEmitter::emit(StringRef symbol) {
   // Windows are numbered across rows of windows, so a range of them is no box.
   KernelInfo info = emitPanelTiles(
-      k, op, symbol, grid, epilogue, [&](const PanelBlock &b, Value memory) {
+      k, op, symbol, grid, epilogue, scratchSize * 4,
+      [&](const PanelBlock &b, Value memory) {
         scratch = memory;
         operands = b.memory;
         k.ifThen(b.isNew, [&] { transformInput(b.row, b.rows); });
         panelChunk(b.row, b.rows, b.firstPanel);
       });
-  info.scratchBytes = scratchSize * 4;
   // Even a long epilogue reads a pixel's residual just before its result is
   // written.
   if (epilogue.residual)

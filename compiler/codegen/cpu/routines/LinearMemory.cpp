@@ -16,7 +16,8 @@ LinearMemory LinearMemory::of(ValueRange operands, const Epilogue &epilogue) {
   return take(range, epilogue);
 }
 
-LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue) {
+LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
+                                bool hasScale) {
   auto next = [&](bool isThere) {
     Value memory = isThere ? args.front() : Value();
     args = args.drop_front(isThere);
@@ -28,11 +29,12 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue) {
   memory.out = next(true);
   memory.bias = next(epilogue.bias);
   memory.residual = next(epilogue.residual);
+  memory.scale = next(hasScale);
   return memory;
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in, weights, out, bias, residual};
+  Values all = {in, weights, out, bias, residual, scale};
   llvm::erase(all, Value());
   return all;
 }

@@ -10,12 +10,15 @@ namespace nnv12::codegen {
 /// arguments.
 struct LinearMemory {
   Value in, weights, out, bias, residual; ///< the last two may be null
+  /// A micro-kernel's alone: floats that sums are multiplied by; may be null.
+  Value scale = {};
 
   /// From the operands of a kernel: out, in, weights, then bias and residual
   /// where the epilogue has them.
   static LinearMemory of(ValueRange operands, const Epilogue &epilogue);
   /// From the arguments of a micro-kernel, which are `args` from there on.
-  static LinearMemory take(ValueRange &args, const Epilogue &epilogue);
+  static LinearMemory take(ValueRange &args, const Epilogue &epilogue,
+                           bool hasScale = false);
   /// Those that are there.
   Values arguments() const;
 };

@@ -115,6 +115,7 @@ PanelGrid gridOf(const MatMulShape &s) {
   grid.batches = llvm::product_of(s.batch);
   grid.rows = s.m;
   grid.panels = divideCeil(s.n, panelWidth);
+  grid.panelWeights = s.k * panelWidth;
   grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
   return grid;
 }
@@ -155,19 +156,23 @@ struct Parts {
   }
 };
 
-/// Rows [row, row + rows) of `columns` elements (a multiple of 16), in scratch
-/// apart by 16 more.
+/// Rows [row, row + rows) of `columns` elements, in scratch from `start` on,
+/// apart by 16 more. `scales`: by columns, at the beginning of scratch.
 void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
-              int64_t columns, Value scratch) {
-  assert(columns % panelWidth == 0 && "rows are whole vectors");
+              int64_t columns, Value scratch, int64_t start, bool scales) {
+  int64_t whole = columns / k.VL * k.VL, rest = columns - whole;
   k.loop(0, rows, 1, [&](Value i) {
     Index from = k.mul(k.add(row, i), columns),
-          to = k.mul(i, columns + panelWidth);
-    k.loop(0, columns, panelWidth, [&](Value c) {
-      for (int64_t v = 0; v < panelWidth; v += k.VL)
-        k.store(k.load(in, k.add(k.add(from, c), v), k.VL), scratch,
-                k.add(k.add(to, c), v));
-    });
+          to = k.add(k.mul(i, columns + panelWidth), start);
+    auto copy = [&](Index c, int64_t count) {
+      Value x = k.loadPart(in, k.add(from, c), k.VL, count);
+      if (scales)
+        x = arith::MulFOp::create(k.b, x, k.loadPart(scratch, c, k.VL, count));
+      k.storePart(x, scratch, k.add(to, c), count);
+    };
+    k.loop(0, whole, k.VL, [&](Value c) { copy(c, k.VL); });
+    if (rest)
+      copy(whole, rest);
   });
 }
 
@@ -184,7 +189,8 @@ public:
     if (shapeOf(op.getRhs()).size() != 2 ||
         !op.getRhs().getDefiningOp<nn::ConstantOp>())
       return "its right matrix is no constant";
-    return (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2) &&
+    return (!op.getTransposeLhs() ||
+            (shapeOf(op.getLhs()).size() == 2 && !tuning.scalesInputs())) &&
                    tuning.fits(gridOf(MatMulShape(op)).panels)
                ? ""
                : "its left matrices are transposed, or it has too few columns "
@@ -218,20 +224,30 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
   assert((sideBySide == 1 || sideBySide == grid.tile.panels) &&
          "the panels of a tile alternate");
   Parts parts(op, s);
-  // Rows a multiple of 4 KiB apart fall into one set of the first cache.
-  bool copies = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;
+  // Scaled inputs are copies. Rows a multiple of 4 KiB apart fall into one set
+  // of the first cache.
+  bool collides = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;
+  bool copies = collides || tuning.scalesInputs();
+  int64_t rowsAt = tuning.scalesInputs() ? llvm::alignTo(s.k, panelWidth) : 0;
   if (copies)
     parts.shape.inRow = s.k + panelWidth;
+  parts.shape.scalesColumns = grid.scalesColumns();
   parts.shape.weightChannel = sideBySide * panelWidth;
   parts.shape.weightBlock = sideBySide * panelWidth * panelWidth;
+  int64_t scratchBytes =
+      copies ? (rowsAt + grid.rowBlock * parts.shape.inRow) * 4 : 0;
   auto tile = [&](PanelBlock b, Value scratch) {
     b.at = parts.call();
     b.at.in = k.mul(b.row, parts.shape.inRow);
     if (copies) {
-      k.ifThen(b.isNew,
-               [&] { copyRows(k, b.memory.in, b.row, b.rows, s.k, scratch); });
+      k.ifThen(b.isNew, [&] {
+        if (tuning.scalesInputs())
+          emitScales(k, b.memory.weights, 0, s.k, scratch, 0);
+        copyRows(k, b.memory.in, b.row, b.rows, s.k, scratch, rowsAt,
+                 tuning.scalesInputs());
+      });
       b.memory.in = scratch;
-      b.at.in = 0;
+      b.at.in = rowsAt;
     }
     b.at.out = k.mul(b.row, s.n);
     b.at.weightPanel = s.k * panelWidth;
@@ -241,10 +257,9 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
     }
     emitPanelBlock(k, parts.shape, grid, b);
   };
-  KernelInfo info =
-      emitPanelTiles(k, layer, symbol, grid, parts.shape.epilogue, tile);
+  KernelInfo info = emitPanelTiles(k, layer, symbol, grid, parts.shape.epilogue,
+                                   scratchBytes, tile);
   info.maps = {grid.denseMap(s.n)};
-  info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
   return info;
 }
 
@@ -457,8 +472,10 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
     parts.shape.weightChannel = s.n;
     parts.shape.weightBlock = s.n * panelWidth;
   }
+  int64_t chunk = std::min(grid.panelChunk, grid.panels);
   KernelInfo info = emitPanelTiles(
       k, layer, symbol, grid, parts.shape.epilogue,
+      packs ? chunk * pack.panelSize() * 4 : 0,
       [&](PanelBlock b, Value scratch) {
         Index rhs = k.mul(s.matrix(k, b.batch, s.rhsBatch), s.k * s.n);
         b.at = parts.call();
@@ -478,15 +495,13 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
         emitPanelBlock(k, parts.shape, grid, b);
       });
   info.maps = {grid.denseMap(s.n)};
-  int64_t chunk = std::min(grid.panelChunk, grid.panels);
-  info.scratchBytes = packs ? chunk * pack.panelSize() * 4 : 0;
   return info;
 }
 
 } // namespace
 
 Variants codegen::matmulPanelsRoutines() {
-  return tunedRoutines<MatMulPanels>();
+  return tunedRoutines<MatMulPanels>(/*scalesInputs=*/true);
 }
 Variants codegen::matmulPanels64Routine() {
   return onlyRoutine<MatMulPanels64>();

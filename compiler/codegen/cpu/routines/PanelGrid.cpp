@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 
+#include "compiler/weights/Narrow.h"
+#include "dialects/nn/Layout.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -17,6 +19,13 @@ std::string PanelTuning::nameOf(llvm::StringRef routine) const {
 }
 
 llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
+  auto narrow = [](plan::Narrowing narrowing, llvm::StringRef summary) {
+    PanelTuning tuning;
+    tuning.suffix = plan::text(narrowing);
+    tuning.summary = summary;
+    tuning.narrow = narrowing;
+    return tuning;
+  };
   static const PanelTuning all[] = {
       {},
       {"p1", "one panel of outputs and many positions in registers",
@@ -25,9 +34,38 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
        /*panels=*/4},
       {"fine", "more and smaller tiles, for small caches and stealing",
        /*panels=*/0, /*cachePart=*/0.125, /*tiles=*/32,
-       /*tileMultiplyAdds=*/40e3}};
+       /*tileMultiplyAdds=*/40e3},
+      narrow(plan::Narrowing::f16, "weights are halves"),
+      narrow(plan::Narrowing::f16Outputs,
+             "weights are halves times a scale of the output channel"),
+      narrow(plan::Narrowing::f16Inputs,
+             "weights are halves times a scale of the input channel")};
   return all;
 }
+
+std::optional<WeightForm> PanelRoutine::weightForm(Operation *layer) const {
+  if (!tuning.narrow)
+    return std::nullopt;
+  auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
+  return WeightForm::narrowed(1, *tuning.narrow,
+                              narrowBytes(packed, *tuning.narrow));
+}
+
+Work PanelRoutine::work(Operation *layer) const {
+  Work work = {blockedMultiplyAdds(layer), bytesOf(layer)};
+  if (std::optional<WeightForm> form = PanelRoutine::weightForm(layer)) {
+    int64_t packed = nn::storageSize(layer->getOperand(1));
+    work.bytes -= double(packed - form->bytes);
+    work.multiplyAdds += 2 * double(packed) / sizeof(float); // to widen them
+  }
+  return work;
+}
+
+/// To widen a weight takes about as long as its products of so many positions.
+static constexpr double widenedPositions = 3;
+/// The micro-kernel that reads halves loses some percent: so many positions are
+/// worth widening, and worth a row block of their own.
+static constexpr int64_t leastWidenedPositions = 28, leastNarrowBlock = 48;
 
 /// Cost of all micro-kernel calls of a plane with this tile.
 static double planeCost(const Target &target, const PanelGrid &grid,
@@ -77,6 +115,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
                      const PanelTuning &tuning) {
   assert(batches > 0 && rows > 0 && cols > 0 && panels > 0 &&
          "there is something to compute");
+  narrow = tuning.narrow;
   tile = chooseTile(target, *this, tuning.panels);
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);
@@ -94,10 +133,12 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   int64_t inputBytes = costs.inputRowBytes * rows;
   // Cuts along the cheaper operand, which is read twice then: row blocks share
   // the weights, panel chunks the input.
+  // Each row block widens narrow weights again.
   bool preferPanels =
-      costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
+      narrow || costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
   while (tiles() < wanted) {
-    bool canRows = cutsRows && rowBlocks * 2 <= rowGroups,
+    bool canRows = cutsRows && rowBlocks * 2 <= rowGroups &&
+                   (!narrow || rows * cols >= 2 * rowBlocks * leastNarrowBlock),
          canPanels = panelChunks * 2 <= panelGroups;
     if (canPanels && (preferPanels || !canRows))
       panelChunks *= 2;
@@ -133,6 +174,10 @@ void PanelGrid::limitPanels(int64_t most) {
   int64_t groups = std::max<int64_t>(1, most / tile.panels);
   panelChunk = std::min(panelChunk, groups * tile.panels);
   panelChunks = divideCeil(panels, panelChunk);
+}
+
+bool PanelGrid::widens() const {
+  return narrow && rowBlock * cols >= leastWidenedPositions;
 }
 
 TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow,
@@ -180,9 +225,12 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
     int64_t block = size * tile.rows, blocks = divideCeil(rows, block);
     if (blocks > std::max<int64_t>(4 * least, 16))
       break;
+    double again = 0.02 * double(overhead * blocks) / double(groups);
+    if (narrow)
+      again += widenedPositions * double(blocks) / double(rows * cols);
     double cost =
         (busiest(block, 1) + 2 * busiest(block, 2) + 4 * busiest(block, 4)) *
-        (1 + 0.02 * double(overhead * blocks) / double(groups));
+        (1 + again);
     if (cost < best * 0.99) {
       best = cost;
       rowBlock = block;
@@ -229,10 +277,61 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
   k.ifThen(k.less(done, block.rows), [&] { columns(odd, done); });
 }
 
+/// Brings the halves of a panel group, and their scales, to where the
+/// micro-kernel reads them.
+static void widenGroup(KernelBuilder &k, const PanelGrid &grid,
+                       PanelBlock &block, const PanelTile &tile, Index panel) {
+  Value halves = block.memory.weights;
+  Index to = block.scratchAt;
+  if (grid.scalesColumns()) {
+    // `at.bias` is the number of the first column.
+    emitScales(k, halves, k.add(block.at.bias, k.mul(panel, panelWidth)),
+               tile.panels * panelWidth, block.scratch, to);
+    block.memory.scale = block.scratch;
+    block.at.scale = to;
+    to = k.add(to, tile.panels * panelWidth);
+  }
+  block.at.weights = k.add(block.at.weights, block.halvesAt);
+  if (!grid.widens())
+    return;
+  Index from = k.add(block.at.weights, k.mul(panel, grid.panelWeights));
+  k.loop(0, tile.panels * grid.panelWeights, panelWidth, [&](Value i) {
+    Value half = k.load(halves, k.add(from, i), panelWidth);
+    k.store(arith::ExtFOp::create(k.b, k.vec(panelWidth), half), block.scratch,
+            k.add(to, i));
+  });
+  block.memory.weights = block.scratch;
+  block.at.weights = to;
+  block.weightStep = 0;
+}
+
+void codegen::emitScales(KernelBuilder &k, Value halves, Index first,
+                         int64_t count, Value to, Index start) {
+  constexpr int64_t parts = sizeof(double) / sizeof(uint16_t);
+  auto convert = [&](Index i, int64_t lanes) {
+    Value raw = k.load(halves, k.mul(k.add(first, i), parts), lanes * parts);
+    Value wide =
+        vector::BitCastOp::create(k.b, k.vec(lanes, k.b.getF64Type()), raw);
+    k.store(arith::TruncFOp::create(k.b, k.vec(lanes), wide), to,
+            k.add(start, i));
+  };
+  int64_t whole = count / k.VL * k.VL;
+  k.loop(0, whole, k.VL, [&](Value i) { convert(i, k.VL); });
+  k.loop(whole, count, 1, [&](Value i) { convert(i, 1); });
+}
+
 void codegen::emitPanelGroups(
-    KernelBuilder &k, const PanelGrid &grid, Index firstPanel,
-    llvm::function_ref<void(const PanelTile &, Index)> body) {
+    KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
+    llvm::function_ref<void(const PanelBlock &, const PanelTile &, Index)>
+        group) {
   const PanelTile &tile = grid.tile;
+  const Index &firstPanel = block.firstPanel;
+  auto body = [&](const PanelTile &tile, Index panel) {
+    PanelBlock widened = block;
+    if (grid.narrow)
+      widenGroup(k, grid, widened, tile, panel);
+    group(widened, tile, panel);
+  };
   // All groups are whole but the last one of the layer, which may have fewer
   // panels or a panel of fewer lanes.
   int64_t rest = grid.panels % tile.panels;
@@ -255,16 +354,18 @@ void codegen::emitPanelGroups(
 
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                              const PanelGrid &grid, const PanelBlock &block) {
-  emitPanelGroups(k, grid, block.firstPanel,
-                  [&](const PanelTile &tile, Index panel) {
-                    emitPanelGroup(k, shape, grid, block, tile, panel);
+  emitPanelGroups(k, grid, block,
+                  [&](const PanelBlock &b, const PanelTile &tile, Index panel) {
+                    emitPanelGroup(k, shape, grid, b, tile, panel);
                   });
 }
 
 KernelInfo
 codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
                         const PanelGrid &grid, const Epilogue &epilogue,
+                        int64_t scratchBytes,
                         llvm::function_ref<void(PanelBlock, Value)> body) {
+  int64_t ownScratch = llvm::alignTo(scratchBytes, 64);
   auto tile = [&](PanelBlock b, Value t, Value begin, Value scratch) {
     Index chunk = k.rem(t, grid.panelChunks);
     Index position = k.div(t, grid.panelChunks);
@@ -279,15 +380,30 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
     b.firstPanel = k.mul(chunk, grid.panelChunk);
     body(b, scratch);
   };
-  k.kernel(symbol, layer,
+  SmallVector<Type> memories;
+  for (Type type : llvm::concat<const Type>(layer->getResultTypes(),
+                                            layer->getOperandTypes()))
+    memories.push_back(getElementTypeOrSelf(type));
+  int64_t halvesAt = 0;
+  if (grid.narrow) {
+    memories[2] = narrowElementType(k.b.getContext(), *grid.narrow);
+    auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
+    halvesAt = narrowGrid(packed, *grid.narrow)->elementsAt() /
+               narrowElementSize(*grid.narrow);
+  }
+  k.kernel(symbol, memories,
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
              PanelBlock b;
              b.memory = LinearMemory::of(operands, epilogue);
+             b.halvesAt = halvesAt;
+             b.scratch = scratch;
+             b.scratchAt = ownScratch / int64_t(sizeof(float));
              k.loop(begin, end, 1,
                     [&](Value t) { tile(b, t, begin, scratch); });
            });
   KernelInfo info;
   info.tiles = grid.tiles();
+  info.scratchBytes = ownScratch + grid.widenedSize() * int64_t(sizeof(float));
   // A residual's element is read just before the result's is written.
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(layer->getNumOperands() - 1);

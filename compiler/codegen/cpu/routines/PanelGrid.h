@@ -22,6 +22,7 @@
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/routines/Work.h"
+#include "dialects/plan/StoredForm.h"
 
 #include <optional>
 
@@ -41,7 +42,11 @@ struct PanelTuning {
   int64_t tiles = 8;
   /// A smaller runtime tile is not worth handing out.
   double tileMultiplyAdds = 150e3;
+  /// How the weights lie in memory, where they are halves. Scales of inputs are
+  /// the routine's to apply.
+  std::optional<plan::Narrowing> narrow = std::nullopt;
 
+  bool scalesInputs() const { return narrow == plan::Narrowing::f16Inputs; }
   /// Whether it means something to a layer of so many output panels.
   bool fits(int64_t outPanels) const { return panels <= outPanels; }
   /// "name" or "name.suffix".
@@ -49,15 +54,18 @@ struct PanelTuning {
 };
 
 /// Variants of one panel and of four panels a micro-kernel (fewer weights, or
-/// fewer positions, a step), and of many small tiles (small caches; stealing).
+/// fewer positions, a step), of many small tiles (small caches; stealing), and
+/// of weights in fewer bits.
 ArrayRef<PanelTuning> panelTunings();
 
 /// One instance of a routine for each of panelTunings(), the plain one first.
-template <typename T> Variants tunedRoutines() {
-  static const SmallVector<const Routine *> all = [] {
+/// Scales of inputs are for those that apply them.
+template <typename T> Variants tunedRoutines(bool scalesInputs = false) {
+  static const SmallVector<const Routine *> all = [=] {
     SmallVector<const Routine *> routines;
     for (const PanelTuning &tuning : panelTunings())
-      routines.push_back(new T(tuning)); // as long as the process
+      if (scalesInputs || !tuning.scalesInputs())
+        routines.push_back(new T(tuning)); // as long as the process
     return routines;
   }();
   return all;
@@ -72,9 +80,8 @@ public:
       : CpuRoutine(tuning.nameOf(name),
                    tuning.suffix.empty() ? summary : tuning.summary),
         tuning(tuning) {}
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
-  }
+  Work work(Operation *layer) const override;
+  std::optional<WeightForm> weightForm(Operation *layer) const override;
 
 protected:
   const PanelTuning tuning;
@@ -84,6 +91,7 @@ struct PanelGrid {
   // The layer.
   int64_t batches = 1, rows = 1, cols = 1;
   int64_t panels = 1;
+  int64_t panelWeights = 0;       ///< elements of a panel
   int64_t lastLanes = panelWidth; ///< of the last panel
   bool cutsRows = true;           ///< whether a runtime tile may have some rows
   // Chosen by plan().
@@ -91,6 +99,7 @@ struct PanelGrid {
   int64_t rowBlock = 1, rowBlocks = 1;
   /// Panels of a chunk, a multiple of tile.panels.
   int64_t panelChunk = 1, panelChunks = 1;
+  std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow
 
   /// Sizes that the plan weighs, in bytes.
   struct Costs {
@@ -108,6 +117,16 @@ struct PanelGrid {
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
+  /// Whether a panel group's weights become floats in scratch. Halves that are
+  /// used a few times the micro-kernel reads instead.
+  bool widens() const;
+  /// Whether sums are multiplied by scales of their columns.
+  bool scalesColumns() const { return narrow == plan::Narrowing::f16Outputs; }
+  /// Elements of both in scratch: the weights of a panel group, and its scales.
+  int64_t widenedSize() const {
+    return (widens() ? tile.panels * panelWeights : 0) +
+           (scalesColumns() ? tile.panels * panelWidth : 0);
+  }
   /// The tiles' boxes of a result in blocks of channels, a panel of which takes
   /// `outPanel` elements: `step` rows of the output for each of the grid.
   TileMap blockedMap(int64_t outPanel, int64_t outRow, int64_t step = 1) const;
@@ -133,12 +152,22 @@ struct PanelBlock {
   /// tile
   /// (`at.weightPanel`) where it is absent.
   std::optional<Index> weightStep;
+  int64_t halvesAt = 0; ///< element of narrow weights, behind their scales
+  Value scratch; ///< of PanelGrid::widenedSize() elements, from `scratchAt` on
+  Index scratchAt;
 };
 
-/// The panel groups of the chunk that begins at `firstPanel`: `body` gets a
-/// tile of that many panels and the first of them.
-void emitPanelGroups(KernelBuilder &k, const PanelGrid &grid, Index firstPanel,
-                     function_ref<void(const PanelTile &, Index)> body);
+/// The panel groups of the block's chunk: `body` gets the block with a group's
+/// weights, which it may have widened, a tile of that many panels and the first
+/// of them.
+void emitPanelGroups(
+    KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
+    function_ref<void(const PanelBlock &, const PanelTile &, Index)> body);
+
+/// The scales [first, first + count) of narrow weights as floats, in `to` from
+/// `start` on.
+void emitScales(KernelBuilder &k, Value halves, Index first, int64_t count,
+                Value to, Index start);
 
 /// All positions of the block for the panel group that begins at `panel`.
 void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
@@ -151,11 +180,12 @@ void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                     const PanelGrid &grid, const PanelBlock &block);
 
 /// Emits the kernel of a conv, conv_transpose or matmul. `body` gets each
-/// runtime tile, whose `at` is not yet set. Maps and scratch are the caller's
-/// to tell.
+/// runtime tile, whose `at` is not yet set, and `scratchBytes` of scratch. Maps
+/// are the caller's to tell.
 KernelInfo
 emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
                const PanelGrid &grid, const Epilogue &epilogue,
+               int64_t scratchBytes,
                function_ref<void(PanelBlock block, Value scratch)> body);
 
 } // namespace nnv12::codegen

@@ -34,6 +34,10 @@ double codegen::tileCost(const Target &target, int64_t positions,
   return std::max({multiply, loads, 8.0}) + 1.0;
 }
 
+static bool haveHalves(const LinearMemory &memory) {
+  return cast<MemRefType>(memory.weights.getType()).getElementType().isF16();
+}
+
 namespace {
 
 /// Writes the body of one micro-kernel.
@@ -74,7 +78,10 @@ private:
         k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
     if (s.plainWeights)
       return k.loadPart(memory.weights, offset, k.VL, lanes(j));
-    return k.load(memory.weights, offset, k.VL);
+    Value weights = k.load(memory.weights, offset, k.VL);
+    if (haveHalves(memory))
+      weights = arith::ExtFOp::create(k.b, k.vec(k.VL), weights);
+    return weights;
   }
 
   Values steps(Values acc, Index in, Index weights, int64_t count);
@@ -175,10 +182,11 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
 }
 
 void PanelEmitter::emit(ValueRange args) {
-  memory = LinearMemory::take(args, s.epilogue);
+  memory = LinearMemory::take(args, s.epilogue, s.scalesColumns);
   size_t next = 0;
-  for (Index *index : {&a.in, &a.weights, &a.out, &a.bias, &a.blocks,
-                       &a.inBlock, &a.kernelRow, &a.weightPanel, &a.outPanel})
+  for (Index *index :
+       {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock, &a.kernelRow,
+        &a.weightPanel, &a.outPanel, &a.scale})
     *index = args[next++];
 
   Values acc(accumulators, k.fconst(0, k.vec(k.VL)));
@@ -197,6 +205,13 @@ void PanelEmitter::emit(ValueRange args) {
   if (s.channelTail)
     acc = window(acc, in, weights, s.channelTail);
 
+  if (s.scalesColumns)
+    for (int64_t j = 0; j < width; ++j) {
+      Value scale = k.load(memory.scale, k.add(a.scale, j * k.VL), k.VL);
+      for (int64_t p = 0; p < t.rows * t.cols; ++p)
+        acc[p * width + j] =
+            arith::MulFOp::create(k.b, acc[p * width + j], scale);
+    }
   // The bias comes last: added first, it would cost the small products their
   // low bits.
   if (s.epilogue.bias)
@@ -249,7 +264,7 @@ void PanelEmitter::finish(const Values &acc) {
 }
 
 /// A name that tells all that the micro-kernel depends on.
-std::string nameOf(const PanelShape &s, const PanelTile &t) {
+std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "panel_" << t.rows << 'x' << t.cols << 'x' << t.panels;
@@ -268,6 +283,10 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
      << '_' << s.weightChannel << '_' << s.weightBlock;
   if (s.plainWeights)
     os << "_plain";
+  if (halves)
+    os << "_f16";
+  if (s.scalesColumns)
+    os << "_s";
   os << s.epilogue.suffix();
   return name;
 }
@@ -279,10 +298,11 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                               const PanelCall &args) {
   assert(bool(memory.bias) == shape.epilogue.bias &&
          bool(memory.residual) == shape.epilogue.residual &&
-         "bias and residual have memory");
+         bool(memory.scale) == shape.scalesColumns &&
+         "bias, residual and scales have memory");
   k.callMicroKernel(
-      nameOf(shape, tile), memory.arguments(),
+      nameOf(shape, tile, haveHalves(memory)), memory.arguments(),
       {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
-       args.kernelRow, args.weightPanel, args.outPanel},
+       args.kernelRow, args.weightPanel, args.outPanel, args.scale},
       [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
 }

@@ -37,6 +37,8 @@ struct PanelShape {
   /// The result is panels, too, whose lanes of no column become zero. Else its
   /// rows end where columns do.
   bool blockedResult = true;
+  /// Sums are multiplied by a number of their column, then comes the epilogue.
+  bool scalesColumns = false;
   Epilogue epilogue;
 };
 
@@ -49,7 +51,7 @@ struct PanelTile {
 
 /// Run-time arguments of one call. The residual lies at the result's offset.
 struct PanelCall {
-  Index in, weights, out, bias;
+  Index in, weights, out, bias, scale;
   Index blocks;      ///< whole channel blocks
   Index inBlock;     ///< input distance of channel blocks
   Index kernelRow;   ///< input distance of kernel rows
@@ -57,7 +59,8 @@ struct PanelCall {
   Index outPanel;
 };
 
-/// Emits (once a module) and calls the micro-kernel for a tile.
+/// Emits (once a module) and calls the micro-kernel for a tile. The memory of
+/// the weights has floats, or halves.
 void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                      const PanelTile &tile, const LinearMemory &memory,
                      const PanelCall &args);

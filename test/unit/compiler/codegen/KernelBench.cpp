@@ -111,13 +111,10 @@ void bench(const std::string &name, const std::string &text, double flops,
       continue;
     }
     std::vector<Bytes> operands;
-    for (mlir::Value operand : kernel->layer()->getOperands())
-      operands.push_back(toBytes(
-          randomFloats(llvm::cast<mlir::RankedTensorType>(operand.getType())
-                           .getNumElements(),
-                       1)));
+    for (const Floats &operand : kernel->randomOperands())
+      operands.push_back(toBytes(operand));
     std::function<double()> transform;
-    if (kernel->weightForm())
+    if (auto form = kernel->weightForm(); form && !form->narrow)
       transform = kernel->stopwatch(operands, threads, true);
     auto execute = kernel->stopwatch(operands, threads);
     all.push_back({std::move(kernel), false, execute});

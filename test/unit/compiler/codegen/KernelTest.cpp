@@ -5,6 +5,7 @@
 #include "artifact/Bundle.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/TileCheck.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -81,7 +82,7 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   result->kernel_.info = routine.emit(builder, result->layer_, "kernel");
-  if (result->form_)
+  if (result->computesForm())
     result->transform_.info =
         routine.emitTransform(builder, result->layer_, "transform");
   return result->load(*module, error) ? std::move(result) : nullptr;
@@ -100,7 +101,8 @@ bool LayerKernel::load(mlir::ModuleOp module, std::string &error) {
     entry.offset = found->second;
     return true;
   };
-  if (!find("kernel", kernel_) || (form_ && !find("transform", transform_)))
+  if (!find("kernel", kernel_) ||
+      (computesForm() && !find("transform", transform_)))
     return error += "no entry point", false;
   code_ = std::move(blob->bytes);
   size_t size = code_.size();
@@ -154,7 +156,8 @@ void LayerKernel::findSizes() {
   if (!form_)
     return;
   int64_t &weights = kernel_.sizes[kernel_.results + form_->operand];
-  transform_.sizes = {form_->bytes, weights};
+  if (computesForm())
+    transform_.sizes = {form_->bytes, weights};
   weights = form_->bytes;
 }
 
@@ -180,7 +183,8 @@ std::string LayerKernel::assembly(llvm::StringRef text,
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   (void)routine->emit(builder, layer, "kernel");
-  if (routine->weightForm(layer))
+  std::optional<WeightForm> form = routine->weightForm(layer);
+  if (form && !form->narrow)
     (void)routine->emitTransform(builder, layer, "transform");
   std::string result;
   llvm::raw_string_ostream os(result);
@@ -270,9 +274,12 @@ void LayerKernel::checkTiles() {
     elements.push_back(tensor(type).getElementType());
   for (mlir::Type type : layer_->getOperandTypes())
     elements.push_back(tensor(type).getElementType());
+  if (form_ && form_->narrow)
+    elements[kernel_.results + form_->operand] =
+        narrowElementType(context_.get(), *form_->narrow);
   std::vector<codegen::TileCheck> checks = {
       describe(routine_->name().data(), kernel_, elements)};
-  if (form_) {
+  if (computesForm()) {
     mlir::Type element = elements[kernel_.results + form_->operand];
     checks.push_back(describe("transform", transform_, {element, element}));
   }
@@ -286,12 +293,30 @@ void LayerKernel::checkTiles() {
 std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
   checkTiles();
   std::vector<Bytes> packed = packOperands(layer_, operands);
-  if (form_)
+  if (computesForm())
     packed[form_->operand] = run(transform_, {packed[form_->operand]})[0];
+  else if (form_)
+    packed[form_->operand] = narrowOperand(operands);
   std::vector<Bytes> results = run(kernel_, packed);
   for (auto [i, result] : llvm::enumerate(results))
     result = unpackTensor(layer_->getResult(i), result.data());
   return results;
+}
+
+std::vector<std::vector<float>> LayerKernel::randomOperands() const {
+  std::vector<std::vector<float>> operands;
+  for (auto [i, type] : llvm::enumerate(layer_->getOperandTypes()))
+    operands.push_back(
+        form_ && form_->narrow && i == form_->operand
+            ? narrowFloats(tensor(type), *form_->narrow)
+            : randomFloats(tensor(type).getNumElements(), i + 1));
+  return operands;
+}
+
+Bytes LayerKernel::narrowOperand(const std::vector<Bytes> &operands) const {
+  unsigned number = form_->operand;
+  return narrowedWeights(tensor(layer_->getOperand(number).getType()),
+                         *form_->narrow, operands[number]);
 }
 
 Bytes LayerKernel::transformed(const std::vector<Bytes> &operands) {
@@ -384,7 +409,8 @@ LayerKernel::stopwatch(const std::vector<Bytes> &operands, int threads,
   if (form_)
     packed = transform ? std::vector<Bytes>{packed[form_->operand]} : packed;
   if (form_ && !transform)
-    packed[form_->operand] = transformedHere(operands);
+    packed[form_->operand] =
+        computesForm() ? transformedHere(operands) : narrowOperand(operands);
   auto state = std::make_shared<State>();
   for (auto [i, size] : llvm::enumerate(entry.sizes)) {
     state->memory.emplace_back(size, true, 0);

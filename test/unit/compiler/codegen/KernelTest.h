@@ -57,10 +57,13 @@ public:
   /// Whether this machine (with qemu) can run the target.
   bool canRun() const;
 
+  /// The operands of a layer, at random; weights that the kernel reads in fewer
+  /// bits are such.
+  std::vector<std::vector<float>> randomOperands() const;
   /// Dense row-major operands in, dense row-major results out.
   std::vector<Bytes> run(const std::vector<Bytes> &operands);
-  /// The weight form of a routine that has one, as the transform kernel and as
-  /// the compiler computes it.
+  /// The weight form of a routine that computes one, as the transform kernel
+  /// and as the compiler computes it.
   Bytes transformed(const std::vector<Bytes> &operands);
   Bytes transformedHere(const std::vector<Bytes> &operands) const;
   const codegen::KernelInfo &transformInfo() const { return transform_.info; }
@@ -82,6 +85,9 @@ private:
     size_t results = 1;
   };
   LayerKernel() = default;
+  bool computesForm() const { return form_ && !form_->narrow; }
+  /// As a routine that reads narrow weights does.
+  Bytes narrowOperand(const std::vector<Bytes> &operands) const;
   /// Makes machine code of the emitted module, and finds the kernels in it.
   bool load(mlir::ModuleOp module, std::string &error);
   void findSizes();

@@ -2,18 +2,24 @@
 
 #include "LayerOperands.h"
 
+#include "compiler/weights/Narrow.h"
+#include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/APFloat.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 
 using namespace nnv12;
 using namespace nnv12::test;
 using mlir::RankedTensorType;
+using plan::Narrowing;
 
 static RankedTensorType tensorOf(mlir::Type type) {
   return llvm::cast<RankedTensorType>(type);
@@ -65,6 +71,50 @@ std::vector<float> test::randomFloats(size_t count, unsigned seed) {
     value = float(int32_t(state) >> 8) / 8388608.0f;
   }
   return values;
+}
+
+std::vector<float> test::narrowFloats(RankedTensorType packed,
+                                      Narrowing narrowing) {
+  unsigned axis = narrowGrid(packed, narrowing)->axis;
+  std::mt19937 random(5);
+  int64_t inner = 1;
+  for (int64_t extent : packed.getShape().drop_front(axis + 1))
+    inner *= extent;
+  std::vector<float> values;
+  for (int64_t i = 0; i < packed.getNumElements(); ++i) {
+    int64_t channel = i / inner % packed.getDimSize(axis);
+    if (narrowing == Narrowing::q8) {
+      float scale = std::ldexp(1 + 0.0123f * float(channel % 50),
+                               int(channel % 240) - 125);
+      values.push_back(float(int(random() % 256) - 128) * scale);
+      continue;
+    }
+    if (narrowing != Narrowing::f16) {
+      double half = int(random() % 4096) - 2048;
+      values.push_back(float(half * (0.01 + 0.0123 * double(channel % 50))));
+      continue;
+    }
+    // Denormals among the halves, too, and both zeros.
+    float value = std::ldexp(float(random() % 2048), -int(random() % 25));
+    values.push_back(random() % 2 ? value : -value);
+  }
+  return values;
+}
+
+Bytes test::narrowedWeights(RankedTensorType packed, Narrowing narrowing,
+                            const Bytes &dense) {
+  mlir::OpBuilder builder(packed.getContext());
+  mlir::Block block;
+  builder.setInsertionPointToEnd(&block);
+  mlir::Value constant =
+      nn::ConstantOp::create(builder, builder.getUnknownLoc(), packed,
+                             nn::makeConstant(nn::withLayout(packed, ""),
+                                              {dense.data(), dense.size()}));
+  auto narrow = narrowed(constant, narrowing);
+  if (narrow)
+    return *narrow;
+  std::fprintf(stderr, "weights are not those of %s\n", plan::text(narrowing));
+  std::exit(1);
 }
 
 mlir::Operation *test::findLayer(mlir::ModuleOp module) {

@@ -23,6 +23,14 @@ Bytes fromHalf(const Bytes &halves);
 /// Reproducible values in [-1, 1).
 std::vector<float> randomFloats(size_t count, unsigned seed);
 
+/// Reproducible weights, of all sizes that such have, that lie in `packed` in
+/// fewer bits: dense, row-major.
+std::vector<float> narrowFloats(mlir::RankedTensorType packed,
+                                plan::Narrowing narrowing);
+/// Such weights as they lie. Ends the program where a bit would be lost.
+Bytes narrowedWeights(mlir::RankedTensorType packed, plan::Narrowing narrowing,
+                      const Bytes &dense);
+
 /// The only layer of @main; null where there is none.
 mlir::Operation *findLayer(mlir::ModuleOp module);
 /// Gives the layer's operands and results the layouts that the routine wants.

@@ -4,14 +4,10 @@
 #include "KernelTest.h"
 
 #include "compiler/weights/Narrow.h"
-#include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
-#include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
-#include <random>
 #ifdef __SSE__
 #include <immintrin.h>
 #endif
@@ -52,35 +48,6 @@ private:
 #endif
 };
 
-/// Dense numbers that are narrow, of all sizes that such have.
-std::vector<float> numbers(RankedTensorType type, Narrowing narrowing,
-                           unsigned axis) {
-  std::mt19937 random(5);
-  int64_t inner = 1;
-  for (int64_t extent : type.getShape().drop_front(axis + 1))
-    inner *= extent;
-  std::vector<float> values;
-  for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    if (narrowing == Narrowing::q8) {
-      int64_t channel = i / inner % type.getDimSize(axis);
-      float scale = std::ldexp(1 + 0.0123f * float(channel % 50),
-                               int(channel % 240) - 125);
-      values.push_back(float(int(random() % 256) - 128) * scale);
-      continue;
-    }
-    if (narrowing != Narrowing::f16) {
-      int64_t channel = i / inner % type.getDimSize(axis);
-      double half = int(random() % 4096) - 2048;
-      values.push_back(float(half * (0.01 + 0.0123 * double(channel % 50))));
-      continue;
-    }
-    // Denormals among the halves, too, and both zeros.
-    float value = std::ldexp(float(random() % 2048), -int(random() % 25));
-    values.push_back(random() % 2 ? value : -value);
-  }
-  return values;
-}
-
 void check(const Case &c, Narrowing narrowing, StringRef target) {
   SCOPED_TRACE(target.str() + " " + c.tag + " of " +
                std::to_string(c.shape[0]));
@@ -95,19 +62,10 @@ void check(const Case &c, Narrowing narrowing, StringRef target) {
   if (!grid && narrowing == Narrowing::f16Inputs)
     return; // in blocks, or there are none
   ASSERT_TRUE(grid);
-  std::vector<float> dense = numbers(type, narrowing, grid->axis);
-  OpBuilder builder(&context);
-  Block block;
-  builder.setInsertionPointToEnd(&block);
-  Value constant = nn::ConstantOp::create(
-      builder, builder.getUnknownLoc(), type,
-      nn::makeConstant(nn::withLayout(type, ""),
-                       {reinterpret_cast<const char *>(dense.data()),
-                        dense.size() * sizeof(float)}));
-  auto narrow = narrowed(constant, narrowing);
-  ASSERT_TRUE(narrow);
+  Bytes dense = toBytes(narrowFloats(type, narrowing));
+  Bytes narrow = narrowedWeights(type, narrowing, dense);
   Bytes expected(nn::storageSize(type));
-  nn::pack(type, reinterpret_cast<const char *>(dense.data()), expected.data());
+  nn::pack(type, dense.data(), expected.data());
 
   FlushDenormals flush;
   Bytes found = LayerKernel::runLone(
@@ -120,7 +78,7 @@ void check(const Case &c, Narrowing narrowing, StringRef target) {
             {{nn::storageSize(packed), packed.getElementType()},
              {narrowBytes(packed, narrowing), bits}}};
       },
-      {*narrow});
+      {narrow});
   EXPECT_TRUE(found == expected);
 }
 

@@ -146,6 +146,44 @@ TEST_F(ProgramEmitterTest, LiveBytesOfTheArena) {
   EXPECT_EQ(program.operations[2].liveArena, tensor);
 }
 
+TEST_F(ProgramEmitterTest, RefusesWeightsThatTheRoutineDoesNotRead) {
+  auto refused = [&](StringRef stored, StringRef routine) {
+    return refuse(("%r0 = plan.read 0 operand(1) storage(" + stored +
+                   ")\n%e0 = plan.execute 0 routine(\"" + routine +
+                   "\") after(%r0)\n"
+                   "%e1 = plan.execute 1 routine(\"conv.direct.nChw16c\")\n"
+                   "%e2 = plan.execute 2 routine(\"element\")")
+                      .str());
+  };
+  EXPECT_EQ(refused("packed+q8", "conv.direct.nChw16c"),
+            "'plan.execute' op found packed+q8 weights, expected packed ones "
+            "for routine 'conv.direct.nChw16c'");
+  EXPECT_EQ(refused("packed", "conv.direct.nChw16c.f16"),
+            "'plan.execute' op found packed weights, expected packed+f16 ones "
+            "for routine 'conv.direct.nChw16c.f16'");
+}
+
+TEST_F(ProgramEmitterTest, NarrowWeightsAreReadAsTheyAreAndWidenedLater) {
+  emit(R"(
+    %r0 = plan.read 0 operand(1) storage(packed+f16)
+    %e0 = plan.execute 0 routine("conv.direct.nChw16c.f16") after(%r0)
+    %t0 = plan.transform 0 form("packed") routine("conv.direct.nChw16c") after(%r0)
+    plan.switch 0 routine("conv.direct.nChw16c") after(%t0)
+    %r1 = plan.read 1 operand(1) storage(packed)
+    %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
+    %e2 = plan.execute 2 routine("element")
+    plan.lane execute on any queue(%r0, %e0, %e1, %e2)
+    plan.lane prepare on any queue(%r1) background(%t0))");
+  const artifact::Operation &first = program.operations[0];
+  EXPECT_EQ(names[first.kernel], "conv.direct.nChw16c.f16");
+  EXPECT_EQ(operand(first, 2).space, Space::Weights);
+  EXPECT_EQ(operand(first, 2).size, weightBytes / 2);
+  ASSERT_EQ(program.switches.size(), 1u);
+  const artifact::Operation &later = program.switches[0].replacement;
+  EXPECT_EQ(operand(later, 2).space, Space::Prepared);
+  EXPECT_EQ(operand(later, 2).size, weightBytes);
+}
+
 TEST_F(ProgramEmitterTest, RawWeightsArePackedByATransform) {
   emit(R"(
     %r0 = plan.read 0 operand(1) storage(raw)

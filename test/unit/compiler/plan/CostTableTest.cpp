@@ -258,11 +258,56 @@ TEST_F(CostTableTest, HalvesAreNeverStoredWider) {
     EXPECT_EQ(storages(layers[0], true, withForm),
               (Names{"packed+f16", "packed+f16+zstd"}));
   CostTable costs(profile, target, 2);
+  bool areMapped = false;
+  for (const CostedCandidate &candidate :
+       costs.candidates(layers[0], true, /*mappedWeights=*/true)) {
+    EXPECT_TRUE(candidate.storage.narrow) << "some routine reads them mapped";
+    areMapped |= candidate.costs.prepared == 0;
+  }
+  EXPECT_TRUE(areMapped);
+  ExecutedLayer shared = layers[0];
+  shared.isShared = true;
   Names mapped;
   for (const CostedCandidate &candidate :
-       costs.candidates(layers[0], true, /*mappedWeights=*/true))
+       costs.candidates(shared, true, /*mappedWeights=*/true))
     mapped.insert(candidate.storage.text());
   EXPECT_TRUE(mapped.count("packed")) << "used where the file is mapped";
+}
+
+TEST_F(CostTableTest, HalvesThatARoutineReadsAreNotPrepared) {
+  CostTable costs(profile, target, 2);
+  auto cost = [&](StringRef routine, StringRef storage) {
+    return costs
+        .cost(layers[0], {codegen::cpuRoutines().named(routine),
+                          *plan::StoredForm::parse(storage)})
+        .costs;
+  };
+  search::Candidate plain = cost("conv.direct.nChw16c", "packed+f16"),
+                    halves = cost("conv.direct.nChw16c.f16", "packed+f16"),
+                    zstd = cost("conv.direct.nChw16c.f16", "packed+f16+zstd");
+  EXPECT_TRUE(halves.readsNarrow);
+  EXPECT_FALSE(plain.readsNarrow);
+  EXPECT_EQ(halves.bytes, plain.bytes);
+  EXPECT_EQ(halves.transform.big, 0);
+  EXPECT_EQ(halves.prepared, 0);
+  EXPECT_EQ(zstd.transform.big, 0);
+  EXPECT_EQ(zstd.prepared, weightBytes / 2) << "decoded";
+  // Either can take over from the other; not from floats in the file.
+  EXPECT_TRUE(search::derivable(halves, plain));
+  EXPECT_TRUE(search::derivable(plain, halves));
+  EXPECT_FALSE(
+      search::derivable(cost("conv.direct.nChw16c", "packed"), halves));
+  const Routine &direct = *codegen::cpuRoutines().named("conv.direct.nChw16c");
+  Candidate first{codegen::cpuRoutines().named("conv.direct.nChw16c.f16"),
+                  *plan::StoredForm::parse("packed+f16")};
+  EXPECT_GT(costs.laterTransform(layers[0], first, direct), 0) << "widened";
+  for (bool readNarrow : {false, true}) {
+    bool isRead = false;
+    for (const CostedCandidate &candidate :
+         costs.candidates(layers[0], true, /*mappedWeights=*/false, readNarrow))
+      isRead |= candidate.costs.readsNarrow;
+    EXPECT_FALSE(isRead) << "its own are no halves, or a GPU wants floats";
+  }
 }
 
 TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {

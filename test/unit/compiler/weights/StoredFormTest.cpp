@@ -40,6 +40,7 @@ TEST(StoredForm, EveryPartTellsFormsApart) {
 TEST(StoredForm, KernelsReadWhatIsReady) {
   EXPECT_TRUE(StoredForm().isReady());
   EXPECT_TRUE(transformed("winograd4").isReady());
-  for (const char *text : {"raw", "packed+q8", "packed+zstd"})
+  EXPECT_TRUE(StoredForm::parse("packed+f16")->isReady());
+  for (const char *text : {"raw", "packed+f16+zstd", "packed+zstd"})
     EXPECT_FALSE(StoredForm::parse(text)->isReady()) << text;
 }
