@@ -29,6 +29,14 @@ bool nnv12::gainsLater(const CostedCandidate &first,
   return later.costs.execute < first.costs.execute * leastGain;
 }
 
+/// Whether floats of narrow weights are worth their memory whatever that costs:
+/// a file of floats would take as much, and would not be faster then.
+static bool isWorthFloats(const CostedCandidate &first,
+                          const CostedCandidate &later) {
+  constexpr double leastGainOfFloats = 0.98;
+  return later.costs.execute < first.costs.execute * leastGainOfFloats;
+}
+
 /// The name of the layer's main weights in a form.
 static std::string weightsName(const PlannedLayer &layer,
                                const std::string &form) {
@@ -103,7 +111,9 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
       auto form = later.routine->weightForm(layer.layer.op);
       bool isNarrow = later.costs.readsNarrow; // and in the file
       if (!isNarrow && chosen.costs.readsNarrow) {
-        double bytes = double(nn::storageSize(layer.layer.weights()));
+        double bytes = isWorthFloats(chosen, later)
+                           ? 0
+                           : double(nn::storageSize(layer.layer.weights()));
         routine.needs.push_back(add(weightsName(layer, ""), bytes));
         routine.needs.push_back(add(widenCode(layer, chosen), codeBytes));
       }

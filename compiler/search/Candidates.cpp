@@ -65,6 +65,7 @@ allowedCandidates(const std::vector<Candidate> &candidates,
     keepLeast(candidates, allowed, &Candidate::prepared);
   if (!options.selectKernels)
     keepLeast(candidates, allowed, &Candidate::execute);
+  keep(candidates, allowed, [](const Candidate &c) { return !c.onlyLater; });
   return allowed;
 }
 

@@ -40,10 +40,12 @@ struct Candidate {
   /// of equal form can take over each other's weights.
   std::string form;
   bool readsNarrow = false; ///< the form is that of the file, in fewer bits
-  double bytes = 0;         ///< read from storage; in a stretch: for that alone
-  CoreTime decode;          ///< 0: not compressed
-  CoreTime transform;       ///< on a CPU; 0: ready as stored
-  double upload = 0; ///< bytes that are copied to where a coprocessor reads
+  /// Not for the first inference where there are others.
+  bool onlyLater = false;
+  double bytes = 0;   ///< read from storage; in a stretch: for that alone
+  CoreTime decode;    ///< 0: not compressed
+  CoreTime transform; ///< on a CPU; 0: ready as stored
+  double upload = 0;  ///< bytes that are copied to where a coprocessor reads
   /// Indices into Problem::pipelines.
   std::vector<uint32_t> pipelines = {};
   /// With everything in memory: on the execute lane; in a stretch that runs

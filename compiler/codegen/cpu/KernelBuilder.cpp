@@ -133,12 +133,15 @@ void KernelBuilder::callMicroKernel(StringRef name, ValueRange memories,
   func::CallOp::create(b, function, operands);
 }
 
-void KernelBuilder::kernel(StringRef name, Operation *layer, KernelBody body) {
+void KernelBuilder::kernel(StringRef name, Operation *layer, KernelBody body,
+                           Type weights) {
   llvm::SmallVector<Type> memories;
   for (TypeRange types : {TypeRange(layer->getResultTypes()),
                           TypeRange(layer->getOperandTypes())})
     for (Type tensor : types)
       memories.push_back(storageType(getElementTypeOrSelf(tensor)));
+  if (weights)
+    memories[layer->getNumResults() + 1] = weights;
   kernel(name, memories, body);
 }
 

@@ -42,8 +42,10 @@ public:
   using KernelBody = function_ref<void(ValueRange operands, Value scratch,
                                        Value begin, Value end)>;
   void kernel(StringRef name, ArrayRef<Type> memories, KernelBody body);
-  /// One whose operands are the layer's results, then its operands.
-  void kernel(StringRef name, Operation *layer, KernelBody body);
+  /// One whose operands are the layer's results, then its operands. Elements of
+  /// operand 1 in memory are `weights`, where that is given.
+  void kernel(StringRef name, Operation *layer, KernelBody body,
+              Type weights = {});
 };
 
 } // namespace nnv12::codegen

@@ -57,6 +57,20 @@ public:
                            {{0, groups, group}, {1, chunks, chunk}})}};
   }
 
+  /// Elements [first, first + count): whole vectors, and whole units where
+  /// these have scales.
+  void part(Value to, Index start, Value from, Index first, int64_t count) {
+    assert(count % (grid.sets ? grid.length : lanes) == 0 && "a part is whole");
+    if (!grid.sets)
+      return elements(to, k.sub(start, first), from, 0, first,
+                      k.add(first, count));
+    Index unit = k.div(first, grid.length);
+    k.repeat(count / grid.length, [&](Index i) {
+      elements(to, k.add(start, k.mul(i, grid.length)), from, k.add(unit, i), 0,
+               grid.length);
+    });
+  }
+
 private:
   void tile(Value to, Value from, Index tile) {
     Index begin = k.mul(k.div(tile, chunks), group);
@@ -71,13 +85,19 @@ private:
   void unit(Value to, Value from, Index unit, Index first) {
     Index last = chunks > 1 ? k.min(k.add(first, chunk), grid.length)
                             : Index(grid.length);
-    Index start = k.mul(unit, grid.length);
+    elements(to, k.mul(unit, grid.length), from, unit, first, last);
+  }
+
+  /// Elements [first, last) of a unit, whose element 0 becomes that at `start`.
+  void elements(Value to, Index start, Value from, Index unit, Index first,
+                Index last) {
+    Index begin =
+        k.add(k.mul(unit, grid.length), grid.elementsAt() / elementSize);
     Value scale = grid.sets ? scaleOf(from, setOf(unit)) : Value();
     auto element = [&](Index i, int64_t count) {
-      Index at = k.add(start, i);
-      Index source = k.add(at, grid.elementsAt() / elementSize);
+      Index source = k.add(begin, i);
       Value x = count == 1 ? k.load(from, source) : k.load(from, source, count);
-      k.store(widened(x, scale, count), to, at);
+      k.store(widened(x, scale, count), to, k.add(start, i));
     };
     Index whole =
         grid.length % lanes
@@ -139,6 +159,33 @@ private:
 KernelInfo codegen::emitWiden(KernelBuilder &k, RankedTensorType packed,
                               Narrowing narrowing, StringRef symbol) {
   return WidenEmitter(k, packed, narrowing).emit(symbol);
+}
+
+void codegen::emitWidened(KernelBuilder &k, RankedTensorType packed,
+                          Narrowing narrowing, Value from, Index first,
+                          int64_t count, Value to, Index start) {
+  WidenEmitter(k, packed, narrowing).part(to, start, from, first, count);
+}
+
+StringRef codegen::narrowSummary(Narrowing narrowing) {
+  switch (narrowing) {
+  case Narrowing::f16Outputs:
+    return "weights are halves times a scale of the output channel";
+  case Narrowing::f16Inputs:
+    return "weights are halves times a scale of the input channel";
+  case Narrowing::q8:
+    return "weights are int8 times a scale of the output channel";
+  default:
+    return "weights are halves";
+  }
+}
+
+std::optional<WeightForm> codegen::narrowForm(Operation *layer,
+                                              std::optional<Narrowing> narrow) {
+  if (!narrow)
+    return std::nullopt;
+  auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
+  return WeightForm::narrowed(1, *narrow, narrowBytes(packed, *narrow));
 }
 
 KernelFacts codegen::widenFacts(RankedTensorType packed, Narrowing narrowing,

@@ -13,6 +13,19 @@ namespace nnv12::codegen {
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
                      plan::Narrowing narrowing, StringRef symbol);
 
+/// Inside of a kernel: makes the packed elements [first, first + count) in
+/// `to`, from element `start` on. They are whole vectors of 16, and whole units
+/// of the narrow grid where that has scales. `from` has all narrow weights.
+void emitWidened(KernelBuilder &k, mlir::RankedTensorType packed,
+                 plan::Narrowing narrowing, Value from, Index first,
+                 int64_t count, Value to, Index start);
+
+/// The difference of a variant that reads such weights, for docs/routines.md.
+StringRef narrowSummary(plan::Narrowing narrowing);
+/// The form of operand 1 for such a variant; none where `narrow` is none.
+std::optional<WeightForm> narrowForm(Operation *layer,
+                                     std::optional<plan::Narrowing> narrow);
+
 /// The facts that the time of that kernel depends on.
 KernelFacts widenFacts(mlir::RankedTensorType packed, plan::Narrowing narrowing,
                        StringRef target);

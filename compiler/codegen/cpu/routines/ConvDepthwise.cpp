@@ -14,11 +14,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/Widen.h"
 #include "compiler/codegen/cpu/routines/LinearMemory.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
+#include "compiler/weights/Narrow.h"
+#include "dialects/nn/Layout.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -32,8 +35,9 @@ namespace {
 
 class DepthwiseEmitter {
 public:
-  DepthwiseEmitter(KernelBuilder &k, nn::ConvOp op)
-      : k(k), window(k.target, WindowShape(op)), w(window.w),
+  DepthwiseEmitter(KernelBuilder &k, nn::ConvOp op,
+                   std::optional<plan::Narrowing> narrow)
+      : k(k), narrow(narrow), window(k.target, WindowShape(op)), w(window.w),
         group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {
     assert(w.channels == w.outChannels && group < block &&
            llvm::isPowerOf2_64(group) && "groups lie inside of blocks");
@@ -87,6 +91,7 @@ private:
   void microKernel(ValueRange args, const ColumnTile &tile, bool allRows);
 
   KernelBuilder &k;
+  std::optional<plan::Narrowing> narrow;
   SlidingWindow window;
   const WindowShape &w;
   int64_t group;
@@ -159,19 +164,33 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
   int64_t inPlane = w.height * w.width * block,
           outPlane = w.outHeight * w.outWidth * block;
   int64_t weightBlock = group * w.kernelRows * w.kernelCols * block;
-  k.kernel(symbol, op, [&](ValueRange operands, Value, Value begin, Value end) {
-    Values memories = LinearMemory::of(operands, epilogue).arguments();
-    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
-      Index channelBlock = k.rem(k.val(plane), window.blocks);
+  auto body = [&](ValueRange operands, Value scratch, Value begin, Value end) {
+    LinearMemory memory = LinearMemory::of(operands, epilogue);
+    Value stored = memory.weights;
+    if (narrow)
+      memory.weights = scratch;
+    Values memories = memory.arguments();
+    auto blockOf = [&](Index plane) {
+      return k.rem(k.val(plane), window.blocks);
+    };
+    auto widen = [&](Index plane) {
+      if (narrow)
+        emitWidened(k, nn::typeOf(op.getWeights()), *narrow, stored,
+                    k.mul(blockOf(plane), weightBlock), weightBlock, scratch,
+                    0);
+    };
+    auto row = [&](Index plane, Index y) {
+      Index channelBlock = blockOf(plane);
       KernelRows rows = window.kernelRows(k, y);
       Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-      auto row = [&](bool allRows) {
+      auto rowOf = [&](bool allRows) {
         Index low = allRows ? Index(0) : rows.low;
         Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
         Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
                          k.mul(firstRow, w.width * block));
-        Index weights = k.add(k.mul(channelBlock, weightBlock),
-                              k.mul(low, w.kernelCols * block));
+        Index weights =
+            k.add(narrow ? Index(0) : k.mul(channelBlock, weightBlock),
+                  k.mul(low, w.kernelCols * block));
         window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
           SmallVector<Index> at = {
               k.add(in, k.mul(first, w.strideCols * block)), weights,
@@ -185,14 +204,19 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
         });
       };
       if (!straight)
-        return row(false);
+        return rowOf(false);
       Value all = k.compare(Order::eq, k.val(k.sub(rows.high, rows.low)),
                             k.constant(w.kernelRows));
       k.ifElse(
-          all, {}, [&] { return row(true), Values(); },
-          [&] { return row(false), Values(); });
-    });
-  });
+          all, {}, [&] { return rowOf(true), Values(); },
+          [&] { return rowOf(false), Values(); });
+    };
+    window.forEachRow(k, begin, end, row, widen);
+  };
+  Type weights = narrow ? narrowElementType(k.b.getContext(), *narrow) : Type();
+  k.kernel(symbol, op, body, weights);
+  if (narrow)
+    info.scratchBytes = weightBlock * int64_t(sizeof(float));
   return info;
 }
 
@@ -203,6 +227,10 @@ public:
             "conv.depthwise.nChw16c",
             "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost "
             "no copy") {}
+  explicit ConvDepthwise(plan::Narrowing narrow)
+      : CpuRoutine(llvm::Twine("conv.depthwise.nChw16c.") + plan::text(narrow),
+                   narrowSummary(narrow)),
+        narrow(narrow) {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))
@@ -221,20 +249,33 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return DepthwiseEmitter(k, cast<nn::ConvOp>(layer))
+    return DepthwiseEmitter(k, cast<nn::ConvOp>(layer), narrow)
         .emit(cast<nn::ConvOp>(layer), symbol);
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);
     WindowShape w(op);
     int64_t group = w.channels / op.getGroups();
-    return {w.insideTaps() * double(llvm::alignTo(w.channels, block) * group),
-            bytesOf(layer)};
+    Work work = {w.insideTaps() *
+                     double(llvm::alignTo(w.channels, block) * group),
+                 bytesOf(layer)};
+    if (std::optional<WeightForm> form = weightForm(layer))
+      work.bytes -= double(nn::storageSize(op.getWeights()) - form->bytes);
+    return work;
   }
+  std::optional<WeightForm> weightForm(Operation *layer) const override {
+    return narrowForm(layer, narrow);
+  }
+
+private:
+  const std::optional<plan::Narrowing> narrow;
 };
 
 } // namespace
 
-Variants codegen::convDepthwiseRoutine() {
-  return onlyRoutine<ConvDepthwise>();
+Variants codegen::convDepthwiseRoutines() {
+  static const ConvDepthwise plain, halves(plan::Narrowing::f16),
+      scaled(plan::Narrowing::f16Outputs);
+  static const Routine *const all[] = {&plain, &halves, &scaled};
+  return all;
 }

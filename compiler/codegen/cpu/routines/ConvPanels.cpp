@@ -24,6 +24,7 @@ PanelGrid ConvPanels::grid(int64_t rows, int64_t cols) const {
   grid.cols = cols;
   grid.panels = panels;
   grid.panelWeights = panelWeights();
+  grid.sharesWeights = groups == 1;
   grid.lastLanes = outChannels - (panels - 1) * panelWidth;
   return grid;
 }

@@ -116,6 +116,7 @@ PanelGrid gridOf(const MatMulShape &s) {
   grid.rows = s.m;
   grid.panels = divideCeil(s.n, panelWidth);
   grid.panelWeights = s.k * panelWidth;
+  grid.sharesWeights = s.rhsBatch.empty();
   grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
   return grid;
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 
+#include "compiler/codegen/cpu/Widen.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,10 +20,10 @@ std::string PanelTuning::nameOf(llvm::StringRef routine) const {
 }
 
 llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
-  auto narrow = [](plan::Narrowing narrowing, llvm::StringRef summary) {
+  auto narrow = [](plan::Narrowing narrowing) {
     PanelTuning tuning;
     tuning.suffix = plan::text(narrowing);
-    tuning.summary = summary;
+    tuning.summary = narrowSummary(narrowing);
     tuning.narrow = narrowing;
     return tuning;
   };
@@ -35,20 +36,24 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
       {"fine", "more and smaller tiles, for small caches and stealing",
        /*panels=*/0, /*cachePart=*/0.125, /*tiles=*/32,
        /*tileMultiplyAdds=*/40e3},
-      narrow(plan::Narrowing::f16, "weights are halves"),
-      narrow(plan::Narrowing::f16Outputs,
-             "weights are halves times a scale of the output channel"),
-      narrow(plan::Narrowing::f16Inputs,
-             "weights are halves times a scale of the input channel")};
+      narrow(plan::Narrowing::f16),
+      narrow(plan::Narrowing::f16Outputs),
+      narrow(plan::Narrowing::f16Inputs)};
   return all;
 }
 
+/// To widen a weight takes about as long as its products of so many positions:
+/// two where the first cache holds a group's, four elsewhere.
+static constexpr double widenedPositions = 4;
+/// The part of its time that a micro-kernel loses that reads halves.
+static constexpr double microKernelLoss = 0.08;
+/// And a copy of a scaled input element.
+static constexpr double copiedInput = 4;
+/// So many positions are worth widening, and worth a row block of their own.
+static constexpr int64_t leastWidenedPositions = 28, leastNarrowBlock = 48;
+
 std::optional<WeightForm> PanelRoutine::weightForm(Operation *layer) const {
-  if (!tuning.narrow)
-    return std::nullopt;
-  auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
-  return WeightForm::narrowed(1, *tuning.narrow,
-                              narrowBytes(packed, *tuning.narrow));
+  return narrowForm(layer, tuning.narrow);
 }
 
 Work PanelRoutine::work(Operation *layer) const {
@@ -56,16 +61,15 @@ Work PanelRoutine::work(Operation *layer) const {
   if (std::optional<WeightForm> form = PanelRoutine::weightForm(layer)) {
     int64_t packed = nn::storageSize(layer->getOperand(1));
     work.bytes -= double(packed - form->bytes);
-    work.multiplyAdds += 2 * double(packed) / sizeof(float); // to widen them
+    double widening = widenedPositions * double(packed) / sizeof(float);
+    work.multiplyAdds +=
+        std::min(widening, microKernelLoss * work.multiplyAdds);
+    if (tuning.scalesInputs())
+      work.multiplyAdds +=
+          copiedInput * double(llvm::product_of(shapeOf(layer->getOperand(0))));
   }
   return work;
 }
-
-/// To widen a weight takes about as long as its products of so many positions.
-static constexpr double widenedPositions = 3;
-/// The micro-kernel that reads halves loses some percent: so many positions are
-/// worth widening, and worth a row block of their own.
-static constexpr int64_t leastWidenedPositions = 28, leastNarrowBlock = 48;
 
 /// Cost of all micro-kernel calls of a plane with this tile.
 static double planeCost(const Target &target, const PanelGrid &grid,
@@ -131,14 +135,19 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   int64_t wanted = std::clamp<int64_t>(
       int64_t(costs.multiplyAdds / tuning.tileMultiplyAdds), 1, tuning.tiles);
   int64_t inputBytes = costs.inputRowBytes * rows;
+  widensOnce = narrow && sharesWeights && cutsRows && rowGroups >= wanted &&
+               wanted > 1 && costs.weightBytes <= target.secondLevelCache / 4;
+  bool widensOften = narrow && !widensOnce;
   // Cuts along the cheaper operand, which is read twice then: row blocks share
   // the weights, panel chunks the input.
-  // Each row block widens narrow weights again.
+  // Each row block widens narrow weights again, but for few of them.
   bool preferPanels =
-      narrow || costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
+      !widensOnce &&
+      (narrow || costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1));
   while (tiles() < wanted) {
-    bool canRows = cutsRows && rowBlocks * 2 <= rowGroups &&
-                   (!narrow || rows * cols >= 2 * rowBlocks * leastNarrowBlock),
+    bool canRows =
+             cutsRows && rowBlocks * 2 <= rowGroups &&
+             (!widensOften || rows * cols >= 2 * rowBlocks * leastNarrowBlock),
          canPanels = panelChunks * 2 <= panelGroups;
     if (canPanels && (preferPanels || !canRows))
       panelChunks *= 2;
@@ -177,7 +186,7 @@ void PanelGrid::limitPanels(int64_t most) {
 }
 
 bool PanelGrid::widens() const {
-  return narrow && rowBlock * cols >= leastWidenedPositions;
+  return narrow && (widensOnce || rowBlock * cols >= leastWidenedPositions);
 }
 
 TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow,
@@ -226,8 +235,10 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
     if (blocks > std::max<int64_t>(4 * least, 16))
       break;
     double again = 0.02 * double(overhead * blocks) / double(groups);
-    if (narrow)
-      again += widenedPositions * double(blocks) / double(rows * cols);
+    if (narrow && !widensOnce)
+      again += block * cols < leastWidenedPositions
+                   ? microKernelLoss
+                   : widenedPositions / double(block * cols);
     double cost =
         (busiest(block, 1) + 2 * busiest(block, 2) + 4 * busiest(block, 4)) *
         (1 + again);
@@ -277,32 +288,50 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
   k.ifThen(k.less(done, block.rows), [&] { columns(odd, done); });
 }
 
-/// Brings the halves of a panel group, and their scales, to where the
-/// micro-kernel reads them.
-static void widenGroup(KernelBuilder &k, const PanelGrid &grid,
-                       PanelBlock &block, const PanelTile &tile, Index panel) {
+/// Makes floats of `count` panels' scales and weights, in scratch, as far as
+/// the grid wants them. `column`: the first one.
+static void widenPanels(KernelBuilder &k, const PanelGrid &grid,
+                        const PanelBlock &block, Index weights, Index column,
+                        int64_t count) {
   Value halves = block.memory.weights;
-  Index to = block.scratchAt;
-  if (grid.scalesColumns()) {
-    // `at.bias` is the number of the first column.
-    emitScales(k, halves, k.add(block.at.bias, k.mul(panel, panelWidth)),
-               tile.panels * panelWidth, block.scratch, to);
-    block.memory.scale = block.scratch;
-    block.at.scale = to;
-    to = k.add(to, tile.panels * panelWidth);
-  }
-  block.at.weights = k.add(block.at.weights, block.halvesAt);
+  if (grid.scalesColumns())
+    emitScales(k, halves, column, count * panelWidth, block.scratch,
+               block.scratchAt);
   if (!grid.widens())
     return;
-  Index from = k.add(block.at.weights, k.mul(panel, grid.panelWeights));
-  k.loop(0, tile.panels * grid.panelWeights, panelWidth, [&](Value i) {
+  Index from = k.add(weights, block.halvesAt),
+        to = k.add(block.scratchAt, grid.scalesSize());
+  k.loop(0, count * grid.panelWeights, panelWidth, [&](Value i) {
     Value half = k.load(halves, k.add(from, i), panelWidth);
     k.store(arith::ExtFOp::create(k.b, k.vec(panelWidth), half), block.scratch,
             k.add(to, i));
   });
+}
+
+/// The block with a panel group's weights and scales where the micro-kernel
+/// reads them.
+static PanelBlock withNarrow(KernelBuilder &k, const PanelGrid &grid,
+                             PanelBlock block, const PanelTile &tile,
+                             Index panel) {
+  Index weights = block.at.weights;
+  if (!grid.widensOnce)
+    // `at.bias` is the number of the batch's first column.
+    widenPanels(k, grid, block, k.add(weights, k.mul(panel, grid.panelWeights)),
+                k.add(block.at.bias, k.mul(panel, panelWidth)), tile.panels);
+  if (grid.scalesColumns()) {
+    block.memory.scale = block.scratch;
+    block.at.scale = k.add(
+        block.scratchAt, grid.widensOnce ? k.mul(panel, panelWidth) : Index(0));
+  }
+  if (!grid.widens()) {
+    block.at.weights = k.add(weights, block.halvesAt);
+    return block;
+  }
   block.memory.weights = block.scratch;
-  block.at.weights = to;
-  block.weightStep = 0;
+  block.at.weights = k.add(block.scratchAt, grid.scalesSize());
+  if (!grid.widensOnce)
+    block.weightStep = 0;
+  return block;
 }
 
 void codegen::emitScales(KernelBuilder &k, Value halves, Index first,
@@ -327,10 +356,8 @@ void codegen::emitPanelGroups(
   const PanelTile &tile = grid.tile;
   const Index &firstPanel = block.firstPanel;
   auto body = [&](const PanelTile &tile, Index panel) {
-    PanelBlock widened = block;
-    if (grid.narrow)
-      widenGroup(k, grid, widened, tile, panel);
-    group(widened, tile, panel);
+    group(grid.narrow ? withNarrow(k, grid, block, tile, panel) : block, tile,
+          panel);
   };
   // All groups are whole but the last one of the layer, which may have fewer
   // panels or a panel of fewer lanes.
@@ -377,30 +404,30 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
     Value isFirst = k.compare(Order::eq, t, begin);
     Value isChunk0 = k.compare(Order::eq, k.val(chunk), k.constant(0));
     b.isNew = k.bitOr(isFirst, isChunk0);
+    if (grid.widensOnce)
+      k.ifThen(isFirst, [&] { widenPanels(k, grid, b, 0, 0, grid.panels); });
     b.firstPanel = k.mul(chunk, grid.panelChunk);
     body(b, scratch);
   };
-  SmallVector<Type> memories;
-  for (Type type : llvm::concat<const Type>(layer->getResultTypes(),
-                                            layer->getOperandTypes()))
-    memories.push_back(getElementTypeOrSelf(type));
+  Type weights;
   int64_t halvesAt = 0;
   if (grid.narrow) {
-    memories[2] = narrowElementType(k.b.getContext(), *grid.narrow);
+    weights = narrowElementType(k.b.getContext(), *grid.narrow);
     auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
     halvesAt = narrowGrid(packed, *grid.narrow)->elementsAt() /
                narrowElementSize(*grid.narrow);
   }
-  k.kernel(symbol, memories,
-           [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             PanelBlock b;
-             b.memory = LinearMemory::of(operands, epilogue);
-             b.halvesAt = halvesAt;
-             b.scratch = scratch;
-             b.scratchAt = ownScratch / int64_t(sizeof(float));
-             k.loop(begin, end, 1,
-                    [&](Value t) { tile(b, t, begin, scratch); });
-           });
+  k.kernel(
+      symbol, layer,
+      [&](ValueRange operands, Value scratch, Value begin, Value end) {
+        PanelBlock b;
+        b.memory = LinearMemory::of(operands, epilogue);
+        b.halvesAt = halvesAt;
+        b.scratch = scratch;
+        b.scratchAt = ownScratch / int64_t(sizeof(float));
+        k.loop(begin, end, 1, [&](Value t) { tile(b, t, begin, scratch); });
+      },
+      weights);
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = ownScratch + grid.widenedSize() * int64_t(sizeof(float));

@@ -94,12 +94,15 @@ struct PanelGrid {
   int64_t panelWeights = 0;       ///< elements of a panel
   int64_t lastLanes = panelWidth; ///< of the last panel
   bool cutsRows = true;           ///< whether a runtime tile may have some rows
+  bool sharesWeights = false;     ///< whether all batches have the same
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
   /// Panels of a chunk, a multiple of tile.panels.
   int64_t panelChunk = 1, panelChunks = 1;
   std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow
+  /// Whether a call of the kernel widens all weights, before its first tile.
+  bool widensOnce = false;
 
   /// Sizes that the plan weighs, in bytes.
   struct Costs {
@@ -122,10 +125,13 @@ struct PanelGrid {
   bool widens() const;
   /// Whether sums are multiplied by scales of their columns.
   bool scalesColumns() const { return narrow == plan::Narrowing::f16Outputs; }
-  /// Elements of both in scratch: the weights of a panel group, and its scales.
+  /// Elements of both in scratch: scales, then weights, of a panel group, or of
+  /// all panels.
+  int64_t scalesSize() const {
+    return scalesColumns() ? widenedPanels() * panelWidth : 0;
+  }
   int64_t widenedSize() const {
-    return (widens() ? tile.panels * panelWeights : 0) +
-           (scalesColumns() ? tile.panels * panelWidth : 0);
+    return scalesSize() + (widens() ? widenedPanels() * panelWeights : 0);
   }
   /// The tiles' boxes of a result in blocks of channels, a panel of which takes
   /// `outPanel` elements: `step` rows of the output for each of the grid.
@@ -134,6 +140,7 @@ struct PanelGrid {
   TileMap denseMap(int64_t columns) const;
 
 private:
+  int64_t widenedPanels() const { return widensOnce ? panels : tile.panels; }
   double busiest(int64_t block, int64_t threads) const;
   void balanceRows(int64_t least, int64_t overhead);
 };

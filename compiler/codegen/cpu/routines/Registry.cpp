@@ -10,7 +10,7 @@ const RoutineSet &cpuRoutines() {
     for (Variants routines : {convFirstRoutines(),
                               convFewRoutine(),
                               convTransposeFewRoutine(),
-                              convDepthwiseRoutine(),
+                              convDepthwiseRoutines(),
                               convGemmRoutines(),
                               convDirectRoutines(),
                               convIm2colRoutines(),

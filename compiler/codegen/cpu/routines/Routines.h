@@ -18,7 +18,7 @@ template <typename T> Variants onlyRoutine() {
   return pointer;
 }
 
-Variants convDepthwiseRoutine();
+Variants convDepthwiseRoutines();
 Variants convDirectRoutines();
 Variants convFewRoutine();
 Variants convFirstRoutines();

@@ -94,14 +94,16 @@ KernelInfo SlidingWindow::plan(double workPerPlane) {
                          {{0, planes, 1}, {1, rowBlocks, rowBlock}})}};
 }
 
-void SlidingWindow::forEachRow(
-    KernelBuilder &k, Value begin, Value end,
-    llvm::function_ref<void(Index, Index)> body) const {
+void SlidingWindow::forEachRow(KernelBuilder &k, Value begin, Value end,
+                               llvm::function_ref<void(Index, Index)> body,
+                               llvm::function_ref<void(Index)> prologue) const {
   assert(rowBlock * rowBlocks >= w.outHeight && "plan() has been here");
   k.loop(begin, end, 1, [&](Value t) {
     Index first = k.mul(k.rem(t, rowBlocks), rowBlock);
     Index plane = k.div(t, rowBlocks);
     Index last = k.min(k.add(first, rowBlock), w.outHeight);
+    if (prologue)
+      prologue(plane);
     k.loop(first, last, 1, [&](Value row) { body(plane, row); });
   });
 }

@@ -60,9 +60,10 @@ public:
                    function_ref<void(const ColumnTile &, Index)> body) const;
   KernelRows kernelRows(KernelBuilder &k, Index outputRow) const;
   /// The runtime tiles: (plane, row block); body(plane, output row) for each
-  /// row.
+  /// row, behind prologue(plane), which may be absent.
   void forEachRow(KernelBuilder &k, Value begin, Value end,
-                  function_ref<void(Index plane, Index row)> body) const;
+                  function_ref<void(Index plane, Index row)> body,
+                  function_ref<void(Index plane)> prologue = nullptr) const;
   /// Chooses the row block and says what the tiles are; work is multiply-adds
   /// or the like.
   KernelInfo plan(double workPerPlane);

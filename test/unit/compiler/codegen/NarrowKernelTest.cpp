@@ -55,7 +55,8 @@ MatMulCase productOf(int64_t m, int64_t n, int64_t k) {
 TEST(NarrowKernel, MatMul) {
   for (bool transposeRhs : {false, true})
     for (MatMulCase x : {productOf(1, 200, 70), productOf(40, 200, 70),
-                         productOf(70, 100, 1024), productOf(3, 16, 33)}) {
+                         productOf(70, 100, 1024), productOf(3, 16, 33),
+                         productOf(900, 60, 48)}) {
       x.transposeRhs = transposeRhs;
       checkNarrow(x.text(), "matmul.panels");
     }
@@ -71,6 +72,7 @@ TEST(NarrowKernel, ConvGemm) {
 
 TEST(NarrowKernel, ConvDirect) {
   checkNarrow(windowOf(24, 40, 9, 3).text(), "conv.direct.nChw16c");
+  checkNarrow(windowOf(32, 48, 28, 3).text(), "conv.direct.nChw16c");
   ConvCase x = windowOf(64, 96, 20, 3);
   x.strideH = 2, x.groups = 2;
   checkNarrow(x.text(), "conv.direct.nChw16c");
@@ -79,6 +81,14 @@ TEST(NarrowKernel, ConvDirect) {
   dilated.dilationH = dilated.dilationW = 12;
   dilated.top = dilated.left = dilated.bottom = dilated.right = 12;
   checkNarrow(dilated.text(), "conv.direct.nChw16c");
+}
+
+TEST(NarrowKernel, ConvDepthwise) {
+  ConvCase x = windowOf(40, 40, 9, 3);
+  x.groups = 40, x.n = 2, x.activation = "relu";
+  checkNarrow(x.text(), "conv.depthwise.nChw16c");
+  x.groups = 10;
+  checkNarrow(x.text(), "conv.depthwise.nChw16c");
 }
 
 TEST(NarrowKernel, OtherWindows) {

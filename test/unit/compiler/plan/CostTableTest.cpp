@@ -265,6 +265,11 @@ TEST_F(CostTableTest, HalvesAreNeverStoredWider) {
     areMapped |= candidate.costs.prepared == 0;
   }
   EXPECT_TRUE(areMapped);
+  for (const CostedCandidate &candidate : costs.candidates(layers[0], true)) {
+    bool isPlain = candidate.routine->name() == "conv.direct.nChw16c";
+    EXPECT_TRUE(!isPlain || candidate.costs.onlyLater);
+    EXPECT_FALSE(candidate.costs.readsNarrow && candidate.costs.onlyLater);
+  }
   ExecutedLayer shared = layers[0];
   shared.isShared = true;
   Names mapped;

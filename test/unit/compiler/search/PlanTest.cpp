@@ -459,6 +459,16 @@ TEST(Candidates, dominated) {
   EXPECT_EQ(usableCandidates(p, {}, Dominance::Every), (Kept{{0, 1}}));
 }
 
+TEST(Candidates, onlyLater) {
+  Candidate first, later;
+  first.execute = 2;
+  later.execute = 1;
+  later.onlyLater = true;
+  EXPECT_EQ(allowedCandidates({first, later}, {}), (std::vector<unsigned>{0}));
+  EXPECT_EQ(allowedCandidates({later}, {}), (std::vector<unsigned>{0}))
+      << "there is no other";
+}
+
 TEST(Combinations, allOrSome) {
   Random random(3);
   Problem p = randomProblem(random, 4, 1, 2);
