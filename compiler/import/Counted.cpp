@@ -135,6 +135,20 @@ double importer::emptyMaximum(Type type, bool isMaximum) {
                    : std::ldexp(1.0, width - 1) - (width < 64);
 }
 
+Value importer::commonElement(LayerBuilder &b, const ImportValue &value) {
+  if (!value.isCounted() || b.failed())
+    return {};
+  Value v = value.all;
+  while (b.size(v) != 1 &&
+         isa_and_nonnull<nn::ReshapeOp, nn::BroadcastOp>(v.getDefiningOp()))
+    v = v.getDefiningOp()->getOperand(0);
+  if (b.size(v) == 1)
+    return b.reshape(v, {});
+  auto data = b.data(v);
+  std::optional<double> splat = data ? data->splat() : std::nullopt;
+  return splat ? b.scalar(b.elem(v), *splat) : Value();
+}
+
 std::optional<CountedShape> importer::countedShape(LayerBuilder &b,
                                                    Value shape) {
   if (b.failed() || b.isFloat(shape) || b.rank(shape) != 1)

@@ -39,6 +39,10 @@ Value countingMask(LayerBuilder &b, const ImportValue &value);
 Value fill(LayerBuilder &b, const ImportValue &value, double padding);
 Value fill(LayerBuilder &b, const ImportValue &value, Value padding);
 
+/// The element, a scalar, that all elements of a counted value are; null where
+/// they may differ.
+Value commonElement(LayerBuilder &b, const ImportValue &value);
+
 /// A shape of which a run tells one size.
 struct CountedShape {
   Ints sizes; ///< with the most of that size

@@ -44,6 +44,9 @@ struct ImportOptions {
   uint64_t maxTensorBytes = uint64_t(1) << 34;
   /// How many rows NonMaxSuppression of run-time boxes may have room for.
   int64_t mostBoxes = 1000000;
+  /// Channels of a block of operators of com.microsoft.nchwc, 8 or 16, where
+  /// the file does not tell; 0: not known.
+  int64_t nchwcBlock = 0;
   /// How many nodes may be imported, counting those of inlined functions and of
   /// unrolled loops once for every time.
   uint64_t maxNodes = 1000000;

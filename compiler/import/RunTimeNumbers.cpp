@@ -133,6 +133,15 @@ std::optional<int64_t> importer::knownSum(LayerBuilder &b, Value number,
   return sum;
 }
 
+/// Whether a tensor has zeros and ones, of bools.
+static bool areBools(LayerBuilder &b, Value v) {
+  Operation *op = v.getDefiningOp();
+  while (isa_and_nonnull<nn::ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<nn::CastOp>(op) &&
+         b.elem(op->getOperand(0)).isInteger(1);
+}
+
 static std::optional<int64_t> limitOf(LayerBuilder &b, Place at, int depth) {
   Sum sum = decompose(b, at, 0);
   if (!sum.base.tensor)
@@ -161,6 +170,9 @@ static std::optional<int64_t> limitOf(LayerBuilder &b, Place at, int depth) {
              b.size(reduce) == 1 && b.size(reduce.getInput()) <= maxChain) {
     for (int64_t i = 0; i < b.size(reduce.getInput()); ++i)
       atMost(operand(0, i));
+  } else if (reduce && reduce.getKind() == ReduceKind::sum &&
+             b.size(reduce) > 0 && areBools(b, reduce.getInput())) {
+    limit = b.size(reduce.getInput()) / b.size(reduce);
   }
   int64_t result;
   if (!limit || llvm::AddOverflow(*limit, sum.offset, result))

@@ -76,6 +76,12 @@ static cl::opt<int64_t, true> limitBoxes(
     Help{"How many boxes NonMaxSuppression may give at most, over all images "
          "and classes; a model that may give more is refused (default 1000000)",
          "N"});
+static cl::opt<int64_t, true> nchwcBlock(
+    "nchwc-block", cl::location(given.import.nchwcBlock), cl::init(0),
+    Help{"How many channels a block has of a file that ONNX Runtime optimised "
+         "at level \"all\", where the file does not tell: 16 as on CPUs with "
+         "AVX-512, 8 as on others of x86-64",
+         "8|16"});
 static cl::list<std::string, std::vector<std::string>> externalData(
     "external-data", cl::location(given.import.externalData),
     Help{"A folder beside the model's own in which external data of its "

@@ -507,7 +507,7 @@ static bool scatterRule(Node &n, Handler handler) {
     return keep(n, handler, v, v.axis);
   }
   if (areTuples && n.value(1).kind == ImportValue::Rows && n.has(2) &&
-      n.value(2).kind == ImportValue::Picked)
+      (n.value(2).kind == ImportValue::Picked || commonElement(n, n.value(2))))
     return false;
   ImportValue data = elements(n, 0), indices = counted(n, 1),
               updates = elements(n, 2);

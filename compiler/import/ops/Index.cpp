@@ -100,6 +100,9 @@ static void scatterElements(Node &n) {
 /// Puts the updates of selected elements where the mask selects.
 static void scatterSelected(Node &n, Value x, Value mask) {
   const ImportValue &updates = n.value(2);
+  Value one = commonElement(n, updates);
+  if (one && n.stringAttr("reduction", "none") == "none")
+    return n.out(n.select(maskFor(n, mask, x), one, x));
   if (n.stringAttr("reduction", "none") != "none" ||
       updates.kind != ImportValue::Picked || updates.mask != mask)
     return n.failNotConstant(mask, "the mask of a scatter of other elements");

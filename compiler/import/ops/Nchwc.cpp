@@ -11,6 +11,7 @@
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Products.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -37,9 +38,24 @@ static bool splitsChannels(Node &n, const onnx::TensorProto &shape) {
          to->asInt(3) == 0 && to->asInt(4) % 8 == 0;
 }
 
+/// The block that a ReorderOutput tells which leaves `channels` of `stored`
+/// ones: the others are padding. 0 if either fits.
+static int64_t blockOfOutput(int64_t channels, int64_t stored) {
+  bool by8 = int64_t(llvm::alignTo(channels, 8)) == stored,
+       by16 = int64_t(llvm::alignTo(channels, 16)) == stored;
+  return by8 == by16 ? 0 : by8 ? 8 : 16;
+}
+
+static int64_t channelsOf(const onnx::NodeProto &reorder) {
+  for (const onnx::AttributeProto &attribute : reorder.attribute())
+    if (attribute.name() == "channels")
+      return attribute.i();
+  return 0;
+}
+
 /// How many channels a block has: 8 or 16, as the CPU had that wrote the file.
 /// No attribute says it, but the sizes and padding of filters do: one filter of
-/// the model tells it for all. A fault where none does.
+/// the model tells it for all. Where none does, the user has to.
 static int64_t channelBlock(Node &n) {
   const onnx::GraphProto &graph = n.graph().mainGraph();
   llvm::StringMap<const onnx::TensorProto *> constants;
@@ -47,8 +63,15 @@ static int64_t channelBlock(Node &n) {
     constants[tensor.name()] = &tensor;
   const char *remedy = "a file optimised at level \"extended\" "
                        "(ORT_ENABLE_EXTENDED)";
+  int64_t given = n.graph().options().nchwcBlock;
+  if (given != 0 && given != 8 && given != 16)
+    return n.fail("--nchwc-block " + Twine(given), "8 or 16"), 0;
   int64_t block = 0;
+  llvm::StringMap<int64_t> stored; ///< channels of convolutions' results
   for (const onnx::NodeProto &node : graph.node()) {
+    if (!block && node.op_type() == "ReorderOutput" && node.input_size() > 0)
+      if (int64_t channels = stored.lookup(node.input(0)))
+        block = blockOfOutput(channelsOf(node), channels);
     const onnx::TensorProto *second =
         node.input_size() > 1 ? constants.lookup(node.input(1)) : nullptr;
     if (!second || n.failed())
@@ -63,16 +86,22 @@ static int64_t channelBlock(Node &n) {
     if (!filter || filter->size() == 0)
       continue;
     int64_t outputs = filter->shape()[0];
+    stored[node.output(0)] = outputs;
     bool by8 = endsInPadding(*filter, outputs, 8);
     bool by16 = endsInPadding(*filter, outputs, 16);
     if (outputs % 16 == 8 || by8 != by16)
       block = outputs % 16 == 8 || by8 ? 8 : 16;
   }
-  if (!block)
-    n.fail("filters in blocks of 8 or 16 channels, whose sizes do not tell "
-           "which",
-           remedy);
-  return n.failed() ? 0 : block;
+  if (!block && !given)
+    n.fail(
+        "filters in blocks of 8 or 16 channels, whose sizes do not tell "
+        "which",
+        Twine("--nchwc-block (16 if a CPU with AVX-512 wrote the file), or ") +
+            remedy);
+  else if (block && given && block != given)
+    n.fail("filters in blocks of " + Twine(block) + " channels",
+           "those of --nchwc-block " + Twine(given));
+  return n.failed() ? 0 : block ? block : given;
 }
 
 /// A filter [outputs, inputs, height, width] in its usual order. Blocks of
@@ -128,7 +157,7 @@ static void reorderOutput(Node &n) {
 
 OpRows importer::nchwcOps() {
   static const OpRow rows[] = {
-      nchwcOp("Conv", nchwcConv, "the file must tell the size of blocks"),
+      nchwcOp("Conv", nchwcConv, "blocks as the file or `--nchwc-block` tells"),
       nchwcOp("ReorderInput", reorderInput),
       nchwcOp("ReorderOutput", reorderOutput),
   };

@@ -83,6 +83,11 @@ std::optional<Windows> importer::readWindows(Node &n, Value x,
       high = total - low;
     }
     int64_t room = size + low + high - extent;
+    if (ceilMode && room < 0 && room > -stride && w.dilations[i] == 1) {
+      // One window, of which nothing counts beyond the end.
+      w.kernel[i] = size + low + high;
+      room = 0;
+    }
     if (room < 0) {
       n.fail("a window of " + Twine(extent) + " over dimension " +
                  Twine(i + 2) + " of " + str(n.shape(x)),
