@@ -61,14 +61,14 @@ ArrayRef<PanelTuning> panelTunings();
 /// One instance of a routine for each of panelTunings(), the plain one first.
 /// Scales of inputs are for those that apply them.
 template <typename T> Variants tunedRoutines(bool scalesInputs = false) {
-  static const SmallVector<const Routine *> all = [=] {
-    SmallVector<const Routine *> routines;
+  static const auto *all = [=] {
+    auto *routines = new SmallVector<const Routine *>; // as long as the process
     for (const PanelTuning &tuning : panelTunings())
       if (scalesInputs || !tuning.scalesInputs())
-        routines.push_back(new T(tuning)); // as long as the process
+        routines->push_back(new T(tuning));
     return routines;
   }();
-  return all;
+  return *all;
 }
 
 /// A routine of sums of products in panels of output channels or columns, or a
