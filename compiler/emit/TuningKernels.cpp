@@ -33,12 +33,20 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   };
   const RoutineSet &routines = hostRoutines();
   ExecutionOrder order(main);
+  // Looks at every element: once a constant.
+  llvm::DenseMap<Value, std::optional<plan::Narrowing>> narrowings;
+  auto narrowingOf = [&](Value constant) {
+    auto [it, isNew] = narrowings.try_emplace(constant);
+    if (isNew)
+      it->second = worthNarrowing(constant);
+    return it->second;
+  };
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
       std::optional<WeightForm> form = routine->weightForm(op);
       if (form && form->narrow &&
-          worthNarrowing(op->getOperand(form->operand)) != form->narrow)
+          narrowingOf(op->getOperand(form->operand)) != form->narrow)
         continue; // not of this layer's numbers
       add({kernelFacts(op, *routine, target.name), layer, op,
            [=](KernelTable &table) { return table.execute(op, *routine); }});
@@ -53,7 +61,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       if (!v.getDefiningOp<nn::ConstantOp>())
         continue;
       auto type = cast<RankedTensorType>(v.getType());
-      if (auto narrow = worthNarrowing(v))
+      if (auto narrow = narrowingOf(v))
         add({codegen::widenFacts(type, *narrow, target.name), layer, nullptr,
              [=](KernelTable &table) { return table.widen(type, *narrow); }});
       if (!nn::layoutTag(type).empty())

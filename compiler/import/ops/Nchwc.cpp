@@ -86,7 +86,8 @@ static int64_t channelBlock(Node &n) {
     if (!filter || filter->size() == 0)
       continue;
     int64_t outputs = filter->shape()[0];
-    stored[node.output(0)] = outputs;
+    if (node.output_size() > 0)
+      stored[node.output(0)] = outputs;
     bool by8 = endsInPadding(*filter, outputs, 8);
     bool by16 = endsInPadding(*filter, outputs, 16);
     if (outputs % 16 == 8 || by8 != by16)

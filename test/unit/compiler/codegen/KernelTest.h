@@ -86,7 +86,7 @@ private:
   };
   LayerKernel() = default;
   bool computesForm() const { return form_ && !form_->narrow; }
-  /// As a routine that reads narrow weights does.
+  /// The weights among the operands, packed in fewer bits.
   Bytes narrowOperand(const std::vector<Bytes> &operands) const;
   /// Makes machine code of the emitted module, and finds the kernels in it.
   bool load(mlir::ModuleOp module, std::string &error);

@@ -53,6 +53,15 @@ protected:
     layers = executedLayers(ExecutionOrder(main));
   }
 
+  /// The costs of the first layer's candidate with these names.
+  search::Candidate costOf(CostTable &costs, StringRef routine,
+                           StringRef storage) {
+    return costs
+        .cost(layers[0], {codegen::cpuRoutines().named(routine),
+                          *plan::StoredForm::parse(storage)})
+        .costs;
+  }
+
   std::set<std::string> storages(const ExecutedLayer &layer, bool storedForms,
                                  bool withForm) {
     CostTable costs(profile, target, 2);
@@ -198,10 +207,7 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
 TEST_F(CostTableTest, NarrowWeightsAreFewerBytesAndATransform) {
   CostTable costs(profile, target, 2);
   auto cost = [&](StringRef routine, StringRef storage) {
-    return costs
-        .cost(layers[0], {codegen::cpuRoutines().named(routine),
-                          *plan::StoredForm::parse(storage)})
-        .costs;
+    return costOf(costs, routine, storage);
   };
   StringRef direct = "conv.direct.nChw16c", winograd = "conv.winograd4.nChw16c";
   search::Candidate packed = cost(direct, "packed"),
@@ -282,10 +288,7 @@ TEST_F(CostTableTest, HalvesAreNeverStoredWider) {
 TEST_F(CostTableTest, HalvesThatARoutineReadsAreNotPrepared) {
   CostTable costs(profile, target, 2);
   auto cost = [&](StringRef routine, StringRef storage) {
-    return costs
-        .cost(layers[0], {codegen::cpuRoutines().named(routine),
-                          *plan::StoredForm::parse(storage)})
-        .costs;
+    return costOf(costs, routine, storage);
   };
   search::Candidate plain = cost("conv.direct.nChw16c", "packed+f16"),
                     halves = cost("conv.direct.nChw16c.f16", "packed+f16"),
