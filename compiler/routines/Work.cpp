@@ -61,7 +61,7 @@ static int64_t depth(nn::MatMulOp op) {
 
 double nnv12::definedMultiplyAdds(Operation *layer) {
   return llvm::TypeSwitch<Operation *, double>(layer)
-      .Case<nn::ConvOp>([](auto op) {
+      .Case<nn::ConvOp, nn::QConvOp>([](auto op) {
         return double(elementsOf(op.getOutput())) *
                double(llvm::product_of(shapeOf(op.getWeights()).drop_front()));
       })
@@ -72,6 +72,10 @@ double nnv12::definedMultiplyAdds(Operation *layer) {
       .Case<nn::MatMulOp>([](auto op) {
         return double(elementsOf(op.getOutput())) * double(depth(op));
       })
+      .Case<nn::QMatMulOp>([](auto op) {
+        return double(elementsOf(op.getOutput())) *
+               double(shapeOf(op.getLhs()).back());
+      })
       .Case<nn::RecurrentOp>([](auto op) {
         return double(elementsOf(op.getGates())) *
                double(shapeOf(op.getRecurrentWeights())[1]);
@@ -81,9 +85,10 @@ double nnv12::definedMultiplyAdds(Operation *layer) {
 
 double nnv12::blockedMultiplyAdds(Operation *layer) {
   ArrayRef<int64_t> out = shapeOf(layer->getResult(0));
-  int64_t columns = isa<nn::MatMulOp>(layer) ? out.back() : out[1];
-  llvm::TypeSwitch<Operation *>(layer).Case<nn::ConvOp, nn::ConvTransposeOp>(
-      [&](auto op) {
+  bool isMatrix = isa<nn::MatMulOp, nn::QMatMulOp>(layer);
+  int64_t columns = isMatrix ? out.back() : out[1];
+  llvm::TypeSwitch<Operation *>(layer)
+      .Case<nn::ConvOp, nn::ConvTransposeOp, nn::QConvOp>([&](auto op) {
         assert(columns % op.getGroups() == 0 && "groups are of one size");
         columns /= op.getGroups();
       });
@@ -129,7 +134,10 @@ double nnv12::elementSteps(Operation *layer) {
       .Case<nn::ArgReduceOp>(
           [](auto op) { return 2.0 * shapeOf(op.getInput())[op.getAxis()]; })
       .Case<nn::MatMulOp>([](auto op) { return 2.0 * depth(op); })
-      .Case<nn::ConvOp>([](auto op) {
+      .Case<nn::QMatMulOp>(
+          [](auto op) { return 2.0 * shapeOf(op.getLhs()).back() + 8; })
+      .Case<nn::QuantizeOp>([](auto) { return 10; })
+      .Case<nn::ConvOp, nn::QConvOp>([](auto op) {
         return 4.0 * llvm::product_of(shapeOf(op.getWeights()).drop_front());
       })
       .Case<nn::ConvTransposeOp>([](auto op) {

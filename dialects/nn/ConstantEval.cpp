@@ -17,11 +17,11 @@ using namespace nnv12::nn;
 static constexpr int64_t freeBytes = 256 << 10;
 
 bool nn::reserveResult(RankedTensorType type,
-                       ArrayRef<const ConstantData *> operands) {
+                       ArrayRef<const ConstantData *> operands, Growth growth) {
   int64_t stored = 0, size = storageSize(withLayout(type, ""));
   for (const ConstantData *operand : operands)
     stored += operand->stored().size();
-  return size <= std::max(freeBytes, 2 * stored) &&
+  return (growth == Growth::any || size <= std::max(freeBytes, 2 * stored)) &&
          ConstantBudget::of(type.getContext()).take(size);
 }
 

@@ -63,10 +63,14 @@ mlir::ElementsAttr evalScatterND(const ConstantData &input,
                                  const ConstantData &updates,
                                  mlir::RankedTensorType type);
 
+/// How much larger than its operands a result may be.
+enum class Growth { limited, any };
+
 /// Whether a result of `type` is worth storing, given the size of its operands,
 /// and the ConstantBudget has room for it, which is taken then.
 bool reserveResult(mlir::RankedTensorType type,
-                   llvm::ArrayRef<const ConstantData *> operands);
+                   llvm::ArrayRef<const ConstantData *> operands,
+                   Growth growth = Growth::limited);
 
 } // namespace nnv12::nn
 

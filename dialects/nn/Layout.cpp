@@ -23,8 +23,9 @@ Layout::Layout(ArrayRef<int64_t> shape, ArrayRef<Axis> axes)
 }
 
 std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
-  SmallVector<unsigned> outer, inner;
-  SmallVector<int64_t> blockOf(shape.size(), 1);
+  SmallVector<unsigned> outer;
+  SmallVector<std::pair<unsigned, int64_t>> inner; // dimension, size
+  SmallVector<int64_t> blockOf(shape.size(), 1), blocks(shape.size(), 0);
   SmallVector<bool> seen(shape.size(), false), blocked(shape.size(), false);
   for (size_t i = 0; i < tag.size();) {
     if (!llvm::isDigit(tag[i])) {
@@ -44,10 +45,10 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
     if (i == tag.size() || size < 2 || size > 4096)
       return std::nullopt;
     unsigned dim = tag[i++] - 'a';
-    if (dim >= shape.size() || !blocked[dim] || blockOf[dim] != 1)
+    if (dim >= shape.size() || !blocked[dim] || ++blocks[dim] > 2)
       return std::nullopt;
-    blockOf[dim] = size;
-    inner.push_back(dim);
+    blockOf[dim] *= size;
+    inner.emplace_back(dim, size);
   }
   if (llvm::is_contained(seen, false))
     return std::nullopt;
@@ -59,8 +60,10 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
   for (unsigned dim : outer)
     axes.push_back({dim, (int64_t)llvm::divideCeil(shape[dim], blockOf[dim]), 0,
                     blockOf[dim]});
-  for (unsigned dim : inner)
-    axes.push_back({dim, blockOf[dim], 0, 1});
+  for (auto [dim, size] : inner) {
+    blockOf[dim] /= size;
+    axes.push_back({dim, size, 0, blockOf[dim]});
+  }
   return Layout(shape, axes);
 }
 
@@ -96,13 +99,8 @@ bool Layout::isPadded() const {
 int64_t Layout::offset(ArrayRef<int64_t> index) const {
   assert(index.size() == shape.size());
   int64_t result = 0;
-  for (const Axis &axis : axes_) {
-    int64_t b = block(axis.dim);
-    int64_t i = index[axis.dim];
-    // The outer axis of a blocked dimension counts blocks, the inner one the
-    // rest.
-    result += axis.stride * (axis.step == b ? i / b : i % b);
-  }
+  for (const Axis &axis : axes_)
+    result += axis.stride * (index[axis.dim] / axis.step % axis.extent);
   assert(result >= 0 && result < size_ && "the index is inside of the shape");
   return result;
 }

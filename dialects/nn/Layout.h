@@ -23,7 +23,7 @@ public:
   /// One loop of the physical array, outermost first: `extent` steps, each
   /// moving `stride` elements in memory and `step` along logical dimension
   /// `dim`. A blocked dimension has two: blocks (step 16) and inside a block
-  /// (step 1).
+  /// (step 1). One that is blocked twice has three.
   struct Axis {
     unsigned dim;
     int64_t extent;
@@ -31,7 +31,8 @@ public:
     int64_t step;
   };
 
-  /// nullopt when the tag does not fit the rank or names a dimension twice.
+  /// nullopt when the tag does not fit the rank, or names a dimension twice
+  /// (inside of blocks: three times).
   static std::optional<Layout> parse(llvm::StringRef tag,
                                      llvm::ArrayRef<int64_t> shape);
   /// Dense row-major.

@@ -118,9 +118,10 @@ def NN_LayoutAttr
     `a` is the first logical dimension. Letters in order name the dimensions
     from the outermost in memory to the innermost; an upper-case letter is a
     dimension cut into blocks, whose parts of `<size><letter>` come at the end:
-    `aBcd16b` is N, C/16, H, W, 16 channels. A blocked dimension is padded to a
-    whole number of blocks; the values in the padding are finite, never read as
-    data.
+    `aBcd16b` is N, C/16, H, W, 16 channels. A block may be cut once more:
+    `ABcd4b16a4b` is O/16, I/16, H, W, four quads of inputs, 16 outputs, the
+    four inputs of a quad. A blocked dimension is padded to a whole number of
+    blocks; the values in the padding are finite, never read as data.
   }];
   let parameters = (ins StringRefParameter<"oneDNN tag">:$tag);
   let assemblyFormat = "`<` $tag `>`";

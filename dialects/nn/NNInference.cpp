@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/NNInference.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/SmallTypes.h"
@@ -486,12 +487,10 @@ INFER(NormalizeOp) { return inferAlongAxis(op, loc, types); }
 // Windows: convolution and pooling
 //===----------------------------------------------------------------------===//
 
-/// Output extents of a sliding window over `input`'s spatial dimensions.
-static FailureOr<Shape> windows(OptLoc loc, RankedTensorType input,
-                                ArrayRef<int64_t> kernel,
-                                ArrayRef<int64_t> strides,
-                                ArrayRef<int64_t> dilations,
-                                ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+FailureOr<Shape>
+nnv12::nn::windows(OptLoc loc, RankedTensorType input, ArrayRef<int64_t> kernel,
+                   ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+                   ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
   int64_t spatial = input.getRank() - 2;
   for (ArrayRef<int64_t> a : {kernel, strides, dilations, low, high})
     if (spatial < 1 || (int64_t)a.size() != spatial)

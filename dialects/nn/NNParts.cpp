@@ -427,20 +427,39 @@ static Box convRest(OpTy op, unsigned operand, const Box &part) {
   return needed;
 }
 
-Box ConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
-  if (operand > 1)
-    return convRest(*this, operand, part);
-  ArrayRef<int64_t> weights = shapeOf(getWeights());
+/// The part of the input, or of the weights, of a convolution.
+template <typename OpTy>
+static Box convFactor(OpTy op, unsigned operand, const Box &part) {
+  ArrayRef<int64_t> weights = shapeOf(op.getWeights());
   Box needed;
   if (operand == 1) {
     needed = Box::whole(weights);
     set(needed, 0, part.lo[1], part.hi[1]);
     return needed;
   }
-  needed = windowPart(*this, part);
-  auto [from, to] = groupsOf(part, weights[0], getGroups());
+  needed = windowPart(op, part);
+  auto [from, to] = groupsOf(part, weights[0], op.getGroups());
   set(needed, 1, from * weights[1], to * weights[1]);
   return needed;
+}
+
+Box ConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  return operand > 1 ? convRest(*this, operand, part)
+                     : convFactor(*this, operand, part);
+}
+
+/// The part of a vector with an element for each position of dimension `dim` of
+/// the result, or of a scalar.
+static Box vectorPart(Value operand, const Box &part, int64_t dim) {
+  Box needed;
+  if (!shapeOf(operand).empty())
+    append(needed, part, dim, dim + 1);
+  return needed;
+}
+
+Box QConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  return operand > 1 ? vectorPart(getOperation()->getOperand(operand), part, 1)
+                     : convFactor(*this, operand, part);
 }
 
 Box ConvTransposeOp::neededPart(unsigned operand, const Box &part, unsigned) {
@@ -470,19 +489,33 @@ Box ConvTransposeOp::neededPart(unsigned operand, const Box &part, unsigned) {
   return needed;
 }
 
-Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
-  ArrayRef<int64_t> shape = shapeOf(getOperation()->getOperand(operand));
-  Box needed = broadcastPart(part, shape);
-  if (operand > 1)
-    return needed;
-  // Rows of the result are those of lhs, columns those of rhs; products
-  // are summed over the other dimension.
+/// The part of operand 0 or 1 of a matrix product; `sumsLast`: its last
+/// dimension is the one that products are summed over.
+static Box factorPart(const Box &part, ArrayRef<int64_t> shape,
+                      unsigned operand, bool sumsLast) {
+  // Rows of the result are those of lhs, columns those of rhs.
   int64_t rank = part.lo.size(), own = shape.size();
   int64_t shared = operand == 0 ? rank - 2 : rank - 1;
-  bool isLast = operand == 0 ? getTransposeLhs() : !getTransposeRhs();
-  needed = wholeAlong(needed, shape, own - 2, own);
-  set(needed, own - (isLast ? 1 : 2), part.lo[shared], part.hi[shared]);
+  Box needed = wholeAlong(broadcastPart(part, shape), shape, own - 2, own);
+  set(needed, own - (sumsLast ? 2 : 1), part.lo[shared], part.hi[shared]);
   return needed;
+}
+
+Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  ArrayRef<int64_t> shape = shapeOf(getOperation()->getOperand(operand));
+  if (operand > 1)
+    return broadcastPart(part, shape);
+  return factorPart(part, shape, operand,
+                    operand == 0 ? !getTransposeLhs() : getTransposeRhs());
+}
+
+Box QMatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  int64_t rank = part.lo.size();
+  Value value = getOperation()->getOperand(operand);
+  if (operand > 1)
+    return vectorPart(value, part, rank - 1);
+  return factorPart(part, shapeOf(value), operand,
+                    operand == 0 || getTransposeRhs());
 }
 
 Box PoolOp::neededPart(unsigned, const Box &part, unsigned) {

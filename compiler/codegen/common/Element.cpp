@@ -63,8 +63,9 @@ const TensorView &ElementEmitter::view(Value tensor) {
 //===----------------------------------------------------------------------===//
 
 const ElementFunction *codegen::elementFunction(Operation *op) {
-  for (auto table : {pointwiseFunctions(), movementFunctions(),
-                     reductionFunctions(), resamplingFunctions()})
+  for (auto table :
+       {pointwiseFunctions(), movementFunctions(), quantizedFunctions(),
+        reductionFunctions(), resamplingFunctions()})
     for (const ElementFunction &f : table)
       if (f.layer == op->getName().getStringRef())
         return &f;
@@ -293,7 +294,8 @@ Coord ElementEmitter::offset(const TensorView &view, ArrayRef<Coord> index) {
       continue;
     Coord step = block == 1           ? i
                  : axis.step == block ? at.div(i, block)
-                                      : at.rem(i, block);
+                 : axis.step == 1     ? at.rem(i, axis.extent)
+                                      : at.div(at.rem(i, block), axis.step);
     result = at.add(result, at.mul(step, axis.stride));
   }
   return result;

@@ -176,6 +176,7 @@ const ElementFunction *elementFunction(Operation *op);
 /// The tables, by file.
 ArrayRef<ElementFunction> pointwiseFunctions();
 ArrayRef<ElementFunction> movementFunctions();
+ArrayRef<ElementFunction> quantizedFunctions();
 ArrayRef<ElementFunction> reductionFunctions();
 ArrayRef<ElementFunction> resamplingFunctions();
 

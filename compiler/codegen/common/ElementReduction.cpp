@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/common/ElementTypes.h"
+#include "compiler/codegen/common/ElementQuantized.h"
 #include "compiler/codegen/common/Math.h"
 #include "compiler/routines/WindowShape.h"
 
@@ -231,11 +231,10 @@ static Value finish(ElementEmitter &e, OpTy op, Value x,
 }
 
 /// The product of elements of the layer's first two operands, at these indices,
-/// in the result's type.
+/// in `type`.
 static Value product(ElementEmitter &e, Operation *op, ArrayRef<Coord> left,
-                     ArrayRef<Coord> right) {
+                     ArrayRef<Coord> right, Type type) {
   Value lhs = op->getOperand(0), rhs = op->getOperand(1);
-  Type type = ElementTypes::typeOf(op->getResult(0));
   Value y = e.element(rhs, right), x = e.element(lhs, left);
   x = emitCast(e.k, x, e.elementType(lhs), type);
   y = emitCast(e.k, y, e.elementType(rhs), type);
@@ -250,13 +249,11 @@ static Value sumOf(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
       [&](Value x, Value y) { return emitBinary(e.k, BinaryKind::add, x, y); });
 }
 
-static Value emitMatMul(ElementEmitter &e, Operation *op,
-                        ArrayRef<Coord> index) {
-  auto matmul = cast<nn::MatMulOp>(op);
-  Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
+/// The sum of an element of a matrix product.
+static Value matmulSum(ElementEmitter &e, Operation *op, bool leftT,
+                       bool rightT, ArrayRef<Coord> index, Type type) {
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
   ArrayRef<int64_t> left = e.view(lhs).shape, right = e.view(rhs).shape;
-  Type type = ElementTypes::typeOf(matmul);
-  bool leftT = matmul.getTransposeLhs(), rightT = matmul.getTransposeRhs();
   int64_t depth = leftT ? left[left.size() - 2] : left.back();
   Coord m = index[index.size() - 2], n = index.back();
   ArrayRef<Coord> batch = index.drop_back(2);
@@ -267,15 +264,23 @@ static Value emitMatMul(ElementEmitter &e, Operation *op,
       e.contiguousDim(lhs) == leftInner && e.contiguousDim(rhs) == rightInner
           ? 0
           : -1;
-  Value sum = sumOf(e, {depth}, laneDim, type, [&](ArrayRef<Coord> i) {
+  return sumOf(e, {depth}, laneDim, type, [&](ArrayRef<Coord> i) {
     Coords l = e.broadcastIndex(batch, left.drop_back(2));
     Coords r = e.broadcastIndex(batch, right.drop_back(2));
     l.push_back(leftT ? i[0] : m);
     l.push_back(leftT ? m : i[0]);
     r.push_back(rightT ? n : i[0]);
     r.push_back(rightT ? i[0] : n);
-    return product(e, op, l, r);
+    return product(e, op, l, r, type);
   });
+}
+
+static Value emitMatMul(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
+  auto matmul = cast<nn::MatMulOp>(op);
+  Value sum =
+      matmulSum(e, op, matmul.getTransposeLhs(), matmul.getTransposeRhs(),
+                index, ElementTypes::typeOf(matmul));
   Coords biasIndex;
   if (Value bias = matmul.getBias())
     biasIndex = e.broadcastIndex(index, e.view(bias).shape);
@@ -320,22 +325,32 @@ static Window windowAt(ElementEmitter &e, OpTy op, ArrayRef<Coord> index,
   return w;
 }
 
-static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
-  auto conv = cast<nn::ConvOp>(op);
+/// The sum of an element of a convolution; `padded` gives the product of a tap
+/// in the padding with the weight at an index.
+template <typename OpTy>
+static Value convSum(ElementEmitter &e, OpTy conv, ArrayRef<Coord> index,
+                     Type type,
+                     llvm::function_ref<Value(ArrayRef<Coord> weight)> padded) {
   ArrayRef<int64_t> w = e.view(conv.getWeights()).shape;
-  Type type = ElementTypes::typeOf(conv);
   assert(w[0] % conv.getGroups() == 0 && "groups are of one size");
   int64_t groupOutputs = w[0] / conv.getGroups();
   Coord firstInput = e.at.mul(e.at.div(index[1], groupOutputs), w[1]);
   SmallVector<int64_t> extents(w.drop_front());
-  Value sum = sumOf(e, extents, -1, type, [&](ArrayRef<Coord> i) {
+  return sumOf(e, extents, -1, type, [&](ArrayRef<Coord> i) {
     Window window = windowAt(e, conv, index, i.drop_front());
     window.place[1] = e.at.add(firstInput, i[0]);
     Coords y = {index[1]};
     y.append(i.begin(), i.end());
-    return e.guarded(window.inside, e.k.number(0, type),
-                     [&] { return product(e, op, window.place, y); });
+    return e.guarded(window.inside, padded(y),
+                     [&] { return product(e, conv, window.place, y, type); });
   });
+}
+
+static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+  auto conv = cast<nn::ConvOp>(op);
+  Type type = ElementTypes::typeOf(conv);
+  Value sum = convSum(e, conv, index, type,
+                      [&](ArrayRef<Coord>) { return e.k.number(0, type); });
   return finish(e, conv, sum, index[1], index);
 }
 
@@ -369,7 +384,7 @@ static Value emitConvTranspose(ElementEmitter &e, Operation *op,
       x.push_back(e.at.bounded(source, 0, in[d + 2] - 1));
     }
     return e.guarded(inside, e.k.number(0, type),
-                     [&] { return product(e, op, x, y); });
+                     [&] { return product(e, op, x, y, type); });
   });
   return finish(e, conv, sum, index[1], index);
 }
@@ -461,6 +476,59 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
+// Products of quantised numbers
+//===----------------------------------------------------------------------===//
+
+/// All that follows the sum of a qconv or qmatmul.
+template <typename OpTy>
+static Value finishQuantized(ElementEmitter &e, OpTy op, Value x,
+                             const Coord &column) {
+  auto vectorAt = [&](Value v) { return e.element(v, column); };
+  if (Value bias = op.getBias())
+    x = e.binary(BinaryKind::add, x, vectorAt(bias));
+  if (!op.getScale())
+    return x;
+  Type f32 = e.k.b.getF32Type();
+  x = emitCast(e.k, x, e.k.b.getI32Type(), f32);
+  x = e.binary(BinaryKind::mul, x, vectorAt(op.getScale()));
+  if (Value shift = op.getShift())
+    x = e.binary(BinaryKind::add, x, vectorAt(shift));
+  if (auto activation = op.getActivation())
+    x = emitUnary(e.k, *activation, x);
+  Type result = e.elementType(op.getOutput());
+  if (result.isF32())
+    return x;
+  if (Value scale = op.getOutScale())
+    x = e.binary(BinaryKind::div, x, e.element(scale, {}));
+  return emitSaturated(e, x, op.getOutZero(), {}, result);
+}
+
+static Value emitQMatMul(ElementEmitter &e, Operation *op,
+                         ArrayRef<Coord> index) {
+  auto matmul = cast<nn::QMatMulOp>(op);
+  Value sum = matmulSum(e, op, false, matmul.getTransposeRhs(), index,
+                        e.k.b.getI32Type());
+  return finishQuantized(e, matmul, sum, index.back());
+}
+
+static Value emitQConv(ElementEmitter &e, Operation *op,
+                       ArrayRef<Coord> index) {
+  auto conv = cast<nn::QConvOp>(op);
+  Type type = e.k.b.getI32Type();
+  Value sum = convSum(e, conv, index, type, [&](ArrayRef<Coord> weight) {
+    Value padding = conv.getPadding();
+    if (!padding)
+      return e.k.number(0, type);
+    auto asSum = [&](Value tensor, ArrayRef<Coord> at) {
+      return emitCast(e.k, e.element(tensor, at), e.elementType(tensor), type);
+    };
+    return e.binary(BinaryKind::mul, asSum(padding, {}),
+                    asSum(conv.getWeights(), weight));
+  });
+  return finishQuantized(e, conv, sum, index[1]);
+}
+
+//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
@@ -516,12 +584,36 @@ static void linearTypes(ElementTypes &t, Operation *op) {
                  ElementEmitter::isUnsigned(output));
 }
 
+template <typename OpTy>
+static void quantizedTypes(ElementTypes &t, Operation *op) {
+  auto product = cast<OpTy>(op);
+  MLIRContext *context = op->getContext();
+  Type i32 = IntegerType::get(context, 32), f32 = Float32Type::get(context);
+  Type result = ElementEmitter::elementType(op->getResult(0));
+  for (Value operand : op->getOperands()) {
+    t.read(operand);
+    if (Type from = ElementEmitter::elementType(operand); from.isInteger(8))
+      castTypes(t, from, i32);
+  }
+  t.compute(i32);
+  if (!product.getScale())
+    return;
+  castTypes(t, i32, f32);
+  t.compute(f32);
+  if (nn::FunctionAttr function = product.getActivationAttr())
+    unaryTypes(t, function, f32);
+  if (!result.isF32())
+    saturatedTypes(t, result);
+}
+
 ArrayRef<ElementFunction> codegen::reductionFunctions() {
   static const ElementFunction functions[] = {
       {"nn.reduce", emitReduce, reduceTypes},
       {"nn.arg_reduce", emitArgReduce, argReduceTypes},
       {"nn.matmul", emitMatMul, linearTypes<nn::MatMulOp>},
       {"nn.conv", emitConv, linearTypes<nn::ConvOp>},
+      {"nn.qmatmul", emitQMatMul, quantizedTypes<nn::QMatMulOp>},
+      {"nn.qconv", emitQConv, quantizedTypes<nn::QConvOp>},
       {"nn.conv_transpose", emitConvTranspose,
        linearTypes<nn::ConvTransposeOp>},
       {"nn.pool", emitPool, foldedTypes},

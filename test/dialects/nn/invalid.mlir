@@ -249,3 +249,59 @@ func.func @recurrent_lengths(%gates: tensor<5x2x12xf32>, %r: tensor<12x3xf32>, %
   %0:3 = "nn.recurrent"(%gates, %r, %l) {kind = #nn<recurrent_kind lstm>, activations = [#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>], reverse = false, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1>} : (tensor<5x2x12xf32>, tensor<12x3xf32>, tensor<2xi64>) -> (tensor<5x2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
   return
 }
+
+// -----
+func.func @quantize_input(%x: tensor<2xi32>, %s: tensor<f32>) {
+  // expected-error @below {{'nn.quantize' op found 'tensor<2xi32>', expected an input of f32}}
+  %0 = nn.quantize %x scale %s : tensor<2xi32>, tensor<f32> -> tensor<2xui8>
+  return
+}
+
+// -----
+func.func @quantize_result(%x: tensor<2xf32>, %s: tensor<f32>) {
+  // expected-error @below {{'nn.quantize' op found 'tensor<2xi32>', expected integers of 2 to 16 bits}}
+  %0 = nn.quantize %x scale %s : tensor<2xf32>, tensor<f32> -> tensor<2xi32>
+  return
+}
+
+// -----
+func.func @quantize_zero(%x: tensor<2xf32>, %s: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.quantize' op found a zero point of 'tensor<i8>', expected elements of 'ui8'}}
+  %0 = nn.quantize %x scale %s zero %z : tensor<2xf32>, tensor<f32>, tensor<i8> -> tensor<2xui8>
+  return
+}
+
+// -----
+func.func @dequantize_scale(%x: tensor<2x3xi8>, %s: tensor<2xf32>) {
+  // expected-error @below {{'nn.dequantize' op found a scale or zero point 'tensor<2xf32>', expected one that broadcasts to [2, 3]}}
+  %0 = nn.dequantize %x scale %s : tensor<2x3xi8>, tensor<2xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+func.func @qconv_padding(%x: tensor<1x4x5x5xui8>, %w: tensor<8x4x1x1xi8>, %p: tensor<i8>) {
+  // expected-error @below {{'nn.qconv' op found padding 'tensor<i8>', expected a scalar of 'ui8'}}
+  %0 = nn.qconv %x, %w padding %p strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x4x5x5xui8>, tensor<8x4x1x1xi8> padding tensor<i8> -> tensor<1x8x5x5xi32>
+  return
+}
+
+// -----
+func.func @qconv_result(%x: tensor<1x4x5x5xui8>, %w: tensor<8x4x1x1xi8>, %s: tensor<8xf32>) {
+  // expected-error @below {{'nn.qconv' op found a result of 'i32', expected f32 or 8-bit integers}}
+  %0 = nn.qconv %x, %w scale %s strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x4x5x5xui8>, tensor<8x4x1x1xi8> scale tensor<8xf32> -> tensor<1x8x5x5xi32>
+  return
+}
+
+// -----
+func.func @qmatmul_scale(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<4xf32>) {
+  // expected-error @below {{'nn.qmatmul' op found a bias, scale or shift 'tensor<4xf32>', expected 8 elements}}
+  %0 = nn.qmatmul %x, %w scale %s : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<4xf32> -> tensor<3x8xf32>
+  return
+}
+
+// -----
+func.func @qmatmul_zero(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %z: tensor<ui8>) {
+  // expected-error @below {{'nn.qmatmul' op found an output's scale or zero point, expected a result of 8-bit integers}}
+  %0 = nn.qmatmul %x, %w scale %s out_zero %z : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> out_zero tensor<ui8> -> tensor<3x8xf32>
+  return
+}
