@@ -35,7 +35,7 @@ enum State : uint32_t {
   None = 0,
   Ymm = 0x6,
   Zmm = 0xe6,
-  Tile = 0x60000,
+  Tile = None, // mayUse() asks for it
 };
 
 /// The leaves of cpuid that describe features.

@@ -20,7 +20,8 @@ public:
   explicit CpuFeatures(Source source = CLibrary) : source_(source) {}
 
   /// Whether the CPU has, and the system saves the state of, the feature with
-  /// this LLVM name. A name that we do not know is a feature that we do not
+  /// this LLVM name. The state of AMX ("amx-int8"…) is a process's own, see
+  /// TileState.h. A name that we do not know is a feature that we do not
   /// have.
   bool has(const char *name, size_t length);
 

@@ -5,6 +5,7 @@
 #include "artifact/CpuFeatures.h"
 #include "artifact/ProgramView.h"
 #include "artifact/RuntimePolicy.h"
+#include "artifact/TileState.h"
 #include "runtime/Reader.h"
 #include "runtime/system/Cpus.h"
 
@@ -168,13 +169,21 @@ static bool equal(const flatbuffers::String *a, const char *b) {
   return a->size() == strlen(b) && memcmp(a->data(), b, a->size()) == 0;
 }
 
-/// The first feature that this CPU lacks, or null.
-static const flatbuffers::String *
-missingFeature(const bundle::Processor *processor, CpuFeatures &cpu) {
-  for (const bundle::Feature *feature : *processor->features())
-    if (!cpu.has(feature->name()->c_str(), feature->name()->size()))
-      return feature->name();
-  return nullptr;
+/// Whether this process can use all features; else the first that it cannot is
+/// named behind `reasons`.
+static bool hasFeatures(const bundle::Target *target, CpuFeatures &cpu,
+                        char (&reasons)[400]) {
+  for (const bundle::Feature *feature : *artifact::cpuOf(target)->features()) {
+    const char *name = feature->name()->c_str();
+    size_t length = feature->name()->size();
+    bool isThere = cpu.has(name, length);
+    if (isThere && artifact::mayUse(name, length))
+      continue;
+    append(reasons, "; %s needs %s%s", target->name()->c_str(), name,
+           isThere ? ", which this process may not use" : "");
+    return false;
+  }
+  return true;
 }
 
 bool LoadedBundle::chooseProgram(const char *target, Fault &fault) {
@@ -193,16 +202,14 @@ bool LoadedBundle::chooseProgram(const char *target, Fault &fault) {
       append(reasons, "; %s is for newer readers", name);
       continue;
     }
-    const bundle::Processor *processor = artifact::cpuOf(its);
-    const flatbuffers::String *architecture = processor->architecture();
+    const flatbuffers::String *architecture =
+        artifact::cpuOf(its)->architecture();
     if (!equal(architecture, hostArchitecture())) {
       append(reasons, "; %s is for %s", name, architecture->c_str());
       continue;
     }
-    if (const flatbuffers::String *feature = missingFeature(processor, cpu)) {
-      append(reasons, "; %s needs %s", name, feature->c_str());
+    if (!hasFeatures(its, cpu, reasons))
       continue;
-    }
     program_ = candidate;
     number_ = i;
     return true;

@@ -11,7 +11,8 @@ DeviceProfile builtinProfile(const std::string &architecture,
   p.architecture = architecture;
   p.target = target;
   // One core at 2.5 GHz with two multiply-add units of the target's vectors.
-  double lanes = target == "x86-64-v4" ? 16 : target == "x86-64-v3" ? 8 : 4;
+  std::string base = baseOf(target);
+  double lanes = base == "x86-64-v4" ? 16 : base == "x86-64-v3" ? 8 : 4;
   p.big = {"ordinary " + architecture, 4, 2.5 * 2 * 2 * lanes, 12};
   p.little = {"", 0, 0, 0};
   // Between an eMMC's 300 and the 1700 of UFS 3: plans for slower storage lose

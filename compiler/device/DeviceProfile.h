@@ -139,8 +139,9 @@ struct DeviceProfile {
   /// The processor that the code was scheduled for, by LLVM's name.
   std::string tune;
   std::string architecture; ///< "x86-64" or "aarch64"
-  std::string target;       ///< as `--target` takes it
-  bool measured = false;    ///< false: written from data sheets or papers
+  /// As `--target` takes it. Kernels of its base are measured on it as well.
+  std::string target;
+  bool measured = false; ///< false: written from data sheets or papers
   /// Fields, as docs/device-profiles.md names them, that are a guess though
   /// others were measured, or have a source.
   std::vector<std::string> assumed;
@@ -230,6 +231,11 @@ std::optional<DeviceProfile> parseProfile(const std::string &text,
 std::string printProfile(const DeviceProfile &profile);
 /// Writes one, atomically; returns an error line or "".
 std::string writeProfile(const DeviceProfile &profile, const std::string &path);
+
+/// The target without its extension: "x86-64-v4" of "x86-64-v4+vnni".
+std::string baseOf(const std::string &target);
+/// The target with more instructions, of two with one base.
+const std::string &greaterTarget(const std::string &a, const std::string &b);
 
 /// A stand-in for a device of which nothing was measured: an ordinary core of
 /// `architecture` with the SIMD width of `target`.

@@ -25,7 +25,8 @@ ProfileCache::ProfileCache(const std::string &folder,
                            const std::string &identity,
                            const std::string &target)
     : folder(folder), identity(identity), target(target),
-      path_(folder + "/" + shortDigest(identity + "\n" + target) + ".json") {}
+      path_(folder + "/" + shortDigest(identity + "\n" + baseOf(target)) +
+            ".json") {}
 
 std::optional<DeviceProfile> ProfileCache::read(std::string &error) const {
   if (!isCacheFile(path_, error))
@@ -35,7 +36,7 @@ std::optional<DeviceProfile> ProfileCache::read(std::string &error) const {
     return std::nullopt;
   // A file can have come under this name in many ways.
   if (profile->measured && profile->identity == identity &&
-      profile->target == target)
+      baseOf(profile->target) == baseOf(target))
     return profile;
   error = path_ + ": found the profile of another device or target";
   return std::nullopt;
@@ -77,6 +78,7 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
       known->tune == profile.tune) {
     known->kernels.merge(profile.kernels);
     known->efficiency.merge(profile.efficiency);
+    known->target = greaterTarget(known->target, profile.target);
     profile = std::move(*known);
   }
   // A profile that could not be read back is not written.

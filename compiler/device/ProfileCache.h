@@ -1,7 +1,7 @@
 //===- ProfileCache.h - The times measured on this machine ------*- C++ -*-===//
 //
-// One file a device and target: a device profile like those that nnv12-tune
-// writes, so that it can be looked at and given to --profile. One
+// One file a device and base of targets: a device profile like those that
+// nnv12-tune writes, so that it can be looked at and given to --profile. One
 // file rather than one a kernel, because models have hundreds and all that is
 // known of the device goes with them.
 //

@@ -11,9 +11,13 @@ namespace nnv12::device {
 
 namespace {
 
-/// Targets by architecture; the same names as codegen::Target.
+/// Targets by architecture, each base behind its extensions, the greatest one
+/// first; the same names as codegen::Target.
 constexpr const char *targets[][2] = {
-    {"x86-64-v4", "x86-64"}, {"x86-64-v3", "x86-64"}, {"aarch64", "aarch64"}};
+    {"x86-64-v4+amx", "x86-64"},    {"x86-64-v4+vnni", "x86-64"},
+    {"x86-64-v4", "x86-64"},        {"x86-64-v3+vnni", "x86-64"},
+    {"x86-64-v3", "x86-64"},        {"aarch64+i8mm", "aarch64"},
+    {"aarch64+dotprod", "aarch64"}, {"aarch64", "aarch64"}};
 
 constexpr const char *kinds[] = {"discrete", "unified", "software"};
 
@@ -253,6 +257,17 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
 }
 
 } // namespace
+
+std::string baseOf(const std::string &target) {
+  return target.substr(0, target.find('+'));
+}
+
+const std::string &greaterTarget(const std::string &a, const std::string &b) {
+  for (auto [target, architecture] : targets)
+    if (a == target || b == target)
+      return a == target ? a : b;
+  return a;
+}
 
 std::optional<DeviceProfile> parseProfile(const std::string &text,
                                           const std::string &name,

@@ -96,9 +96,14 @@ void BundleBuilder::addProgram(const codegen::Target &target,
                                artifact::Program program,
                                const KernelTable &kernels,
                                codegen::CodeBlob code) {
-  program.target = target.name;
+  auto used = codegen::Extension::None;
+  for (const KernelTable::Kernel &kernel : kernels.kernels())
+    used = std::max(used, kernel.extension);
+  // The runtime shall ask for no feature without a use.
+  codegen::Target least = target.upTo(used);
+  program.target = least.name;
   program.architecture = target.architecture;
-  program.features = target.required;
+  program.features = least.required;
   program.tune = target.tuneCpu;
   program.code = blobs.size();
   for (const KernelTable::Kernel &kernel : kernels.kernels())

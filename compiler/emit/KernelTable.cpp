@@ -78,7 +78,12 @@ std::string KernelTable::widenId(RankedTensorType packed,
 
 unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
   auto emit = [&](Kernel &kernel) {
-    kernel.info = CpuRoutine::of(routine).emit(builder, layer, kernel.symbol);
+    const CpuRoutine &cpu = CpuRoutine::of(routine);
+    builder.use(cpu.extension(layer));
+    kernel.info = cpu.emit(builder, layer, kernel.symbol);
+    kernel.extension = builder.target.extension;
+    kernel.facts = kernelFacts(layer, routine, builder.target.name);
+    builder.use(codegen::Extension::None);
     for (Value v :
          llvm::concat<Value>(layer->getResults(), layer->getOperands()))
       kernel.memories.push_back(memoryOf(v.getType()));
@@ -91,7 +96,6 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
         weights.element =
             narrowElementType(builder.b.getContext(), *form->narrow);
     }
-    kernel.facts = kernelFacts(layer, routine, builder.target.name);
   };
   return add(executeId(layer, routine), routine.name(), layer->getLoc(), emit);
 }

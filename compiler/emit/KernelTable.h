@@ -26,6 +26,8 @@ public:
     std::string id;
     unsigned operands = 2, outputs = 1;
     codegen::KernelInfo info;
+    /// The one that its code uses.
+    codegen::Extension extension = codegen::Extension::None;
     /// Facts of the whole grid; none for copy().
     KernelFacts facts;
     /// By operand, results first; empty for copy(), which knows no size.

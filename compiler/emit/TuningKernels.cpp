@@ -44,14 +44,17 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
+      const codegen::CpuRoutine &cpu = codegen::CpuRoutine::of(*routine);
+      if (!cpu.isFor(op, target))
+        continue;
       std::optional<WeightForm> form = routine->weightForm(op);
       if (form && form->narrow &&
           narrowingOf(op->getOperand(form->operand)) != form->narrow)
         continue; // not of this layer's numbers
-      add({kernelFacts(op, *routine, target.name), layer, op,
+      add({kernelFacts(op, *routine, cpu.targetOf(op, target)), layer, op,
            [=](KernelTable &table) { return table.execute(op, *routine); }});
       if (form && !form->narrow)
-        add({transformFacts(op, *routine, target.name), layer, nullptr,
+        add({transformFacts(op, *routine, target.base), layer, nullptr,
              [=](KernelTable &table) {
                return table.transform(op, *routine);
              }});
@@ -62,10 +65,10 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
         continue;
       auto type = cast<RankedTensorType>(v.getType());
       if (auto narrow = narrowingOf(v))
-        add({codegen::widenFacts(type, *narrow, target.name), layer, nullptr,
+        add({codegen::widenFacts(type, *narrow, target.base), layer, nullptr,
              [=](KernelTable &table) { return table.widen(type, *narrow); }});
       if (!nn::layoutTag(type).empty())
-        add({packFacts(type, routines, target.name), layer, nullptr,
+        add({packFacts(type, routines, target.base), layer, nullptr,
              [=](KernelTable &table) { return table.pack(type); }});
     }
   }

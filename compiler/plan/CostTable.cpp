@@ -3,6 +3,7 @@
 #include "compiler/plan/CostTable.h"
 
 #include "artifact/RuntimePolicy.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
@@ -124,7 +125,7 @@ double CostTable::laterTransform(const ExecutedLayer &layer,
   if (readsNarrow(layer.op, *first.routine))
     sum = sum + widen(layer, *first.storage.narrow).core;
   if (form)
-    sum = sum + oneCore(transformFacts(layer.op, later, target.name)).core;
+    sum = sum + oneCore(transformFacts(layer.op, later, target.base)).core;
   return sum.on(profile.little.count ? search::Core::Little
                                      : search::Core::Big);
 }
@@ -132,7 +133,7 @@ double CostTable::laterTransform(const ExecutedLayer &layer,
 CostTable::Time CostTable::widen(const ExecutedLayer &layer,
                                  plan::Narrowing narrow) {
   return oneCore(
-      codegen::widenFacts(nn::typeOf(layer.weights()), narrow, target.name));
+      codegen::widenFacts(nn::typeOf(layer.weights()), narrow, target.base));
 }
 
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,
@@ -145,8 +146,9 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   costs.form = formName(layer.op, routine);
   costs.readsNarrow = readsNarrow(layer.op, routine);
   costs.bytes = layer.otherBytes;
-  KernelFacts &kernel =
-      kernels_.emplace_back(kernelFacts(layer.op, routine, target.name));
+  KernelFacts &kernel = kernels_.emplace_back(
+      kernelFacts(layer.op, routine,
+                  codegen::CpuRoutine::of(routine).targetOf(layer.op, target)));
   kernel.tiles = threads; // grids are made for several threads
   device::Cost execute = hostOf(routine).cost(profile, kernel, threads);
   costs.execute = execute.milliseconds;
@@ -179,7 +181,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   if (stored.storage == Storage::raw || (stored.narrow && !costs.readsNarrow)) {
     Time time = stored.narrow
                     ? widen(layer, *stored.narrow)
-                    : oneCore(packFacts(packed, hostRoutines(), target.name));
+                    : oneCore(packFacts(packed, hostRoutines(), target.base));
     costs.transform = time.core + firstTouch(packedBytes);
     costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: those made of narrow
@@ -189,7 +191,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     result.measured &= time.measured;
   }
   if (form && !costs.readsNarrow && !isTransformed) {
-    Time time = oneCore(transformFacts(layer.op, routine, target.name));
+    Time time = oneCore(transformFacts(layer.op, routine, target.base));
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
     costs.prepared += form->bytes;
@@ -278,6 +280,9 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   };
   llvm::SmallVector<const Routine *> routines =
       hostRoutines().agreeing(layer.op);
+  llvm::erase_if(routines, [&](const Routine *routine) {
+    return !codegen::CpuRoutine::of(*routine).isFor(layer.op, target);
+  });
   // A form belongs to one layer's plan: it cannot be made of weights that
   // another layer's plan has in the form that that one wants.
   llvm::erase_if(routines, [&](const Routine *routine) {

@@ -3,6 +3,7 @@
 #include "compiler/plan/LaterRoutines.h"
 
 #include "artifact/RuntimePolicy.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Later.h"
 #include "compiler/search/Search.h"
@@ -70,15 +71,18 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
     return uint32_t(needs.try_emplace(name, bytes).first - needs.begin());
   };
   auto executeCode = [&](const PlannedLayer &layer, const Routine &routine) {
-    return "execute " + kernelKey(layer.layer.op, routine, target.name);
+    Operation *op = layer.layer.op;
+    return "execute " +
+           kernelKey(op, routine,
+                     codegen::CpuRoutine::of(routine).targetOf(op, target));
   };
   auto transformCode = [&](const PlannedLayer &layer, const Routine &routine) {
-    return "transform " + transformKey(layer.layer.op, routine, target.name);
+    return "transform " + transformKey(layer.layer.op, routine, target.base);
   };
   auto widenCode = [&](const PlannedLayer &layer, const Candidate &chosen) {
     auto type = nn::typeOf(layer.layer.weights());
     return "widen " +
-           widenKey(type, plan::text(*chosen.storage.narrow), target.name);
+           widenKey(type, plan::text(*chosen.storage.narrow), target.base);
   };
   // The first inference has these anyway.
   for (const PlannedLayer &layer : layers) {

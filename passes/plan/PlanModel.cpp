@@ -1,6 +1,7 @@
 //===- PlanModel.cpp - Decide how one target computes a model -------------===//
 
 #include "compiler/plan/ProgramWriter.h"
+#include "compiler/plan/UsedExtension.h"
 #include "passes/Passes.h"
 
 namespace nnv12 {
@@ -45,6 +46,7 @@ private:
     if (failed(device))
       return failure();
     device->mayPredict = allowPredicted;
+    device->target = device->target.upTo(usableExtension(main, device->target));
     for (auto old :
          llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
       if (old.getTarget() == device->target.name)

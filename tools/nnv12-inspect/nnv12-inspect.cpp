@@ -6,6 +6,7 @@
 #include "artifact/Hexadecimal.h"
 #include "artifact/KeyFile.h"
 #include "artifact/ProgramView.h"
+#include "artifact/TileState.h"
 #include "artifact/Verifier.h"
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
@@ -150,9 +151,12 @@ static bool runsHere(const bundle::Processor *processor) {
   if (processor->architecture()->str() != artifact::hostArchitecture())
     return false;
   artifact::CpuFeatures cpu;
-  for (const bundle::Feature *feature : *processor->features())
-    if (!cpu.has(feature->name()->c_str(), feature->name()->size()))
+  for (const bundle::Feature *feature : *processor->features()) {
+    const char *name = feature->name()->c_str();
+    size_t length = feature->name()->size();
+    if (!cpu.has(name, length) || !artifact::mayUse(name, length))
       return false;
+  }
   return true;
 }
 

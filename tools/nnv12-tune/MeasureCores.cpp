@@ -143,7 +143,7 @@ public:
     bundles.reserve(options.bundles.size());
     for (const std::string &path : options.bundles) {
       bundles.emplace_back(path);
-      if (bundles.back().target() != target())
+      if (device::baseOf(bundles.back().target()) != device::baseOf(target()))
         fail(path + ": found kernels for " + bundles.back().target() +
              ", expected " + target() + " as in " + options.bundles[0]);
     }
@@ -159,7 +159,12 @@ public:
     }
   }
 
-  std::string target() const override { return bundles[0].target(); }
+  std::string target() const override {
+    std::string greatest = bundles[0].target();
+    for (const Kernels &kernels : bundles)
+      greatest = device::greaterTarget(greatest, kernels.target());
+    return greatest;
+  }
 
   std::string refusal(const device::DeviceProfile &base) const override {
     std::string error = device::foreignDevice(base);
@@ -173,7 +178,8 @@ public:
                 "'" + where;
     };
     std::string where = " as in " + options.bundles[0];
-    expectSame("target", base.target, target(), "");
+    if (device::baseOf(base.target) != device::baseOf(target()))
+      expectSame("target", base.target, target(), "");
     expectSame("revision", base.revision, bundles[0].revision(), where);
     expectSame("tune", base.tune, bundles[0].tune(), where);
     return error;
@@ -182,6 +188,7 @@ public:
   void measure(device::DeviceProfile &profile) override {
     std::vector<unsigned> counts = threadCounts(options, cores);
     profile.identity = device::hostIdentity();
+    profile.target = device::greaterTarget(profile.target, target());
     profile.measured = true;
     profile.revision = bundles[0].revision();
     profile.tune = bundles[0].tune();

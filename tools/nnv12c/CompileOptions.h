@@ -28,7 +28,7 @@ struct CompileOptions {
   std::string input;
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
-  /// Names that codegen::Target::byName takes, the preferred one first. None:
+  /// Names that codegen::Target::allNamed takes, the preferred one first. None:
   /// the profile's, or this machine. With "host" and without a profile its
   /// costs are measured, see tuneHost().
   std::vector<std::string> targets;

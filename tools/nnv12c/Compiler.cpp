@@ -20,6 +20,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/plan/Report.h"
+#include "compiler/plan/UsedExtension.h"
 #include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
@@ -85,7 +86,7 @@ static func::FuncOp mainOf(ModuleOp module) {
 namespace {
 /// How a program of one target is planned.
 struct Planning {
-  const codegen::Target &target;
+  codegen::Target target;
   Costs costs;
   PlanOptions how;
   std::string report = {}; ///< lines for people: why so
@@ -163,9 +164,10 @@ public:
       return printModel();
     if (failed(simplifyModel()))
       return failure();
-    switch (options.emit) {
-    case Emit::NN:
+    if (options.emit == Emit::NN)
       return printModel();
+    settleTargets();
+    switch (options.emit) {
     case Emit::Routines:
       return printRoutineCosts();
     case Emit::Tuning:
@@ -279,6 +281,36 @@ private:
     return success();
   }
 
+  /// The target with no more than `used`. Makes a remark if that is less, and
+  /// the user named the target.
+  codegen::Target reduced(const codegen::Target &target,
+                          codegen::Extension used) const {
+    codegen::Target result = target.upTo(used);
+    if (result.name != target.name &&
+        llvm::is_contained(options.targets, target.name))
+      emitRemark(UnknownLoc::get(&context))
+          << "--target " << target.name
+          << ": no kernel of the model uses more than " << result.name
+          << " has, whose program is written";
+    return result;
+  }
+
+  /// Leaves each target once whose program may differ from those of others.
+  void settleTargets() {
+    // CPUs run nothing but copies in a tuning bundle for GPUs.
+    bool copiesAlone =
+        options.emit == Emit::Tuning && !options.plan.gpu.empty();
+    std::vector<codegen::Target> all = std::move(targets);
+    targets.clear();
+    for (const codegen::Target &target : all) {
+      codegen::Target least =
+          reduced(target, copiesAlone ? codegen::Extension::None
+                                      : usableExtension(main, target));
+      if (llvm::none_of(targets, [&](auto &t) { return t.name == least.name; }))
+        targets.push_back(std::move(least));
+    }
+  }
+
   /// Prints all before anything is written: a fault leaves the output as it
   /// was.
   LogicalResult writeText(
@@ -364,27 +396,63 @@ private:
                              options.signingKey);
   }
 
+  /// A target's plan, and why so.
+  struct Planned {
+    Planning planning;
+    ModelPlan plan;
+  };
+
+  /// The plans of all targets, or of the first one for a text of it. A target
+  /// whose extension no kernel of its plan uses gives way to a lesser one.
+  FailureOr<std::vector<Planned>> planTargets() {
+    std::vector<Planned> all;
+    auto isThere = [&](const codegen::Target &target) {
+      return llvm::any_of(all, [&](const Planned &other) {
+        return other.planning.target.name == target.name;
+      });
+    };
+    for (codegen::Target target : targets) {
+      while (!isThere(target)) {
+        auto planning = planningOf(target);
+        if (failed(planning))
+          return failure();
+        auto plan = planWith(*module, *planning);
+        if (failed(plan))
+          return failure();
+        codegen::Target least = reduced(target, usedExtension(*plan));
+        if (least.name == target.name)
+          all.push_back({std::move(*planning), std::move(*plan)});
+        target = std::move(least);
+      }
+      if (options.emit != Emit::Bundle)
+        break;
+    }
+    return all;
+  }
+
   LogicalResult writeModel() {
-    BundleBuilder builder(nameOf(*module), targets.size());
-    builder.bundle.threads = options.plan.threads;
     auto properties = modelProperties(*module, main, options);
-    if (failed(properties) || failed(builder.describeTensors(main)))
+    if (failed(properties))
+      return failure();
+    auto planned = planTargets();
+    if (failed(planned))
+      return failure();
+    BundleBuilder builder(nameOf(*module), planned->size());
+    builder.bundle.threads = options.plan.threads;
+    if (failed(builder.describeTensors(main)))
       return failure();
     builder.bundle.properties = std::move(*properties);
     std::string summary;
     llvm::raw_string_ostream os(summary);
-    for (const codegen::Target &target : targets) {
-      auto planning = planningOf(target);
-      if (failed(planning))
+    for (auto &[planning, plan] : *planned) {
+      auto written = write(*module, std::move(plan));
+      if (failed(written))
         return failure();
-      auto planned = plan(*module, *planning);
-      if (failed(planned))
-        return failure();
-      Lowered &lowered = **planned;
+      Lowered &lowered = **written;
       plan::GpuOp overlay = lowered.planned.gpu();
       // Several targets share the weights, some of them perhaps with a GPU.
       if (!builder.weights.size() &&
-          (overlay || (!options.plan.gpu.empty() && targets.size() > 1)))
+          (overlay || (!options.plan.gpu.empty() && planned->size() > 1)))
         builder.weights.alignPieces(artifact::gpuAlignment);
       // A text that is asked for is that of the first target.
       if (options.emit == Emit::Plan)
@@ -398,7 +466,7 @@ private:
       printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),
                    os);
       if (overlay)
-        printGpuSummary(overlay, *planning->costs.profile,
+        printGpuSummary(overlay, *planning.costs.profile,
                         builder.gpu->numPipelines(), builder.gpu->bytes(), os);
       if (overlay && options.plan.gpuHalf && options.summary) {
         auto error = errorOfHalf();
@@ -406,7 +474,7 @@ private:
           return failure();
         os << *error;
       }
-      os << planning->report;
+      os << planning.report;
     }
     Stage stage(options, "write");
     if (failed(builder.write(context, options.output, options.signingKey)))
@@ -452,7 +520,10 @@ private:
     // It is this machine's CPUs that are compared.
     Planning alone = planning;
     alone.how.gpu.clear();
-    auto lowered = plan(model, alone);
+    auto plan = planWith(model, alone);
+    if (failed(plan))
+      return failure();
+    auto lowered = write(model, std::move(*plan));
     if (failed(lowered) || failed(emit(builder, **lowered)) ||
         failed(addProgram(**lowered, builder)))
       return failure();
@@ -467,23 +538,23 @@ private:
     return std::string();
   }
 
-  /// The plan is at the end of `model`, in place of that of another target.
-  FailureOr<std::unique_ptr<Lowered>> plan(ModuleOp model,
-                                           const Planning &planning) {
+  FailureOr<ModelPlan> planWith(ModuleOp model, const Planning &planning) {
     Stage stage(options, "plan");
-    for (auto program :
-         llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
-      program.erase();
-    auto plan = planModel(
+    return planModel(
         mainOf(model),
         {planning.target, planning.costs.profile, planning.costs.mayLack},
         planning.how);
-    if (failed(plan))
-      return failure();
-    auto program = writeProgram(*plan, model);
+  }
+
+  /// Writes the plan at the end of `model`, in place of that of another target.
+  FailureOr<std::unique_ptr<Lowered>> write(ModuleOp model, ModelPlan plan) {
+    for (auto program :
+         llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
+      program.erase();
+    auto program = writeProgram(plan, model);
     if (failed(program))
       return failure();
-    return std::make_unique<Lowered>(context, std::move(*plan), *program,
+    return std::make_unique<Lowered>(context, std::move(plan), *program,
                                      options.checkBounds);
   }
 
@@ -548,7 +619,7 @@ private:
     if (!folder.error.empty())
       return give("no folder for temporary files: " + folder.error);
     Planning planning{
-        *host,
+        host->upTo(usableExtension(main, *host)),
         {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
          /*mayLack=*/true},
         options.plan};

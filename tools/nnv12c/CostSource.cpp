@@ -18,19 +18,27 @@ nnv12::targetsOf(const CompileOptions &options,
     names = {profile && !profile->target.empty() ? profile->target : "host"};
   std::vector<codegen::Target> targets;
   for (const std::string &name : names) {
-    auto target = codegen::Target::byName(name);
-    if (!target)
+    std::vector<codegen::Target> named = codegen::Target::allNamed(name);
+    // A device is one target, of which --target may name a whole architecture.
+    auto one = codegen::Target::byName(name);
+    if (options.targets.empty() && one)
+      named = {std::move(*one)};
+    if (named.empty())
       return refuse(context, "--target: found '" + name +
                                  "', expected one of " +
-                                 codegen::Target::names());
-    // Measured code is scheduled for the device's processor.
-    if (profile && profile->measured && profile->target == target->name &&
-        name != "host" && !target->tuneFor(profile->tune))
-      return refuse(context, "--profile " + options.profile +
-                                 ": tune: found '" + profile->tune +
-                                 "', expected a processor that LLVM knows");
-    if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
-      targets.push_back(std::move(*target));
+                                 codegen::Target::allNames());
+    for (codegen::Target &target : named) {
+      // Measured code is scheduled for the device's processor.
+      if (profile && profile->measured &&
+          device::baseOf(profile->target) == target.base && name != "host" &&
+          !target.tuneFor(profile->tune))
+        return refuse(context, "--profile " + options.profile +
+                                   ": tune: found '" + profile->tune +
+                                   "', expected a processor that LLVM knows");
+      if (llvm::none_of(targets,
+                        [&](auto &t) { return t.name == target.name; }))
+        targets.push_back(std::move(target));
+    }
   }
   if (profile && llvm::none_of(targets, [&](auto &t) {
         return t.architecture == profile->architecture;
@@ -48,7 +56,7 @@ bool nnv12::isTuned(const CompileOptions &options,
                     const device::DeviceProfile *given) {
   auto host = codegen::Target::byName("host");
   return llvm::is_contained(options.targets, "host") && !given && host &&
-         host->name == target.name;
+         host->upTo(target.extension).name == target.name;
 }
 
 FailureOr<GivenProfiles> nnv12::readProfiles(const CompileOptions &options,

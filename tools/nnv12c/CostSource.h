@@ -14,7 +14,8 @@
 namespace nnv12 {
 
 /// The targets that the options ask for, each once: those of --target, else the
-/// profile's, else this machine. `profile` is that of --profile, or null.
+/// profile's, else this machine. `profile` is that of --profile, or null. Not
+/// every model has a use for their extensions.
 mlir::FailureOr<std::vector<codegen::Target>>
 targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
           mlir::MLIRContext &context);

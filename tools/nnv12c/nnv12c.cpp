@@ -89,7 +89,10 @@ static cl::list<std::string, std::vector<std::string>> externalData(
          "FOLDER"});
 static cl::list<std::string, std::vector<std::string>>
     targets("target", cl::CommaSeparated, cl::location(given.targets),
-            Help{"CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; "
+            Help{"CPUs to compile for: host, x86-64-v4, x86-64-v3, aarch64, "
+                 "these with an extension (x86-64-v4+vnni, x86-64-v4+amx, "
+                 "x86-64-v3+vnni, aarch64+dotprod, aarch64+i8mm), or all of "
+                 "an architecture: x86-64, aarch64; "
                  "several give one bundle with code for each, best first; "
                  "weights that all store in the same form are stored once. "
                  "`host`, said so, also measures kernels on this machine",

@@ -35,6 +35,23 @@ public:
   /// looked at (constants are memory like any other operand).
   virtual KernelInfo emit(KernelBuilder &k, Operation *layer,
                           StringRef symbol) const = 0;
+  /// The instructions beyond a base's that emit() uses where the target has
+  /// them: `k.target` has no others. Like misfit(), it looks at the layer
+  /// alone.
+  virtual Extension extension(Operation *layer) const {
+    return Extension::None;
+  }
+  /// Whether it computes the layer with its whole extension() alone. Another
+  /// routine is preferred then, which computes it on all targets.
+  virtual bool needsExtension() const { return false; }
+  /// Whether it is a candidate for a layer that it computes.
+  bool isFor(Operation *layer, const Target &target) const {
+    return !needsExtension() || extension(layer) <= target.extension;
+  }
+  /// The name of the target that the kernel belongs to, for its key.
+  std::string targetOf(Operation *layer, const Target &target) const {
+    return target.upTo(extension(layer)).name;
+  }
 
   // Called only where there is a weightForm() that is computed.
 

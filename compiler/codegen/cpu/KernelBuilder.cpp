@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace nnv12::codegen;
 
 KernelBuilder::KernelBuilder(MLIRContext &context, const Target &target)
-    : BuilderBase(context, target.vectorLanes), target(target) {
+    : BuilderBase(context, target.vectorLanes),
+      target(target.upTo(Extension::None)), all(target) {
   context.loadDialect<LLVM::LLVMDialect>();
 }
 
@@ -96,6 +97,15 @@ Value KernelBuilder::within(Index x, int64_t limit) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// For LLVM, in place of the features of the module's machine, which are the
+/// base's.
+static Attribute featuresOf(MLIRContext *context, const Target &target) {
+  std::string text = target.features;
+  for (const std::string &name : target.added)
+    text += (text.empty() ? "+" : ",+") + name;
+  return LLVM::TargetFeaturesAttr::get(context, text);
+}
+
 static func::FuncOp
 internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
                  int indices, llvm::function_ref<void(ValueRange)> body) {
@@ -110,6 +120,9 @@ internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
   function->setAttr(
       "llvm.linkage",
       LLVM::LinkageAttr::get(k.b.getContext(), LLVM::Linkage::Internal));
+  if (!k.target.isBase())
+    function->setAttr("target_features",
+                      featuresOf(k.b.getContext(), k.target));
   Block *entry = function.addEntryBlock();
   k.b.setInsertionPointToStart(entry);
   body(entry->getArguments());
@@ -120,10 +133,15 @@ internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
 void KernelBuilder::callMicroKernel(StringRef name, ValueRange memories,
                                     ArrayRef<Index> indices,
                                     llvm::function_ref<void(ValueRange)> body) {
-  auto function = module.lookupSymbol<func::FuncOp>(name);
+  // A kernel of the base calls none whose code has instructions of an
+  // extension.
+  std::string symbol = name.str();
+  if (!target.isBase())
+    symbol += "." + target.name;
+  auto function = module.lookupSymbol<func::FuncOp>(symbol);
   if (!function)
     function = internalFunction(
-        *this, name, llvm::to_vector(llvm::map_range(memories, elementOf)),
+        *this, symbol, llvm::to_vector(llvm::map_range(memories, elementOf)),
         indices.size(), body);
   assert(function.getNumArguments() == memories.size() + indices.size() &&
          "functions of one name have one signature");

@@ -17,7 +17,11 @@ class KernelBuilder : public BuilderBase {
 public:
   KernelBuilder(mlir::MLIRContext &context, const Target &target);
 
-  const Target &target;
+  /// The target of the kernels that are written: without an extension unless
+  /// use() says so.
+  Target target;
+  /// The next kernels may use this extension, if the module's target has it.
+  void use(Extension extension) { target = all.upTo(extension); }
 
   /// The first `count` of `lanes`; the others are zero / untouched in memory.
   Value loadPart(Value memory, Index offset, int64_t lanes, int64_t count);
@@ -46,6 +50,9 @@ public:
   /// operand 1 in memory are `weights`, where that is given.
   void kernel(StringRef name, Operation *layer, KernelBody body,
               Type weights = {});
+
+private:
+  Target all; ///< the module's
 };
 
 } // namespace nnv12::codegen

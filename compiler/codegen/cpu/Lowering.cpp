@@ -37,6 +37,7 @@ void addEntryPoint(LLVM::LLVMFuncOp body) {
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64, pointer});
   auto entry = LLVM::LLVMFuncOp::create(b, name.getValue(), type);
+  entry.setTargetFeaturesAttr(body.getTargetFeaturesAttr());
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> operands;

@@ -2,14 +2,15 @@
 
 #include "compiler/codegen/cpu/Target.h"
 
+#include "artifact/CpuFeatures.h"
+#include "artifact/TileState.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 
+using namespace nnv12;
 using namespace nnv12::codegen;
 
 namespace {
@@ -26,8 +27,8 @@ std::vector<std::string> v4Features() {
   return all;
 }
 
-/// The targets, per architecture the best one first.
-const std::vector<Target> &targets() {
+/// The targets without extensions, per architecture the best one first.
+const std::vector<Target> &bases() {
   static const std::vector<Target> table = {
       {"x86-64-v4", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v4", "", "",
        v4Features(), /*vectorLanes=*/16, /*vectorRegisters=*/32,
@@ -58,26 +59,87 @@ const std::vector<Target> &targets() {
   return table;
 }
 
+/// A base with an extension. The greatest extension comes first.
+struct Added {
+  const char *base;
+  const char *name;
+  Extension extension;
+  std::vector<std::string> features;
+};
+const std::vector<Added> extensions = {
+    {"x86-64-v4",
+     "amx",
+     Extension::MatrixProducts,
+     {"avx512vnni", "avx512vbmi", "amx-tile", "amx-int8"}},
+    // Ice Lake, Zen 4 and later; Cascade Lake, which has no vbmi, takes the
+    // base.
+    {"x86-64-v4", "vnni", Extension::DotProducts, {"avx512vnni", "avx512vbmi"}},
+    {"x86-64-v3", "vnni", Extension::DotProducts, {"avxvnni"}},
+    {"aarch64", "i8mm", Extension::MatrixProducts, {"dotprod", "i8mm"}},
+    {"aarch64", "dotprod", Extension::DotProducts, {"dotprod"}},
+};
+
+/// All targets, per architecture the best one first: AVX-512 without dot
+/// products is faster than AVX2 with them.
+const std::vector<Target> &targets() {
+  static const std::vector<Target> table = [] {
+    std::vector<Target> all;
+    for (Target target : bases()) {
+      target.base = target.name;
+      for (const Added &added : extensions) {
+        if (added.base != target.base)
+          continue;
+        Target &row = all.emplace_back(target);
+        row.name += std::string("+") + added.name;
+        row.extension = added.extension;
+        row.added = added.features;
+        llvm::append_range(row.required, added.features);
+      }
+      all.push_back(std::move(target));
+    }
+    return all;
+  }();
+  return table;
+}
+
 std::optional<Target> hostTarget() {
-  llvm::Triple host(llvm::sys::getProcessTriple());
-  auto features = llvm::sys::getHostCPUFeatures();
-  for (const Target &target : targets()) {
-    if (llvm::Triple(target.triple).getArch() != host.getArch())
+  for (Target target : targets()) {
+    if (!target.runsHere())
       continue;
-    if (!llvm::all_of(target.required, [&](const std::string &name) {
-          return features.lookup(name);
-        }))
-      continue;
-    Target result = target;
     llvm::StringRef cpu = llvm::sys::getHostCPUName();
     if (!cpu.empty() && cpu != "generic")
-      result.tuneCpu = cpu.str();
-    return result;
+      target.tuneCpu = cpu.str();
+    return target;
   }
   return std::nullopt;
 }
 
 } // namespace
+
+bool Target::has(llvm::StringRef feature) const {
+  return llvm::is_contained(required, feature);
+}
+
+Target Target::upTo(Extension most) const {
+  if (extension <= most)
+    return *this;
+  auto row = llvm::find_if(targets(), [&](const Target &other) {
+    return other.base == base && other.extension <= most;
+  });
+  Target result = *row;
+  result.tuneCpu = tuneCpu;
+  return result;
+}
+
+bool Target::runsHere() const {
+  if (architecture != artifact::hostArchitecture())
+    return false;
+  artifact::CpuFeatures cpu;
+  return llvm::all_of(required, [&](const std::string &name) {
+    return cpu.has(name.data(), name.size()) &&
+           artifact::mayUse(name.data(), name.size());
+  });
+}
 
 std::optional<Target> Target::byName(llvm::StringRef name) {
   if (name == "host")
@@ -86,6 +148,17 @@ std::optional<Target> Target::byName(llvm::StringRef name) {
     if (target.name == name)
       return target;
   return std::nullopt;
+}
+
+std::vector<Target> Target::allNamed(llvm::StringRef name) {
+  std::vector<Target> result;
+  for (const Target &target : targets())
+    if (target.architecture == name)
+      result.push_back(target);
+  if (result.empty())
+    if (auto target = byName(name))
+      result.push_back(std::move(*target));
+  return result;
 }
 
 bool Target::tuneFor(llvm::StringRef processor) {
@@ -98,9 +171,21 @@ bool Target::tuneFor(llvm::StringRef processor) {
   return isKnown;
 }
 
-std::string Target::names() {
+/// All names, and those of architectures where these are asked for.
+static std::string listNames(bool architectures) {
   std::vector<std::string> all = {"host"};
-  for (const Target &target : targets())
-    all.push_back(target.name);
+  auto add = [&](const std::string &name) {
+    if (!llvm::is_contained(all, name))
+      all.push_back(name);
+  };
+  for (const Target &target : targets()) {
+    if (architectures)
+      add(target.architecture);
+    add(target.name);
+  }
   return llvm::join(all, ", ");
 }
+
+std::string Target::names() { return listNames(/*architectures=*/false); }
+
+std::string Target::allNames() { return listNames(/*architectures=*/true); }

@@ -4,15 +4,27 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace nnv12::codegen {
 
-/// A CPU target by the name that --target takes.
+/// Instructions that a target's CPUs have beyond those of its base. A CPU that
+/// has some has those before them, too.
+enum class Extension : uint8_t {
+  None,
+  DotProducts,   ///< of four bytes: vpdpbusd, sdot
+  MatrixProducts ///< of bytes: AMX's tiles, smmla
+};
+
+/// A CPU target by the name that --target takes: a base, or a base with an
+/// extension. A kernel belongs to the least target that can run it. Programs of
+/// greater targets have the same code for it under the same key, so measured
+/// times hold for all of them.
 struct Target {
-  std::string name;         ///< "x86-64-v4"
+  std::string name;         ///< "x86-64-v4", "x86-64-v4+vnni"
   std::string architecture; ///< "x86-64" or "aarch64", as in the bundle
   std::string triple;
   std::string cpu;      ///< LLVM -mcpu
@@ -31,14 +43,34 @@ struct Target {
   /// a server's.
   int64_t firstLevelCache, secondLevelCache; ///< bytes
 
+  std::string base = {}; ///< the name of the target without the extension
+  Extension extension = Extension::None;
+  /// LLVM's names of the features of `required` that the base lacks.
+  std::vector<std::string> added = {};
+
+  bool isBase() const { return extension == Extension::None; }
+  /// Whether code may use the feature of this name of LLVM's, e.g.
+  /// "avx512vnni".
+  bool has(llvm::StringRef feature) const;
+  /// The same base with no more than this extension: the target of kernels that
+  /// use that.
+  Target upTo(Extension most) const;
+  /// Whether this process may run its code.
+  bool runsHere() const;
+
   /// Takes LLVM's name of a processor to schedule instructions for; false,
   /// changing nothing, where LLVM knows no such one.
   bool tuneFor(llvm::StringRef processor);
 
-  /// nullopt for an unknown name. "host" is the best that this machine has.
+  /// nullopt for an unknown name. "host" is the best that runs here.
   static std::optional<Target> byName(llvm::StringRef name);
   /// Names that byName takes, for messages.
   static std::string names();
+  /// The targets of a name of --target, best first: of an architecture's all
+  /// that it has. Empty for an unknown name.
+  static std::vector<Target> allNamed(llvm::StringRef name);
+  /// Names that allNamed takes, for messages.
+  static std::string allNames();
 };
 
 } // namespace nnv12::codegen

@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/cpu/TileCheck.h"
 
-#include "artifact/CpuFeatures.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -366,15 +365,6 @@ struct Progress {
   char text[4000];
 };
 
-bool canRun(const Target &target) {
-  if (target.architecture != artifact::hostArchitecture())
-    return false;
-  artifact::CpuFeatures features;
-  return llvm::all_of(target.required, [&](const std::string &name) {
-    return features.has(name.data(), name.size());
-  });
-}
-
 } // namespace
 
 std::string codegen::runTileCheck(const TileCheck &check,
@@ -386,7 +376,7 @@ std::string codegen::runTileCheck(const TileCheck &check,
 std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
                                    llvm::ArrayRef<char> code,
                                    const Target &target) {
-  if (!canRun(target))
+  if (!target.runsHere())
     return "found a machine that cannot run this target, expected one that can";
   void *shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

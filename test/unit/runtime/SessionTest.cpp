@@ -450,6 +450,21 @@ TEST_F(SessionTest, NamesTheMissingFeature) {
             std::string::npos);
 }
 
+#if defined(__x86_64__)
+TEST_F(SessionTest, NeedsTilesThatTheCpuLacks) {
+  if (artifact::CpuFeatures().has("amx-int8", 8))
+    GTEST_SKIP() << "the CPU has AMX";
+  artifact::Program &amx = sample->bundle.programs[1];
+  amx.target = "x86-64-v4+amx";
+  amx.features = {"sse2", "amx-int8"};
+  ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  std::string error = openError(nullptr, NNV12_UNSUPPORTED);
+  EXPECT_NE(error.find("; x86-64-v4+amx needs amx-int8;"), std::string::npos)
+      << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+}
+#endif
+
 TEST_F(SessionTest, BadFiles) {
   path = folder.file("none.nnv");
   EXPECT_EQ(openError(nullptr, NNV12_IO),

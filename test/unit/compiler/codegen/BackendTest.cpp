@@ -69,6 +69,50 @@ TEST(Backend, SameModuleSameBytes) {
   }
 }
 
+/// A kernel of the base is the same code whatever kernels are beside it, though
+/// both call a micro-kernel of one name.
+TEST(Backend, ExtensionsStayInTheirKernels) {
+  auto fingerprintsOf = [](const char *name, bool isLast) {
+    Target target = *Target::byName(name);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    KernelBuilder k(context, target);
+    mlir::OwningOpRef<mlir::ModuleOp> module(k.module);
+    mlir::Type f32 = k.b.getF32Type();
+    auto kernel = [&](const char *symbol, Extension extension) {
+      k.use(extension);
+      k.kernel(symbol, {f32, f32},
+               [&](mlir::ValueRange operands, mlir::Value, mlir::Value begin,
+                   mlir::Value) {
+                 k.callMicroKernel("copy", operands, {Index(begin)},
+                                   [&](mlir::ValueRange inner) {
+                                     k.store(k.load(inner[1], inner[2], k.VL),
+                                             inner[0], inner[2]);
+                                   });
+               });
+    };
+    if (isLast)
+      kernel("dots", Extension::DotProducts);
+    kernel("base", Extension::None);
+    if (!isLast)
+      kernel("dots", Extension::DotProducts);
+    auto fingerprints = fingerprintModule(*module, target);
+    EXPECT_TRUE(mlir::succeeded(fingerprints));
+    return *fingerprints;
+  };
+  for (auto [base, whole] : {std::pair("x86-64-v4", "x86-64-v4+amx"),
+                             std::pair("x86-64-v3", "x86-64-v3+vnni"),
+                             std::pair("aarch64", "aarch64+i8mm")}) {
+    auto alone = fingerprintsOf(base, false),
+         both = fingerprintsOf(whole, false);
+    EXPECT_EQ(alone["base"], alone["dots"]);
+    EXPECT_EQ(both["base"], alone["base"]) << whole;
+    EXPECT_NE(both["dots"], alone["dots"]) << whole;
+    EXPECT_EQ(fingerprintsOf(whole, true), both);
+  }
+  EXPECT_EQ(fingerprintsOf("x86-64-v4+amx", false),
+            fingerprintsOf("x86-64-v4+vnni", false));
+}
+
 TEST(Backend, NamesUndefinedFunctions) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string message;

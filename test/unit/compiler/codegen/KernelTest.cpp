@@ -15,7 +15,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/TargetParser/Host.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -81,7 +80,9 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
 
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  builder.use(routine.extension(result->layer_));
   result->kernel_.info = routine.emit(builder, result->layer_, "kernel");
+  builder.use(codegen::Extension::None);
   if (result->computesForm())
     result->transform_.info =
         routine.emitTransform(builder, result->layer_, "transform");
@@ -182,7 +183,9 @@ std::string LayerKernel::assembly(llvm::StringRef text,
   setLayouts(*routine, layer);
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  builder.use(routine->extension(layer));
   (void)routine->emit(builder, layer, "kernel");
+  builder.use(codegen::Extension::None);
   std::optional<WeightForm> form = routine->weightForm(layer);
   if (form && !form->narrow)
     (void)routine->emitTransform(builder, layer, "transform");
@@ -203,10 +206,7 @@ static std::string qemu() {
 bool LayerKernel::canRun() const {
   if (target_.architecture == "aarch64")
     return !qemu().empty();
-  auto features = llvm::sys::getHostCPUFeatures();
-  return llvm::all_of(target_.required, [&](const std::string &name) {
-    return features.lookup(name);
-  });
+  return target_.runsHere();
 }
 
 //===----------------------------------------------------------------------===//
@@ -467,17 +467,12 @@ bool test::isTier(llvm::StringRef name) {
 
 std::vector<std::string> test::testTargets() {
   std::vector<std::string> result;
-  auto features = llvm::sys::getHostCPUFeatures();
   for (llvm::StringRef name : {"x86-64-v4", "x86-64-v3", "aarch64"}) {
     if (!isTier("full") && !result.empty())
       break;
     auto target = Target::byName(name);
-    bool runs =
-        target->architecture == "aarch64"
-            ? !qemu().empty()
-            : llvm::all_of(target->required, [&](const std::string &feature) {
-                return features.lookup(feature);
-              });
+    bool runs = target->architecture == "aarch64" ? !qemu().empty()
+                                                  : target->runsHere();
     if (runs)
       result.push_back(name.str());
   }

@@ -54,6 +54,21 @@ protected:
   std::string folder, error;
 };
 
+TEST_F(ProfileCacheTest, TargetsOfOneBaseShareTimes) {
+  DeviceProfile base = profile("base", 1), dots = profile("dots", 2);
+  dots.target = "x86-64-v4+vnni";
+  ProfileCache other = cache("CPU x 2", dots.target);
+  ASSERT_EQ(cache().add(base), "");
+  ASSERT_EQ(other.add(dots), "");
+  for (const ProfileCache &one : {cache(), other}) {
+    auto known = read(one);
+    ASSERT_TRUE(known) << error;
+    EXPECT_EQ(known->target, "x86-64-v4+vnni");
+    EXPECT_EQ(known->kernels.size(), 2u);
+  }
+  EXPECT_FALSE(read(cache("CPU x 2", "x86-64-v3+vnni")));
+}
+
 TEST_F(ProfileCacheTest, EmptyFolderIsAMiss) {
   EXPECT_FALSE(read());
   EXPECT_EQ(error, "");

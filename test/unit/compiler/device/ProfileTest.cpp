@@ -267,7 +267,8 @@ TEST(Profile, refused) {
       "p.json: architecture: found \"riscv\", expected 'x86-64' or 'aarch64'");
   EXPECT_EQ(
       faultWith("\"target\": \"x86-64-v3\"", "\"target\": \"aarch64\""),
-      "p.json: target: found \"aarch64\", expected 'x86-64-v4' or 'x86-64-v3'");
+      "p.json: target: found \"aarch64\", expected 'x86-64-v4+amx' or "
+      "'x86-64-v4+vnni' or 'x86-64-v4' or 'x86-64-v3+vnni' or 'x86-64-v3'");
   EXPECT_EQ(faultWith("\"readLatencyUs\"", "\"latency\""),
             "p.json: storage.readLatencyUs: is missing");
   EXPECT_EQ(faultWith("\"kernels\"", "\"k\""), "p.json: kernels: is missing");

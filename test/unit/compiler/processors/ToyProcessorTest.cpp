@@ -127,7 +127,7 @@ TEST_F(ToyProcessorTest, IsPlannedWhereItCostsLess) {
   EXPECT_EQ(planned(), "toy.relu");
   // Measured to be slow.
   const Routine *routine = hostRoutines().named("toy.relu");
-  profile.kernels[kernelKey(relu(), *routine, target.name)] = {{100.0}, 0};
+  profile.kernels[kernelKey(relu(), *routine, target.base)] = {{100.0}, 0};
   EXPECT_EQ(planned(), "element");
 }
 
@@ -165,7 +165,7 @@ TEST_F(ToyProcessorTest, IsTunedOnTheDevice) {
   auto measured = device::readProfile(file, error);
   ASSERT_TRUE(measured) << error;
   const Routine *routine = hostRoutines().named("toy.relu");
-  EXPECT_EQ(measured->kernels.count(kernelKey(relu(), *routine, target.name)),
+  EXPECT_EQ(measured->kernels.count(kernelKey(relu(), *routine, target.base)),
             1u);
   // A plan can be made from the measurements.
   EXPECT_NE(outputOf(compile(Emit::Bundle, "measured.nnv", file)), "");
