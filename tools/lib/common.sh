@@ -15,8 +15,8 @@ packages_build=(
 )
 packages_test=(
   chromium clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev
-  libonnx-testdata libvulkan1 mesa-vulkan-drivers python3 python3-numpy
-  python3-onnx qemu-user spirv-tools vulkan-validationlayers
+  libonnx-testdata libvulkan1 llvm-22 mesa-vulkan-drivers python3
+  python3-numpy python3-onnx qemu-user spirv-tools vulkan-validationlayers
 )
 packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will

@@ -88,6 +88,18 @@ void KernelBuilder::prefetch(Value memory, Index offset) {
                              /*isDataCache=*/true);
 }
 
+Index KernelBuilder::hide(Index x) {
+  Type word = b.getI64Type();
+  Value number = arith::IndexCastOp::create(b, word, val(x));
+  auto copy = LLVM::InlineAsmOp::create(
+      b, word, number, /*asm_string=*/"", /*constraints=*/"=r,0",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None, /*asm_dialect=*/nullptr,
+      /*operand_attrs=*/nullptr);
+  return Index(
+      arith::IndexCastOp::create(b, b.getIndexType(), copy.getResult(0)));
+}
+
 Value KernelBuilder::within(Index x, int64_t limit) {
   // One unsigned comparison: a negative number is a huge one.
   return compare(Order::ult, val(x), constant(std::max<int64_t>(limit, 0)));

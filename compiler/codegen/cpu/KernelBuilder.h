@@ -29,6 +29,8 @@ public:
   /// The first `count` lanes of x, and zeros.
   Value keepLanes(Value x, Index count);
   void prefetch(Value memory, Index offset);
+  /// The same number, in a register: LLVM does not see its value.
+  Index hide(Index x);
   /// 0 <= x < limit.
   Value within(Index x, int64_t limit);
 

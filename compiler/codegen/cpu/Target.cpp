@@ -13,7 +13,16 @@
 using namespace nnv12;
 using namespace nnv12::codegen;
 
+int64_t TileCosts::maxPositions(int64_t panels) const {
+  if (panels > mostPanels)
+    return 0;
+  const double *first = costs[panels - 1];
+  return std::find(first, first + mostPositions, 0) - first;
+}
+
 namespace {
+
+#include "compiler/codegen/cpu/TileCosts.inc"
 
 const std::vector<std::string> v3Features = {
     "cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2", "avx",
@@ -55,7 +64,8 @@ const std::vector<Target> &bases() {
        // Cortex-A76 with the larger of its usual caches; Cortex-A55 has 32 and
        // 128, Neoverse N1 64 and 1024.
        64 * 1024,
-       512 * 1024},
+       512 * 1024,
+       &aarch64TileCosts},
   };
   return table;
 }

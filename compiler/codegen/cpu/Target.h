@@ -11,6 +11,20 @@
 
 namespace nnv12::codegen {
 
+/// The cost of one step of each tile of a micro-kernel, in multiply-adds of a
+/// vector at the processor's full rate. TileCosts.inc has the tables.
+struct TileCosts {
+  static constexpr int mostPanels = 4, mostPositions = 14;
+  /// [panels - 1][positions - 1]; 0 where registers cannot hold the tile.
+  double costs[mostPanels][mostPositions];
+
+  double of(int64_t positions, int64_t panels) const {
+    return costs[panels - 1][positions - 1];
+  }
+  /// The most that a tile of these panels can have.
+  int64_t maxPositions(int64_t panels) const;
+};
+
 /// Instructions that a target's CPUs have beyond those of its base. A CPU that
 /// has some has those before them, too.
 enum class Extension : uint8_t {
@@ -42,6 +56,8 @@ struct Target {
   /// these sizes, but nothing promises them: a phone's caches are a fraction of
   /// a server's.
   int64_t firstLevelCache, secondLevelCache; ///< bytes
+  /// Where it is absent, a formula serves (tileCost).
+  const TileCosts *tileCosts = nullptr;
 
   std::string base = {}; ///< the name of the target without the extension
   Extension extension = Extension::None;

@@ -31,10 +31,12 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
       {},
       {"p1", "one panel of outputs and many positions in registers",
        /*panels=*/1},
-      {"p4", "four panels of outputs and few positions in registers",
-       /*panels=*/4},
+      {"p4",
+       "four panels of outputs and few positions in registers; on aarch64 "
+       "fewer, but several",
+       /*panels=*/4, /*orFewer=*/true},
       {"fine", "more and smaller tiles, for small caches and stealing",
-       /*panels=*/0, /*cachePart=*/0.125, /*tiles=*/32,
+       /*panels=*/0, /*orFewer=*/false, /*cachePart=*/0.125, /*tiles=*/32,
        /*tileMultiplyAdds=*/40e3},
       narrow(plan::Narrowing::f16),
       narrow(plan::Narrowing::f16Outputs),
@@ -87,17 +89,16 @@ static double planeCost(const Target &target, const PanelGrid &grid,
   return sum;
 }
 
+/// A tile of `least` to `most` panels, or as many as there are.
 static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
-                            int64_t fixedPanels) {
+                            int64_t least, int64_t most) {
   PanelTile best;
   double bestCost = std::numeric_limits<double>::max();
-  int64_t most = std::min<int64_t>(grid.panels, 8);
-  if (fixedPanels)
-    most = std::min(most, fixedPanels);
+  most = std::min(most, grid.panels);
   // Many rows of few columns mean many input streams.
   int64_t mostRows =
       grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
-  for (int64_t panels = fixedPanels ? most : 1; panels <= most; ++panels) {
+  for (int64_t panels = std::min(least, most); panels <= most; ++panels) {
     int64_t positions = maxPositions(target, panels);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
       for (int64_t rows = 1; rows * cols <= positions && rows <= mostRows;
@@ -120,7 +121,11 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   assert(batches > 0 && rows > 0 && cols > 0 && panels > 0 &&
          "there is something to compute");
   narrow = tuning.narrow;
-  tile = chooseTile(target, *this, tuning.panels);
+  int64_t most = tuning.panels ? tuning.panels : 8;
+  int64_t least = tuning.panels ? tuning.panels : 1;
+  if (tuning.orFewer && target.tileCosts)
+    least = 2;
+  tile = chooseTile(target, *this, least, most);
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);
   // Row blocks whose input stays in the cache.
@@ -174,7 +179,7 @@ PanelGrid PanelGrid::part(const Target &target, int64_t partRows,
   result.rows = result.rowBlock = partRows;
   result.cols = partCols;
   result.rowBlocks = 1;
-  result.tile = chooseTile(target, result, tile.panels);
+  result.tile = chooseTile(target, result, tile.panels, tile.panels);
   return result;
 }
 

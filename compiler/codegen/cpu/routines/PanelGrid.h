@@ -36,6 +36,8 @@ struct PanelTuning {
   StringRef summary = "";
   /// Output panels of a micro-kernel; 0: as plan() thinks best.
   int64_t panels = 0;
+  /// Or fewer, but several, where the target has a table of tiles.
+  bool orFewer = false;
   /// Part of the second-level cache that a row block's input may take.
   double cachePart = 0.5;
   /// Runtime tiles at least, where the layer is worth so many.

@@ -11,25 +11,24 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 
 int64_t codegen::maxPositions(const Target &target, int64_t panels) {
+  if (target.tileCosts)
+    return target.tileCosts->maxPositions(panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   int64_t registers = target.vectorRegisters - 1;
   // A single position needs each weight once: it is no more than an operand.
   int64_t least = vectors + 2 <= registers ? 1 : 0;
   // Besides the accumulators: the weights of one step, and the inputs, which
-  // AVX-512 takes from memory, AVX2 from one register and NEON, by element,
-  // from one register a position.
-  if (target.multiplyByElement)
-    return std::max(least, (registers - std::min<int64_t>(vectors, 4)) /
-                               (vectors + 1));
+  // AVX-512 takes from memory, AVX2 from one register.
   return std::max(least, (registers - 1 - vectors) / vectors);
 }
 
 double codegen::tileCost(const Target &target, int64_t positions,
                          int64_t panels) {
+  if (target.tileCosts)
+    return target.tileCosts->of(positions, panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   double multiply = double(positions * vectors);
-  double loads =
-      double(vectors + positions * (target.multiplyByElement ? 0.25 : 1));
+  double loads = double(vectors + positions);
   // Two multiply-adds a cycle of latency four need eight in flight.
   return std::max({multiply, loads, 8.0}) + 1.0;
 }
@@ -48,7 +47,7 @@ public:
         width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
     assert(t.rows * t.cols >= 1 &&
            t.rows * t.cols <= maxPositions(k.target, t.panels) &&
-           "registers hold the sums");
+           "registers hold the tile");
     assert(t.lastLanes >= 1 && t.lastLanes <= panelWidth &&
            s.channelTail >= 0 && s.channelTail < s.channelBlock &&
            "a rest is a part");
@@ -151,18 +150,13 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
   int64_t positions = t.rows * t.cols;
   bool byElement =
       k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
-  bool prefetch = !k.target.multiplyByElement && !s.plainWeights;
+  bool prefetch = !s.plainWeights;
   Values quads(positions);
   for (int64_t u = 0; u < count; ++u) {
-    Values w;
-    for (int64_t j = 0; j < width; ++j)
-      w.push_back(loadWeights(k.add(weights, u * s.weightChannel), j));
-    if (prefetch) // sixteen steps ahead; a panel's step is one cache line
-      for (int64_t panel = 0; panel < t.panels; ++panel)
-        k.prefetch(memory.weights,
-                   k.add(k.add(weights, k.mul(a.weightPanel, panel)),
-                         (u + 16) * s.weightChannel));
-    for (int64_t p = 0; p < positions; ++p) {
+    auto loadWeight = [&](int64_t j) {
+      return loadWeights(k.add(weights, u * s.weightChannel), j);
+    };
+    auto loadInput = [&](int64_t p) {
       Index at =
           k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
       Value x;
@@ -173,9 +167,37 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
       } else {
         x = k.load(memory.in, at);
       }
-      x = k.broadcast(x, k.VL);
+      return k.broadcast(x, k.VL);
+    };
+    auto multiplyAdd = [&](int64_t p, int64_t j, Value x, Value weight) {
+      Value &sum = acc[p * width + j];
+      sum = k.fma(x, weight, sum);
+    };
+    if (k.target.multiplyByElement) {
+      // Inputs wait in registers for four steps, so a weight comes when it is
+      // used: all of a step's would not fit beside the sums.
+      Values x;
+      for (int64_t p = 0; p < positions; ++p)
+        x.push_back(loadInput(p));
+      for (int64_t j = 0; j < width; ++j) {
+        Value weight = loadWeight(j);
+        for (int64_t p = 0; p < positions; ++p)
+          multiplyAdd(p, j, x[p], weight);
+      }
+      continue;
+    }
+    Values w;
+    for (int64_t j = 0; j < width; ++j)
+      w.push_back(loadWeight(j));
+    if (prefetch) // sixteen steps ahead; a panel's step is one cache line
+      for (int64_t panel = 0; panel < t.panels; ++panel)
+        k.prefetch(memory.weights,
+                   k.add(k.add(weights, k.mul(a.weightPanel, panel)),
+                         (u + 16) * s.weightChannel));
+    for (int64_t p = 0; p < positions; ++p) {
+      Value x = loadInput(p);
       for (int64_t j = 0; j < width; ++j)
-        acc[p * width + j] = k.fma(x, w[j], acc[p * width + j]);
+        multiplyAdd(p, j, x, w[j]);
     }
   }
   return acc;
@@ -188,6 +210,12 @@ void PanelEmitter::emit(ValueRange args) {
        {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock, &a.kernelRow,
         &a.weightPanel, &a.outPanel, &a.scale})
     *index = args[next++];
+  // As a constant the distance would become part of each address. An
+  // instruction of aarch64 has no room for most, and registers for one each run
+  // out.
+  bool arePanelsApart = t.panels > 1 && s.weightChannel == panelWidth;
+  if (k.target.multiplyByElement && arePanelsApart)
+    a.weightPanel = k.hide(a.weightPanel);
 
   Values acc(accumulators, k.fconst(0, k.vec(k.VL)));
   acc.push_back(k.val(a.in));

@@ -44,6 +44,9 @@ static cl::opt<double> budget("budget", cl::init(0.3),
 static cl::opt<bool>
     measureErrors("errors", cl::desc("print rounding errors instead of times"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
+static cl::opt<std::string>
+    onlyTile("tile", cl::desc("POSITIONSxPANELS: the tile that kernels of "
+                              "panels take, whatever the target says"));
 
 namespace {
 
@@ -51,11 +54,11 @@ namespace {
 /// Inputs are results of a ReLU.
 void printErrors(const std::string &name, const std::string &text,
                  llvm::ArrayRef<std::string> routines,
-                 const std::string &targetName) {
+                 const nnv12::codegen::Target &target) {
   Floats expected;
   for (const std::string &routine : routines) {
     std::string error;
-    auto kernel = LayerKernel::compile(text, targetName, error, routine);
+    auto kernel = LayerKernel::compile(text, target, error, routine);
     if (!kernel) {
       llvm::errs() << name << ": " << routine << ": " << error << "\n";
       continue;
@@ -85,6 +88,22 @@ void printErrors(const std::string &name, const std::string &text,
   }
 }
 
+/// Leaves the target one tile; those that remain at edges fit, but cost much.
+bool takeOnly(llvm::StringRef text, nnv12::codegen::Target &target,
+              nnv12::codegen::TileCosts &table) {
+  int64_t positions, panels;
+  auto [first, second] = text.split('x');
+  if (first.getAsInteger(10, positions) || second.getAsInteger(10, panels) ||
+      positions < 1 || positions > table.mostPositions || panels < 1 ||
+      panels > table.mostPanels)
+    return false;
+  for (auto &row : table.costs)
+    std::fill_n(row, positions, 1e9);
+  table.costs[panels - 1][positions - 1] = 1;
+  target.tileCosts = &table;
+  return true;
+}
+
 /// One kernel whose time is taken in turn with others'.
 struct Contestant {
   std::unique_ptr<LayerKernel> kernel;
@@ -101,11 +120,11 @@ struct Contestant {
 
 void bench(const std::string &name, const std::string &text, double flops,
            llvm::ArrayRef<std::string> routines, double budget, int threads,
-           const std::string &targetName) {
+           const nnv12::codegen::Target &target) {
   std::vector<Contestant> all;
   for (const std::string &routine : routines) {
     std::string error;
-    auto kernel = LayerKernel::compile(text, targetName, error, routine);
+    auto kernel = LayerKernel::compile(text, target, error, routine);
     if (!kernel) {
       llvm::errs() << name << ": " << routine << ": " << error << "\n";
       continue;
@@ -158,7 +177,16 @@ int main(int argc, char **argv) {
     routines.assign(routineNames.begin(), routineNames.end());
   double seconds = budget;
   int workers = threads;
-  std::string target = targetName;
+  std::string tile = onlyTile;
+  auto target = nnv12::codegen::Target::byName(targetName);
+  nnv12::codegen::TileCosts table = {};
+  if (!target || (!tile.empty() && !takeOnly(tile, *target, table))) {
+    llvm::errs() << "kernel-bench: found --for " << targetName << " --tile "
+                 << tile << ", expected one of "
+                 << nnv12::codegen::Target::names() << ", and 1x1 to "
+                 << table.mostPositions << "x" << table.mostPanels << "\n";
+    return 1;
+  }
   bool assembly = printAssembly, errors = measureErrors;
   std::ifstream in(file);
   std::istream &lines = file == "-" ? std::cin : in;
@@ -205,10 +233,10 @@ int main(int argc, char **argv) {
       flops = 1.0 * v[0] * v[1] * v[2] * v[3] * v[3] / (v[4] * v[4]);
     }
     if (assembly)
-      llvm::outs() << LayerKernel::assembly(text, target, routines[0]);
+      llvm::outs() << LayerKernel::assembly(text, *target, routines[0]);
     else if (errors)
-      printErrors(name, text, routines, target);
+      printErrors(name, text, routines, *target);
     else
-      bench(name, text, flops, routines, seconds, workers, target);
+      bench(name, text, flops, routines, seconds, workers, *target);
   }
 }

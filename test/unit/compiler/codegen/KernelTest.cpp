@@ -50,6 +50,15 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
                                                   llvm::StringRef targetName,
                                                   std::string &error,
                                                   llvm::StringRef routineName) {
+  if (auto target = Target::byName(targetName))
+    return compile(text, *target, error, routineName);
+  return error += "no such target", nullptr;
+}
+
+std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
+                                                  const Target &target,
+                                                  std::string &error,
+                                                  llvm::StringRef routineName) {
   std::unique_ptr<LayerKernel> result(new LayerKernel);
   result->context_ = std::make_unique<mlir::MLIRContext>(
       mlir::MLIRContext::Threading::DISABLED);
@@ -59,10 +68,7 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
     error += d.str() + "\n";
     return mlir::success();
   });
-  auto target = Target::byName(targetName);
-  if (!target)
-    return error += "no such target", nullptr;
-  result->target_ = *target;
+  result->target_ = target;
   result->source_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!result->source_)
     return nullptr;
@@ -78,7 +84,7 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   result->form_ = routine.weightForm(result->layer_);
   result->findSizes();
 
-  KernelBuilder builder(context, *target);
+  KernelBuilder builder(context, result->target_);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   builder.use(routine.extension(result->layer_));
   result->kernel_.info = routine.emit(builder, result->layer_, "kernel");
@@ -167,21 +173,19 @@ LayerKernel::~LayerKernel() {
     munmap(mapped_, code_.size());
 }
 
-std::string LayerKernel::assembly(llvm::StringRef text,
-                                  llvm::StringRef targetName,
+std::string LayerKernel::assembly(llvm::StringRef text, const Target &target,
                                   llvm::StringRef routineName) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
-  auto target = Target::byName(targetName);
   auto source = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!target || !source)
+  if (!source)
     return "";
   mlir::Operation *layer = findLayer(*source);
   const codegen::CpuRoutine *routine = pick(layer, routineName);
   if (!routine)
     return "";
   setLayouts(*routine, layer);
-  KernelBuilder builder(context, *target);
+  KernelBuilder builder(context, target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   builder.use(routine->extension(layer));
   (void)routine->emit(builder, layer, "kernel");
@@ -191,7 +195,7 @@ std::string LayerKernel::assembly(llvm::StringRef text,
     (void)routine->emitTransform(builder, layer, "transform");
   std::string result;
   llvm::raw_string_ostream os(result);
-  (void)codegen::printModule(*module, *target, codegen::CodeText::Assembly, os);
+  (void)codegen::printModule(*module, target, codegen::CodeText::Assembly, os);
   return result;
 }
 

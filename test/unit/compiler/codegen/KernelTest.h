@@ -36,6 +36,10 @@ public:
                                               llvm::StringRef target,
                                               std::string &error,
                                               llvm::StringRef routine = "");
+  static std::unique_ptr<LayerKernel> compile(llvm::StringRef text,
+                                              const codegen::Target &target,
+                                              std::string &error,
+                                              llvm::StringRef routine = "");
   ~LayerKernel();
 
   /// A kernel that computes no layer: `emit` writes it as "kernel", to one
@@ -73,7 +77,8 @@ public:
   std::function<double()> stopwatch(const std::vector<Bytes> &operands,
                                     int threads, bool transform = false);
   /// The assembly of the module, for a reader.
-  static std::string assembly(llvm::StringRef text, llvm::StringRef target,
+  static std::string assembly(llvm::StringRef text,
+                              const codegen::Target &target,
                               llvm::StringRef routine = "");
 
 private:
