@@ -72,7 +72,7 @@ double nnv12::definedMultiplyAdds(Operation *layer) {
       .Case<nn::MatMulOp>([](auto op) {
         return double(elementsOf(op.getOutput())) * double(depth(op));
       })
-      .Case<nn::QMatMulOp>([](auto op) {
+      .Case<nn::QMatMulOp, nn::BitsMatMulOp>([](auto op) {
         return double(elementsOf(op.getOutput())) *
                double(shapeOf(op.getLhs()).back());
       })
@@ -85,7 +85,7 @@ double nnv12::definedMultiplyAdds(Operation *layer) {
 
 double nnv12::blockedMultiplyAdds(Operation *layer) {
   ArrayRef<int64_t> out = shapeOf(layer->getResult(0));
-  bool isMatrix = isa<nn::MatMulOp, nn::QMatMulOp>(layer);
+  bool isMatrix = isa<nn::MatMulOp, nn::QMatMulOp, nn::BitsMatMulOp>(layer);
   int64_t columns = isMatrix ? out.back() : out[1];
   llvm::TypeSwitch<Operation *>(layer)
       .Case<nn::ConvOp, nn::ConvTransposeOp, nn::QConvOp>([&](auto op) {
@@ -134,7 +134,7 @@ double nnv12::elementSteps(Operation *layer) {
       .Case<nn::ArgReduceOp>(
           [](auto op) { return 2.0 * shapeOf(op.getInput())[op.getAxis()]; })
       .Case<nn::MatMulOp>([](auto op) { return 2.0 * depth(op); })
-      .Case<nn::QMatMulOp>(
+      .Case<nn::QMatMulOp, nn::BitsMatMulOp>(
           [](auto op) { return 2.0 * shapeOf(op.getLhs()).back() + 8; })
       .Case<nn::QuantizeOp>([](auto) { return 10; })
       .Case<nn::ConvOp, nn::QConvOp>([](auto op) {

@@ -518,6 +518,13 @@ Box QMatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
                     operand == 0 || getTransposeRhs());
 }
 
+Box BitsMatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  Value value = getOperation()->getOperand(operand);
+  if (shapeOf(value).size() == 1)
+    return vectorPart(value, part, part.lo.size() - 1);
+  return factorPart(part, shapeOf(value), operand, /*sumsLast=*/true);
+}
+
 Box PoolOp::neededPart(unsigned, const Box &part, unsigned) {
   return windowPart(*this, part);
 }

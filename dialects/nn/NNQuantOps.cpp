@@ -139,3 +139,40 @@ LogicalResult QMatMulOp::verify() {
                          << ", expected " << str(shape);
   return verifyEnd(*this, n);
 }
+
+//===----------------------------------------------------------------------===//
+// bits_matmul
+//===----------------------------------------------------------------------===//
+
+LogicalResult BitsMatMulOp::verify() {
+  ArrayRef<int64_t> l = dims(getLhs());
+  int64_t bits = getBits(), block = getBlock();
+  if ((bits != 4 && bits != 8) || block < 2 || block % 2)
+    return emitOpError() << "found " << bits << " bits in blocks of " << block
+                         << ", expected 4 or 8 in blocks of an even number";
+  if (l.size() < 2 || dims(getCodes()).size() != 2)
+    return emitOpError() << "found shapes " << str(l) << " and "
+                         << str(dims(getCodes()))
+                         << ", expected ranks of at least 2, and 2";
+  int64_t k = l.back(), n = dims(getCodes())[0];
+  int64_t blocks = llvm::divideCeil(k, block);
+  if (dims(getCodes()) !=
+      ArrayRef<int64_t>({n, int64_t(llvm::divideCeil(k * bits, 8))}))
+    return emitOpError() << "found codes " << str(dims(getCodes())) << " for "
+                         << k << " columns of " << bits
+                         << " bits, expected as many bytes as they take";
+  for (Value v : {Value(getScales()), Value(getZeros())})
+    if (v && dims(v) != ArrayRef<int64_t>({n, blocks}))
+      return emitOpError() << "found scales or zeros " << v.getType()
+                           << ", expected " << str({n, blocks});
+  if (getBias() && dims(getBias()) != ArrayRef<int64_t>(n))
+    return emitOpError() << "found a bias " << getBias().getType()
+                         << ", expected " << n << " elements";
+  SmallVector<int64_t> shape(l);
+  shape.back() = n;
+  if (dims(getOutput()) != ArrayRef<int64_t>(shape) ||
+      !getType().getElementType().isF32())
+    return emitOpError() << "found a result " << getType()
+                         << ", expected f32 of " << str(shape);
+  return success();
+}

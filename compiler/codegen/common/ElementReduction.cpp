@@ -511,6 +511,45 @@ static Value emitQMatMul(ElementEmitter &e, Operation *op,
   return finishQuantized(e, matmul, sum, index.back());
 }
 
+static Value emitBitsMatMul(ElementEmitter &e, Operation *op,
+                            ArrayRef<Coord> index) {
+  auto matmul = cast<nn::BitsMatMulOp>(op);
+  Type f32 = e.k.b.getF32Type(), i32 = e.k.b.getI32Type();
+  Coord column = index.back();
+  int64_t codesOfByte = 8 / matmul.getBits();
+  int64_t depth = e.view(matmul.getLhs()).shape.back();
+  Value sum = sumOf(e, {depth}, -1, f32, [&](ArrayRef<Coord> i) {
+    Coords place = {column, e.at.div(i[0], codesOfByte)};
+    Type byte = e.elementType(matmul.getCodes());
+    Value code = e.element(matmul.getCodes(), place);
+    code = e.binary(BinaryKind::bitwise_and, emitCast(e.k, code, byte, i32),
+                    e.k.iconst(255, i32));
+    if (codesOfByte == 2) {
+      Value isHigh =
+          e.at.toValue(e.at.mul(e.at.rem(i[0], 2), 4), cast<IntegerType>(i32));
+      code = e.binary(BinaryKind::shift_right, code, isHigh, true);
+      code = e.binary(BinaryKind::bitwise_and, code, e.k.iconst(15, i32));
+    }
+    Value weight = emitCast(e.k, code, i32, f32);
+    place = {column, e.at.div(i[0], matmul.getBlock())};
+    Value zeros = matmul.getZeros();
+    weight =
+        e.binary(BinaryKind::sub, weight,
+                 zeros ? e.element(zeros, place)
+                       : e.k.fconst(matmul.getZero().convertToDouble(), f32));
+    weight =
+        e.binary(BinaryKind::mul, weight, e.element(matmul.getScales(), place));
+    Coords row(index.begin(), index.end());
+    row.back() = i[0];
+    return e.binary(BinaryKind::mul, e.element(matmul.getLhs(), row), weight);
+  });
+  if (Value bias = matmul.getBias())
+    sum = e.binary(BinaryKind::add, sum, e.element(bias, column));
+  if (auto activation = matmul.getActivation())
+    sum = emitUnary(e.k, *activation, sum);
+  return sum;
+}
+
 static Value emitQConv(ElementEmitter &e, Operation *op,
                        ArrayRef<Coord> index) {
   auto conv = cast<nn::QConvOp>(op);
@@ -606,12 +645,27 @@ static void quantizedTypes(ElementTypes &t, Operation *op) {
     saturatedTypes(t, result);
 }
 
+static void bitsMatMulTypes(ElementTypes &t, Operation *op) {
+  Type i32 = IntegerType::get(op->getContext(), 32);
+  for (Value operand : op->getOperands()) {
+    t.read(operand);
+    if (Type from = ElementEmitter::elementType(operand); from.isInteger(8))
+      castTypes(t, from, i32);
+  }
+  t.compute(i32);
+  castTypes(t, i32, Float32Type::get(op->getContext()));
+  t.computeIn(op->getResult(0));
+  if (auto function = cast<nn::BitsMatMulOp>(op).getActivationAttr())
+    unaryTypes(t, function, Float32Type::get(op->getContext()));
+}
+
 ArrayRef<ElementFunction> codegen::reductionFunctions() {
   static const ElementFunction functions[] = {
       {"nn.reduce", emitReduce, reduceTypes},
       {"nn.arg_reduce", emitArgReduce, argReduceTypes},
       {"nn.matmul", emitMatMul, linearTypes<nn::MatMulOp>},
       {"nn.conv", emitConv, linearTypes<nn::ConvOp>},
+      {"nn.bits_matmul", emitBitsMatMul, bitsMatMulTypes},
       {"nn.qmatmul", emitQMatMul, quantizedTypes<nn::QMatMulOp>},
       {"nn.qconv", emitQConv, quantizedTypes<nn::QConvOp>},
       {"nn.conv_transpose", emitConvTranspose,

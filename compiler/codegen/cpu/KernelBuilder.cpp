@@ -164,7 +164,7 @@ void KernelBuilder::callMicroKernel(StringRef name, ValueRange memories,
 }
 
 void KernelBuilder::kernel(StringRef name, Operation *layer, KernelBody body,
-                           Type weights) {
+                           Type weights, Type scratch) {
   llvm::SmallVector<Type> memories;
   for (TypeRange types : {TypeRange(layer->getResultTypes()),
                           TypeRange(layer->getOperandTypes())})
@@ -172,15 +172,15 @@ void KernelBuilder::kernel(StringRef name, Operation *layer, KernelBody body,
       memories.push_back(storageType(getElementTypeOrSelf(tensor)));
   if (weights)
     memories[layer->getNumResults() + 1] = weights;
-  kernel(name, memories, body);
+  kernel(name, memories, body, scratch);
 }
 
 void KernelBuilder::kernel(StringRef name, ArrayRef<Type> memories,
-                           KernelBody body) {
+                           KernelBody body, Type scratch) {
   // The entry point itself, which unpacks the operand table, can only be
   // written in the LLVM dialect: the backend adds it.
   llvm::SmallVector<Type> types(memories);
-  types.push_back(b.getF32Type()); // scratch
+  types.push_back(scratch ? scratch : b.getF32Type());
   size_t n = memories.size();
   auto function = internalFunction(
       *this, (name + kernelBodySuffix).str(), types, 2, [&](ValueRange args) {

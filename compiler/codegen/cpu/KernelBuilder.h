@@ -43,15 +43,17 @@ public:
 
   /// An entry point with the signature of artifact::KernelFn. `memories` are
   /// the element types of its operands; the body gets one memref for each, then
-  /// a memref<f32> of scratch, and the tile range. Do not rely on operands
-  /// being distinct memory: an output may be an input (in place).
+  /// a memref<f32> of scratch (or of another element type), and the tile range.
+  /// Do not rely on operands being distinct memory: an output may be an input
+  /// (in place).
   using KernelBody = function_ref<void(ValueRange operands, Value scratch,
                                        Value begin, Value end)>;
-  void kernel(StringRef name, ArrayRef<Type> memories, KernelBody body);
+  void kernel(StringRef name, ArrayRef<Type> memories, KernelBody body,
+              Type scratch = {});
   /// One whose operands are the layer's results, then its operands. Elements of
   /// operand 1 in memory are `weights`, where that is given.
   void kernel(StringRef name, Operation *layer, KernelBody body,
-              Type weights = {});
+              Type weights = {}, Type scratch = {});
 
 private:
   Target all; ///< the module's

@@ -251,6 +251,43 @@ static Value groupIndices(Node &n, int64_t k, int64_t blocks) {
   return n.ints(groups);
 }
 
+/// MatMulNBits whose codes take bytes or halves of them, as they are in the
+/// file; `zero` is a float, or one a block.
+static Value productWithCodes(Node &n, const nn::ConstantData &packed,
+                              Value zero, int64_t bits, int64_t block) {
+  Value x = n.in(0);
+  Ints s = n.shape(x);
+  int64_t depth = s.back(), columns = n.intAttr("N");
+  int64_t blocks = llvm::divideCeil(depth, block);
+  auto perBlock = [&](Value v) { return n.reshape(v, {columns, blocks}); };
+  int64_t bytes = llvm::divideCeil(depth * bits, int64_t(8));
+  Value codes = n.slice(n.reshape(n.in(1), {columns, packed.size() / columns}),
+                        1, 0, bytes);
+  double common = 0;
+  auto zeros = n.data(zero);
+  if (zeros && zeros->splat()) {
+    common = *zeros->splat();
+    zero = Value();
+  } else if (n.size(zero) != 1) {
+    zero = perBlock(zero);
+  } else {
+    zero = n.broadcast(n.reshape(zero, {1, 1}), {columns, blocks});
+  }
+  Value bias = n.optional(5);
+  Value scales = perBlock(n.cast(n.in(2), n.f32()));
+  Value rows = n.reshape(n.cast(x, n.f32()), {n.size(x) / depth, depth});
+  if (n.failed())
+    return {};
+  bool mayRound = n.intAttr("accuracy_level", 0) == 4;
+  Value y = n.create<nn::BitsMatMulOp>(
+      {rows, codes, scales, zero, bias ? n.cast(bias, n.f32()) : Value()},
+      {n.attr("bits", bits), n.attr("block", block), n.number("zero", common),
+       n.flag("bytes", mayRound)},
+      RankedTensorType::get({n.size(x) / depth, columns}, n.f32()));
+  s.back() = columns;
+  return n.reshape(n.cast(y, n.elem(x)), s);
+}
+
 /// A [.., K] times the transpose of a matrix [N, K] of integers of few bits,
 /// with a scale and a zero point for each block of a row.
 static void matmulNBits(Node &n) {
@@ -314,6 +351,8 @@ static void matmulNBits(Node &n) {
   } else {
     zero = n.scalar(n.f32(), double(int64_t(1) << (bits - 1)));
   }
+  if ((bits == 4 || bits == 8) && !groups)
+    return n.out(productWithCodes(n, *packed, zero, bits, block));
   if (n.size(zero) != 1)
     zero = eachBlock(zero);
   Value weights =

@@ -43,6 +43,7 @@ struct Regions {
   SmallVector<TapRange> rows, cols;
   double share = 1; ///< of the window's taps that are computed
 
+  Regions() = default;
   explicit Regions(const WindowShape &w) {
     constexpr size_t most = 5; // of a 3x3 window
     if (w.dilationRows == 1 && w.dilationCols == 1)
@@ -129,56 +130,8 @@ private:
 
 KernelInfo WindowConv::emit(KernelBuilder &k, Operation *layer,
                             StringRef symbol) const {
-  ConvPanels c(cast<nn::ConvOp>(layer), block);
-  if (c.isFlat())
-    c.flatten();
-  const WindowShape &w = c.w;
-  Regions regions(w);
-  HaloCopy copy(w, c.inBlocks, block);
-  if (w.isPadded() && !regions)
-    copy.copyColumns(-w.left, w.inputCols(w.outWidth));
-
-  PanelGrid grid = c.grid(w.outHeight, w.outWidth);
-  grid.cutsRows = !regions;
-  PanelGrid::Costs costs = c.costs();
-  costs.inputRowBytes = c.inBlocks * w.strideRows * copy.rowSize() * 4;
-  costs.copiesInput = copy.copies;
-  costs.kernelRows = w.kernelRows;
-  grid.plan(k.target, costs, tuning);
-  copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
-
-  PanelShape shape = c.shape();
-  shape.inCol = w.strideCols * block;
-  shape.inRow = w.strideRows * copy.rowSize();
-  shape.kernelCol = w.dilationCols * block;
-  shape.scalesColumns = grid.scalesColumns();
-
-  KernelInfo info =
-      emitPanelTiles(k, layer, symbol, grid, c.epilogue, copy.scratchBytes(),
-                     [&](PanelBlock b, Value scratch) {
-                       b.at = c.call(k, b.batch);
-                       b.at.inBlock = copy.planeSize();
-                       b.at.kernelRow = w.dilationRows * copy.rowSize();
-                       if (regions) {
-                         b.at.in = k.mul(b.batch, c.inSize());
-                         return emitRegions(k, c, regions, shape, grid, b);
-                       }
-                       Index inputRow = k.mul(b.row, w.strideRows);
-                       b.at.in = k.add(k.mul(b.batch, c.inSize()),
-                                       k.mul(inputRow, w.width * block));
-                       if (copy.copies) {
-                         k.ifThen(b.isNew, [&] {
-                           copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
-                                     k.sub(inputRow, w.top), scratch);
-                         });
-                         b.memory.in = scratch;
-                         b.at.in = 0;
-                       }
-                       b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
-                       emitPanelBlock(k, shape, grid, b);
-                     });
-  info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
-  return info;
+  return emitConvPanels(k, layer, symbol,
+                        ConvPanels(cast<nn::ConvOp>(layer), block), tuning);
 }
 
 /// conv.direct, or conv.gemm for flat convolutions.
@@ -224,6 +177,70 @@ public:
 };
 
 } // namespace
+
+KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
+                                   StringRef symbol, ConvPanels c,
+                                   const PanelTuning &tuning) {
+  if (c.isFlat())
+    c.flatten();
+  const WindowShape &w = c.w;
+  int64_t block = c.block;
+  // The padding of quantised numbers counts: it has a value.
+  Regions regions = c.quantized ? Regions() : Regions(w);
+  HaloCopy copy(w, c.inBlocks, block, c.elementSize());
+  // Quads of columns reach beyond the window, and beyond the input.
+  int64_t moreColumns =
+      c.hasColumnQuads() ? 4 * c.kernelCols() - w.kernelCols : 0;
+  if ((w.isPadded() && !regions) || c.hasColumnQuads())
+    copy.copyColumns(-w.left, w.inputCols(w.outWidth) + moreColumns);
+
+  PanelGrid grid = c.grid(w.outHeight, w.outWidth);
+  grid.cutsRows = !regions;
+  PanelGrid::Costs costs = c.costs();
+  costs.inputRowBytes =
+      c.inBlocks * w.strideRows * copy.rowSize() * c.elementSize();
+  costs.copiesInput = copy.copies;
+  costs.kernelRows = w.kernelRows;
+  grid.plan(k.target, costs, tuning);
+  copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
+
+  PanelShape shape = c.shape();
+  shape.inCol = w.strideCols * block;
+  shape.inRow = w.strideRows * copy.rowSize();
+  shape.kernelCol = c.hasColumnQuads() ? 4 : w.dilationCols * block;
+  shape.scalesColumns = grid.scalesColumns();
+
+  auto body = [&](PanelBlock b, Value scratch) {
+    b.at = c.call(k, b.batch);
+    b.at.inBlock = copy.planeSize();
+    b.at.kernelRow = w.dilationRows * copy.rowSize();
+    if (regions) {
+      b.at.in = k.mul(b.batch, c.inSize());
+      return emitRegions(k, c, regions, shape, grid, b);
+    }
+    Index inputRow = k.mul(b.row, w.strideRows);
+    b.at.in =
+        k.add(k.mul(b.batch, c.inSize()), k.mul(inputRow, w.width * block));
+    if (copy.copies) {
+      k.ifThen(b.isNew, [&] {
+        Value fill = b.memory.padding ? k.load(b.memory.padding, 0) : Value();
+        copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
+                  k.sub(inputRow, w.top), scratch, fill);
+      });
+      b.memory.in = scratch;
+      b.at.in = 0;
+    }
+    b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
+    emitPanelBlock(k, shape, grid, b);
+  };
+  KernelInfo info = c.quantized
+                        ? emitPanelTiles(k, layer, symbol, grid, *c.quantized,
+                                         copy.scratchBytes(), body)
+                        : emitPanelTiles(k, layer, symbol, grid, c.epilogue,
+                                         copy.scratchBytes(), body);
+  info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
+  return info;
+}
 
 Variants codegen::convDirectRoutines() {
   return tunedRoutines<ConvBlocked</*isFlat=*/false>>();

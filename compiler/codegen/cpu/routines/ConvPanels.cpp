@@ -7,7 +7,8 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 
 bool ConvPanels::isFlat() const {
-  return taps() == 1 && w.strideRows == 1 && w.strideCols == 1 && !w.isPadded();
+  return !hasColumnQuads() && taps() == 1 && w.strideRows == 1 &&
+         w.strideCols == 1 && !w.isPadded();
 }
 
 void ConvPanels::flatten() {
@@ -25,30 +26,40 @@ PanelGrid ConvPanels::grid(int64_t rows, int64_t cols) const {
   grid.panels = panels;
   grid.panelWeights = panelWeights();
   grid.sharesWeights = groups == 1;
+  grid.quads = quantized.has_value();
   grid.lastLanes = outChannels - (panels - 1) * panelWidth;
   return grid;
 }
 
 PanelGrid::Costs ConvPanels::costs() const {
   PanelGrid::Costs costs;
-  costs.weightBytes = panels * panelWidth * channels * taps() * 4;
-  costs.multiplyAdds = double(w.outHeight * w.outWidth) *
-                       double(costs.weightBytes / 4) * double(w.batch * groups);
+  int64_t weights =
+      panels * panelWidth * channels * w.kernelRows * w.kernelCols;
+  costs.weightBytes = weights * elementSize();
+  costs.multiplyAdds = double(w.outHeight * w.outWidth) * double(weights) *
+                       double(w.batch * groups);
   return costs;
 }
 
 PanelShape ConvPanels::shape() const {
   PanelShape shape;
   shape.kernelRows = w.kernelRows;
-  shape.kernelCols = w.kernelCols;
+  shape.kernelCols = kernelCols();
   shape.outCol = panelWidth;
   shape.outRow = w.outWidth * panelWidth;
   shape.channelBlock = block;
   shape.channelTail = channels % block;
   shape.weightCol = tapWeights();
-  shape.weightRow = w.kernelCols * shape.weightCol;
+  shape.weightRow = kernelCols() * shape.weightCol;
   shape.weightBlock = w.kernelRows * shape.weightRow;
   shape.epilogue = epilogue;
+  shape.quantized = quantized;
+  if (quantized) {
+    shape.channelBlock = llvm::divideCeil(block, 4);
+    shape.channelTail = llvm::divideCeil(channels % block, 4);
+    shape.inChannel = 4;
+    shape.weightChannel = 4 * panelWidth;
+  }
   return shape;
 }
 

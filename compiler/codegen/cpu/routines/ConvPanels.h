@@ -15,20 +15,28 @@ namespace nnv12::codegen {
 
 /// A convolution, transposed or not, whose weights are panels
 /// [O/16][I/block][kh][kw][block i][16 o].
+///
+/// The weights of a quantised convolution are panels of quads. A quad is four
+/// input channels: [O/16][I/16][kh][kw][4][16 o][4 i]. Where blocks have one
+/// channel, it is four columns: [O/16][I][kh][kw/4][16 o][4 kw].
 struct ConvPanels {
   WindowShape w;
   int64_t block;                         ///< input channels of a block
   int64_t groups, channels, outChannels; ///< channels of one group
   int64_t inBlocks, panels;              ///< of one group
   Epilogue epilogue;
+  std::optional<QuantizedEnd> quantized; ///< takes the epilogue's place
 
   template <typename Op>
   ConvPanels(Op op, int64_t block)
       : w(op), block(block), groups(op.getGroups()),
         channels(w.channels / groups), outChannels(w.outChannels / groups),
         inBlocks(llvm::divideCeil(channels, block)),
-        panels(llvm::divideCeil(outChannels, panelWidth)),
-        epilogue(Epilogue::of(op)) {
+        panels(llvm::divideCeil(outChannels, panelWidth)) {
+    if constexpr (std::is_same_v<Op, nn::QConvOp>)
+      quantized = QuantizedEnd::of(op);
+    else
+      epilogue = Epilogue::of(op);
     assert(channels * groups == w.channels &&
            outChannels * groups == w.outChannels && "groups are of one size");
   }
@@ -43,8 +51,18 @@ struct ConvPanels {
   /// Sees all pixels of a flat convolution as one column.
   void flatten();
 
-  int64_t taps() const { return w.kernelRows * w.kernelCols; }
-  int64_t tapWeights() const { return block * panelWidth; }
+  int64_t elementSize() const { return quantized ? 1 : 4; }
+  /// Whether neighbouring columns make quads.
+  bool hasColumnQuads() const { return quantized && block == 1; }
+  /// Kernel columns, or quads of them.
+  int64_t kernelCols() const {
+    return hasColumnQuads() ? int64_t(llvm::divideCeil(w.kernelCols, 4))
+                            : w.kernelCols;
+  }
+  int64_t taps() const { return w.kernelRows * kernelCols(); }
+  int64_t tapWeights() const {
+    return (hasColumnQuads() ? 4 : block) * panelWidth;
+  }
   /// The last weights of a partial block are padding, so panels are whole
   /// blocks.
   int64_t panelWeights() const { return inBlocks * taps() * tapWeights(); }
@@ -62,6 +80,11 @@ struct ConvPanels {
   /// inputs are the caller's.
   PanelCall call(KernelBuilder &k, Index batch) const;
 };
+
+/// Emits the kernel of a convolution, not transposed, as loops over tiles of
+/// the result: in place or, where windows reach outside, with a copy.
+KernelInfo emitConvPanels(KernelBuilder &k, Operation *layer, StringRef symbol,
+                          ConvPanels c, const PanelTuning &tuning);
 
 /// The misfit of a routine where there is no blockedConv().
 constexpr char noBlockedConv[] =

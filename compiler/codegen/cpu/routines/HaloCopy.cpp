@@ -5,10 +5,11 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
-/// Calls body(offset, lanes) for consecutive pieces of [0, count).
-static void pieces(KernelBuilder &k, int64_t count,
+/// Calls body(offset, lanes) for consecutive pieces of [0, count), which a
+/// vector register holds.
+static void pieces(KernelBuilder &k, int64_t count, int64_t elementSize,
                    llvm::function_ref<void(Index, int64_t)> body) {
-  int64_t VL = k.VL, unroll = 4, done = 0;
+  int64_t VL = k.VL * 4 / elementSize, unroll = 4, done = 0;
   int64_t whole = count / (VL * unroll);
   if (whole > 1) {
     k.loop(0, whole * VL * unroll, VL * unroll, [&](Value i) {
@@ -17,22 +18,48 @@ static void pieces(KernelBuilder &k, int64_t count,
     });
     done = whole * VL * unroll;
   }
-  for (; done < count; done += VL)
-    body(Index(done), std::min(VL, count - done));
+  if (elementSize == 4)
+    for (; done < count; done += VL)
+      body(Index(done), std::min(VL, count - done));
+  // A part of a vector of bytes is one access if it is a power of two.
+  for (int64_t lanes = VL; lanes >= 1; lanes /= 2)
+    for (; done + lanes <= count; done += lanes)
+      body(Index(done), lanes);
 }
 
 void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
-                    Value scratch) const {
+                    Value scratch, Value fill) const {
   // Zero columns, and input columns that are not needed: strides and large
   // padding may leave nothing of the input.
   int64_t first = std::clamp<int64_t>(-firstColumn, 0, columns);
   int64_t skip = std::clamp<int64_t>(firstColumn, 0, width);
   int64_t copied = std::min(columns - first, width - skip);
-  Value zero = k.fconst(0, k.vec(k.VL));
+  bool isByte = elementSize == 1 && !makesFloats;
+  int64_t size = isByte ? 1 : 4, VL = k.VL * 4 / size;
+  Type element = isByte ? Type(k.b.getI8Type()) : Type(k.b.getF32Type());
+  auto asFloats = [&](Value bytes) -> Value {
+    Type ints = withElement(bytes.getType(), k.b.getI32Type());
+    return arith::SIToFPOp::create(
+        k.b, withElement(ints, k.b.getF32Type()),
+        Value(arith::ExtUIOp::create(k.b, ints, bytes)));
+  };
+  if (fill && makesFloats)
+    fill = asFloats(fill);
+  Value zero = fill ? k.broadcast(fill, VL) : k.number(0, k.vec(VL, element));
+  auto load = [&](Index at, int64_t lanes) {
+    if (makesFloats)
+      return asFloats(k.loadPart(in, at, VL, lanes));
+    return isByte ? k.load(in, at, lanes) : k.loadPart(in, at, VL, lanes);
+  };
+  auto store = [&](Value x, Index at, int64_t lanes) {
+    auto type = cast<VectorType>(x.getType());
+    if (isByte && type.getNumElements() > lanes)
+      x = vector::ExtractStridedSliceOp::create(k.b, x, {0}, {lanes}, {1});
+    k.storePart(x, scratch, at, lanes);
+  };
   auto clear = [&](Index at, int64_t count) {
-    pieces(k, count, [&](Index i, int64_t lanes) {
-      k.storePart(zero, scratch, k.add(at, i), lanes);
-    });
+    pieces(k, count, size,
+           [&](Index i, int64_t lanes) { store(zero, k.add(at, i), lanes); });
   };
   k.repeat(planes, [&](Index plane) {
     k.repeat(rows, [&](Index row) {
@@ -45,9 +72,9 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                 k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
                       k.add(k.mul(y, width * pixel), skip * pixel));
             clear(to, first * pixel);
-            pieces(k, copied * pixel, [&](Index i, int64_t lanes) {
-              k.storePart(k.loadPart(in, k.add(from, i), k.VL, lanes), scratch,
-                          k.add(k.add(to, first * pixel), i), lanes);
+            pieces(k, copied * pixel, size, [&](Index i, int64_t lanes) {
+              store(load(k.add(from, i), lanes),
+                    k.add(k.add(to, first * pixel), i), lanes);
             });
             int64_t end = first + copied;
             clear(k.add(to, end * pixel), (columns - end) * pixel);

@@ -10,20 +10,24 @@ namespace nnv12::codegen {
 /// The input of a runtime tile. It is read in place or, where windows reach
 /// outside, `rows` rows and `columns` columns of all planes are copied to
 /// scratch, dense. Pixels outside of the height × width of the input become
-/// zero.
+/// zero, or the value of `fill`.
 struct HaloCopy {
   const int64_t planes;        ///< channel blocks
   const int64_t height, width; ///< of the input
   const int64_t pixel;         ///< elements of a pixel: 16 or 1
+  const int64_t elementSize;   ///< 4 for f32, 1 for bytes
   bool copies = false;
+  /// Whether a copy of unsigned bytes has floats.
+  bool makesFloats = false;
   int64_t firstColumn = 0; ///< negative in front of the input
   int64_t columns;
   int64_t rows = 0; ///< of a copy
 
   /// Reads in place.
-  HaloCopy(const WindowShape &w, int64_t planes, int64_t pixel)
+  HaloCopy(const WindowShape &w, int64_t planes, int64_t pixel,
+           int64_t elementSize = 4)
       : planes(planes), height(w.height), width(w.width), pixel(pixel),
-        columns(width) {}
+        elementSize(elementSize), columns(width) {}
   /// Copies these columns.
   void copyColumns(int64_t first, int64_t count) {
     copies = true;
@@ -33,11 +37,14 @@ struct HaloCopy {
 
   int64_t rowSize() const { return columns * pixel; }
   int64_t planeSize() const { return (copies ? rows : height) * rowSize(); }
-  int64_t scratchBytes() const { return copies ? planes * planeSize() * 4 : 0; }
+  int64_t scratchBytes() const {
+    return copies ? planes * planeSize() * (makesFloats ? 4 : elementSize) : 0;
+  }
 
-  /// Copies from row `firstRow` on.
+  /// Copies from row `firstRow` on. `fill`: an element of the input; null for
+  /// zero.
   void emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
-            Value scratch) const;
+            Value scratch, Value fill = {}) const;
 };
 
 } // namespace nnv12::codegen

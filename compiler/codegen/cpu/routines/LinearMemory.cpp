@@ -34,7 +34,8 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in, weights, out, bias, residual, scale};
+  Values all = {in,    weights, out,      bias,   residual,
+                scale, shift,   outScale, outZero};
   llvm::erase(all, Value());
   return all;
 }

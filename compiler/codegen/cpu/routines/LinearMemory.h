@@ -10,8 +10,12 @@ namespace nnv12::codegen {
 /// arguments.
 struct LinearMemory {
   Value in, weights, out, bias, residual; ///< the last two may be null
-  /// A micro-kernel's alone: floats that sums are multiplied by; may be null.
+  /// Floats that sums are multiplied by: a micro-kernel's alone, or an operand
+  /// of a quantised product. May be null.
   Value scale = {};
+  // A quantised product alone has these (QuantizedEnd.h). Each may be null.
+  Value shift = {}, outScale = {}, outZero = {};
+  Value padding = {}; ///< not a micro-kernel's
 
   /// From the operands of a kernel: out, in, weights, then bias and residual
   /// where the epilogue has them.

@@ -85,7 +85,7 @@ static double planeCost(const Target &target, const PanelGrid &grid,
     for (auto [nc, c] : parts(grid.cols, cols))
       for (auto [np, p] : parts(grid.panels, panels))
         if (nr && nc && np)
-          sum += double(nr * nc * np) * tileCost(target, r * c, p);
+          sum += double(nr * nc * np) * tileCost(target, r * c, p, grid.quads);
   return sum;
 }
 
@@ -99,7 +99,7 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
   int64_t mostRows =
       grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
   for (int64_t panels = std::min(least, most); panels <= most; ++panels) {
-    int64_t positions = maxPositions(target, panels);
+    int64_t positions = maxPositions(target, panels, grid.quads);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
       for (int64_t rows = 1; rows * cols <= positions && rows <= mostRows;
            ++rows) {
@@ -394,8 +394,9 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
 
 KernelInfo
 codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
-                        const PanelGrid &grid, const Epilogue &epilogue,
+                        const PanelGrid &grid, Type scratchElement,
                         int64_t scratchBytes,
+                        llvm::function_ref<LinearMemory(ValueRange)> memoryOf,
                         llvm::function_ref<void(PanelBlock, Value)> body) {
   int64_t ownScratch = llvm::alignTo(scratchBytes, 64);
   auto tile = [&](PanelBlock b, Value t, Value begin, Value scratch) {
@@ -426,18 +427,40 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
       symbol, layer,
       [&](ValueRange operands, Value scratch, Value begin, Value end) {
         PanelBlock b;
-        b.memory = LinearMemory::of(operands, epilogue);
+        b.memory = memoryOf(operands);
         b.halvesAt = halvesAt;
         b.scratch = scratch;
         b.scratchAt = ownScratch / int64_t(sizeof(float));
         k.loop(begin, end, 1, [&](Value t) { tile(b, t, begin, scratch); });
       },
-      weights);
+      weights, scratchElement);
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = ownScratch + grid.widenedSize() * int64_t(sizeof(float));
+  return info;
+}
+
+KernelInfo
+codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+                        const PanelGrid &grid, const Epilogue &epilogue,
+                        int64_t scratchBytes,
+                        llvm::function_ref<void(PanelBlock, Value)> body) {
+  KernelInfo info = emitPanelTiles(
+      k, layer, symbol, grid, k.b.getF32Type(), scratchBytes,
+      [&](ValueRange operands) { return LinearMemory::of(operands, epilogue); },
+      body);
   // A residual's element is read just before the result's is written.
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(layer->getNumOperands() - 1);
   return info;
+}
+
+KernelInfo
+codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+                        const PanelGrid &grid, const QuantizedEnd &end,
+                        int64_t scratchBytes,
+                        llvm::function_ref<void(PanelBlock, Value)> body) {
+  return emitPanelTiles(
+      k, layer, symbol, grid, k.b.getI8Type(), scratchBytes,
+      [&](ValueRange operands) { return end.memory(operands); }, body);
 }

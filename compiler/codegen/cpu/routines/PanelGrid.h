@@ -60,17 +60,28 @@ struct PanelTuning {
 /// of weights in fewer bits.
 ArrayRef<PanelTuning> panelTunings();
 
-/// One instance of a routine for each of panelTunings(), the plain one first.
-/// Scales of inputs are for those that apply them.
-template <typename T> Variants tunedRoutines(bool scalesInputs = false) {
-  static const auto *all = [=] {
+/// One instance of a routine for each of these tunings, the plain one first.
+template <typename T>
+Variants tunedRoutinesIf(function_ref<bool(const PanelTuning &)> isWanted) {
+  static const auto *all = [&] {
     auto *routines = new SmallVector<const Routine *>; // as long as the process
     for (const PanelTuning &tuning : panelTunings())
-      if (scalesInputs || !tuning.scalesInputs())
+      if (isWanted(tuning))
         routines->push_back(new T(tuning));
     return routines;
   }();
   return *all;
+}
+/// Scales of inputs are for those that apply them.
+template <typename T> Variants tunedRoutines(bool scalesInputs = false) {
+  return tunedRoutinesIf<T>([&](const PanelTuning &tuning) {
+    return scalesInputs || !tuning.scalesInputs();
+  });
+}
+/// Weights are bytes: there are none in fewer bits.
+template <typename T> Variants byteRoutines() {
+  return tunedRoutinesIf<T>(
+      [](const PanelTuning &tuning) { return !tuning.narrow; });
 }
 
 /// A routine of sums of products in panels of output channels or columns, or a
@@ -97,6 +108,7 @@ struct PanelGrid {
   int64_t lastLanes = panelWidth; ///< of the last panel
   bool cutsRows = true;           ///< whether a runtime tile may have some rows
   bool sharesWeights = false;     ///< whether all batches have the same
+  bool quads = false;             ///< whether operands are bytes
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
@@ -194,6 +206,19 @@ void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
 KernelInfo
 emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
                const PanelGrid &grid, const Epilogue &epilogue,
+               int64_t scratchBytes,
+               function_ref<void(PanelBlock block, Value scratch)> body);
+/// The same for a layer whose operands `memoryOf` finds. Scratch has elements
+/// of `scratchElement`.
+KernelInfo
+emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+               const PanelGrid &grid, Type scratchElement, int64_t scratchBytes,
+               function_ref<LinearMemory(ValueRange operands)> memoryOf,
+               function_ref<void(PanelBlock block, Value scratch)> body);
+/// The same for a qconv or qmatmul. Scratch has bytes.
+KernelInfo
+emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
+               const PanelGrid &grid, const QuantizedEnd &end,
                int64_t scratchBytes,
                function_ref<void(PanelBlock block, Value scratch)> body);
 

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 
+#include "compiler/codegen/cpu/DotProduct.h"
 #include "llvm/ADT/Twine.h"
 
 #include <cassert>
@@ -10,7 +11,10 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-int64_t codegen::maxPositions(const Target &target, int64_t panels) {
+int64_t codegen::maxPositions(const Target &target, int64_t panels,
+                              bool quads) {
+  if (quads)
+    return DotProduct::maxPositions(target, panels);
   if (target.tileCosts)
     return target.tileCosts->maxPositions(panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
@@ -23,10 +27,18 @@ int64_t codegen::maxPositions(const Target &target, int64_t panels) {
 }
 
 double codegen::tileCost(const Target &target, int64_t positions,
-                         int64_t panels) {
-  if (target.tileCosts)
+                         int64_t panels, bool quads) {
+  if (!quads && target.tileCosts)
     return target.tileCosts->of(positions, panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
+  if (quads) {
+    // Inputs and weights take a load, or some instructions to be made ready.
+    auto steps = double(DotProduct::steps(target));
+    double ready = steps == 1 ? 1 : 3;
+    return std::max({double(positions * vectors) * steps,
+                     double(positions + vectors) * ready, 8.0}) +
+           1.0;
+  }
   double multiply = double(positions * vectors);
   double loads = double(vectors + positions);
   // Two multiply-adds a cycle of latency four need eight in flight.
@@ -46,10 +58,11 @@ public:
       : k(k), s(shape), t(tile), vectors(panelWidth / k.VL),
         width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
     assert(t.rows * t.cols >= 1 &&
-           t.rows * t.cols <= maxPositions(k.target, t.panels) &&
+           t.rows * t.cols <=
+               maxPositions(k.target, t.panels, s.quantized.has_value()) &&
            "registers hold the tile");
     assert(t.lastLanes >= 1 && t.lastLanes <= panelWidth &&
-           s.channelTail >= 0 && s.channelTail < s.channelBlock &&
+           s.channelTail >= 0 && s.channelTail <= s.channelBlock &&
            "a rest is a part");
     // Bodies of more than a few hundred multiply-adds overflow the decoded
     // instruction cache, short ones pay for the loop.
@@ -84,6 +97,7 @@ private:
   }
 
   Values steps(Values acc, Index in, Index weights, int64_t count);
+  Values quadSteps(Values acc, Index in, Index weights, int64_t count);
   Values channels(Values acc, Index in, Index weights, int64_t count) {
     assert(count > 0 && "there is a channel");
     int64_t chunk = std::min(unroll, count), chunks = count / chunk;
@@ -136,17 +150,29 @@ private:
   }
 
   void finish(const Values &acc);
+  void finishQuantized(const Values &acc);
+  /// Where the result of vector j of a position is.
+  Index place(Index position, int64_t j) const {
+    return k.add(k.add(a.out, position),
+                 k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
+  }
+  Value column(Value memory, int64_t j) {
+    return k.loadPart(memory, k.add(a.bias, j * k.VL), k.VL, stored(j));
+  }
 
   KernelBuilder &k;
   const PanelShape &s;
   const PanelTile &t;
   int64_t vectors, width, accumulators, unroll;
+  bool isTail = false; ///< behind the whole blocks
   LinearMemory memory;
   PanelCall a;
 };
 
 /// `count` channels in a straight line.
 Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
+  if (s.quantized)
+    return quadSteps(acc, in, weights, count);
   int64_t positions = t.rows * t.cols;
   bool byElement =
       k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
@@ -203,8 +229,35 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
   return acc;
 }
 
+Values PanelEmitter::quadSteps(Values acc, Index in, Index weights,
+                               int64_t count) {
+  DotProduct dot(k);
+  for (int64_t u = 0; u < count; ++u) {
+    SmallVector<Values> w;
+    for (int64_t j = 0; j < width; ++j)
+      w.push_back(
+          dot.w(memory.weights, k.add(k.add(weights, u * s.weightChannel),
+                                      k.add(k.mul(a.weightPanel, j / vectors),
+                                            j % vectors * k.VL * 4))));
+    for (int64_t panel = 0; panel < t.panels; ++panel)
+      k.prefetch(memory.weights,
+                 k.add(k.add(weights, k.mul(a.weightPanel, panel)),
+                       (u + 16) * s.weightChannel));
+    int64_t bytes = isTail && u + 1 == count ? s.lastQuad : 4;
+    for (int64_t p = 0; p < t.rows * t.cols; ++p) {
+      Index at =
+          k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
+      Values x = dot.x(memory.in, at, bytes);
+      for (int64_t j = 0; j < width; ++j)
+        acc[p * width + j] = dot.add(acc[p * width + j], x, w[j]);
+    }
+  }
+  return acc;
+}
+
 void PanelEmitter::emit(ValueRange args) {
-  memory = LinearMemory::take(args, s.epilogue, s.scalesColumns);
+  memory = s.quantized ? s.quantized->take(args)
+                       : LinearMemory::take(args, s.epilogue, s.scalesColumns);
   size_t next = 0;
   for (Index *index :
        {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock, &a.kernelRow,
@@ -217,7 +270,15 @@ void PanelEmitter::emit(ValueRange args) {
   if (k.target.multiplyByElement && arePanelsApart)
     a.weightPanel = k.hide(a.weightPanel);
 
-  Values acc(accumulators, k.fconst(0, k.vec(k.VL)));
+  VectorType sums = k.vec(k.VL, s.quantized ? Type(k.b.getI32Type()) : Type());
+  Values acc(accumulators, k.number(0, sums));
+  // Sums of integers are exact, so that a bias costs nothing in front.
+  if (s.quantized && s.quantized->bias)
+    for (int64_t j = 0; j < width; ++j) {
+      Value bias = column(memory.bias, j);
+      for (int64_t p = 0; p < t.rows * t.cols; ++p)
+        acc[p * width + j] = bias;
+    }
   acc.push_back(k.val(a.in));
   acc.push_back(k.val(a.weights));
   acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
@@ -230,9 +291,12 @@ void PanelEmitter::emit(ValueRange args) {
   });
   Value in = acc[accumulators], weights = acc[accumulators + 1];
   acc.resize(accumulators);
+  isTail = true;
   if (s.channelTail)
     acc = window(acc, in, weights, s.channelTail);
 
+  if (s.quantized)
+    return finishQuantized(acc);
   if (s.scalesColumns)
     for (int64_t j = 0; j < width; ++j) {
       Value scale = k.load(memory.scale, k.add(a.scale, j * k.VL), k.VL);
@@ -253,11 +317,44 @@ void PanelEmitter::emit(ValueRange args) {
   finish(acc);
 }
 
-void PanelEmitter::finish(const Values &acc) {
-  auto place = [&](Index position, int64_t j) {
-    return k.add(k.add(a.out, position),
-                 k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
+void PanelEmitter::finishQuantized(const Values &acc) {
+  const QuantizedEnd &end = *s.quantized;
+  Values scales(width), shifts(width);
+  SmallVector<Index> panels;
+  for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
+    if (end.scale)
+      scales[j] = column(memory.scale, j);
+    if (end.shift)
+      shifts[j] = column(memory.shift, j);
+    // Panels of a dense result follow each other.
+    if (j % vectors == 0 && s.blockedResult)
+      panels.push_back(k.val(k.add(a.out, k.mul(a.outPanel, j / vectors))));
+    else if (j % vectors == 0)
+      panels.push_back(k.add(a.out, j / vectors * panelWidth));
+  }
+  SmallVector<QuantizedEnd::Piece> pieces;
+  auto add = [&](int64_t p, int64_t j) {
+    if (stored(j) > 0)
+      pieces.push_back({acc[p * width + j], scales[j], shifts[j],
+                        k.add(k.add(panels[j / vectors], j % vectors * k.VL),
+                              position(p, s.outRow, s.outCol)),
+                        lanes(j), stored(j)});
   };
+  // In the order of memory.
+  int64_t positions = t.rows * t.cols;
+  if (s.blockedResult)
+    for (int64_t panel = 0; panel < t.panels; ++panel)
+      for (int64_t p = 0; p < positions; ++p)
+        for (int64_t v = 0; v < vectors; ++v)
+          add(p, panel * vectors + v);
+  else
+    for (int64_t p = 0; p < positions; ++p)
+      for (int64_t j = 0; j < width; ++j)
+        add(p, j);
+  end.store(k, pieces, memory.out, end.shared(k, memory));
+}
+
+void PanelEmitter::finish(const Values &acc) {
   auto store = [&](Value x, Index at, int64_t j) {
     if (s.blockedResult)
       x = k.keepLanes(x, lanes(j));
@@ -315,6 +412,12 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
     os << "_f16";
   if (s.scalesColumns)
     os << "_s";
+  if (s.quantized) {
+    os << "_q";
+    if (s.lastQuad != 4)
+      os << s.lastQuad;
+    os << s.quantized->suffix();
+  }
   os << s.epilogue.suffix();
   return name;
 }
@@ -324,10 +427,11 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
 void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                               const PanelTile &tile, const LinearMemory &memory,
                               const PanelCall &args) {
-  assert(bool(memory.bias) == shape.epilogue.bias &&
-         bool(memory.residual) == shape.epilogue.residual &&
-         bool(memory.scale) == shape.scalesColumns &&
-         "bias, residual and scales have memory");
+  assert(
+      (shape.quantized || (bool(memory.bias) == shape.epilogue.bias &&
+                           bool(memory.residual) == shape.epilogue.residual &&
+                           bool(memory.scale) == shape.scalesColumns)) &&
+      "bias, residual and scales have memory");
   k.callMicroKernel(
       nameOf(shape, tile, haveHalves(memory)), memory.arguments(),
       {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,

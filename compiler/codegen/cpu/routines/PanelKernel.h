@@ -9,18 +9,24 @@
 // and the channels in a block. Weights are panels of 16 columns, so that one
 // blob serves every vector length: a panel is 1, 2 or 4 vectors.
 //
+// Products of bytes (DotProduct.h) take channels by quads: four at once.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/routines/LinearMemory.h"
+#include "compiler/codegen/cpu/routines/QuantizedEnd.h"
+
+#include <optional>
 
 namespace nnv12::codegen {
 
 constexpr int64_t panelWidth = 16;
 
-/// The facts that all tiles of a layer share. Distances are in elements.
+/// The facts that all tiles of a layer share. Distances are in elements. Where
+/// operands are bytes, a "channel" is a quad.
 struct PanelShape {
   int64_t kernelRows = 1, kernelCols = 1;
   int64_t inCol = 16, inRow = 16; ///< between neighbouring positions' inputs
@@ -40,6 +46,10 @@ struct PanelShape {
   /// Sums are multiplied by a number of their column, then comes the epilogue.
   bool scalesColumns = false;
   Epilogue epilogue;
+  /// Operands are bytes, and this takes the place of the epilogue.
+  std::optional<QuantizedEnd> quantized = std::nullopt;
+  /// Bytes of the last quad of a partial block that lie in memory.
+  int64_t lastQuad = 4;
 };
 
 /// The tile of positions and panels that registers hold.
@@ -67,11 +77,12 @@ void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
 
 /// How many positions a tile of `panels` panels can have in registers; 0 if it
 /// cannot be.
-int64_t maxPositions(const Target &target, int64_t panels);
+int64_t maxPositions(const Target &target, int64_t panels, bool quads = false);
 
 /// Arithmetic in units of one vector multiply-add that a tile takes a step,
 /// loads and loop overhead accounted for.
-double tileCost(const Target &target, int64_t positions, int64_t panels);
+double tileCost(const Target &target, int64_t positions, int64_t panels,
+                bool quads = false);
 
 } // namespace nnv12::codegen
 

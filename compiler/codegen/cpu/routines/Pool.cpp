@@ -1,6 +1,7 @@
 //===- Pool.cpp - Pooling in channel blocks -------------------------------===//
 //
-// pool.nChw16c: input and result in blocks of 16 channels.
+// pool.nChw16c: input and result in blocks of 16 channels, of f32 or, for a
+// maximum, of 8-bit integers.
 //
 //   for tile = (image and channel block, row block)
 //     for output row, column tile, vector of the block
@@ -31,11 +32,15 @@ public:
   PoolEmitter(KernelBuilder &k, nn::PoolOp op)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
         countPadding(op.getCountIncludePad()), high(countedPadsHigh(op)),
-        window(k.target, WindowShape(op), high.back()), w(window.w) {}
+        window(k.target, WindowShape(op), high.back()), w(window.w),
+        element(op.getType().getElementType()), isByte(element.isInteger(8)),
+        lanes(isByte ? block : k.VL) {}
   KernelInfo emit(nn::PoolOp op, StringRef symbol);
 
 private:
   Value combine(Value acc, Value x);
+  /// The result of a window without elements.
+  Value none();
   void microKernel(ValueRange args, const ColumnTile &tile);
 
   KernelBuilder &k;
@@ -43,9 +48,24 @@ private:
   ArrayRef<int64_t> high;
   SlidingWindow window;
   const WindowShape &w;
+  Type element;
+  bool isByte;
+  int64_t lanes; ///< of a vector of elements
 };
 
+Value PoolEmitter::none() {
+  if (isByte)
+    return k.iconst(element.isUnsignedInteger() ? 0 : -128,
+                    k.vec(lanes, k.b.getI8Type()));
+  double none = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
+  return k.fconst(none, k.vec(k.VL));
+}
+
 Value PoolEmitter::combine(Value acc, Value x) {
+  if (isByte && element.isUnsignedInteger())
+    return arith::MaxUIOp::create(k.b, x, acc);
+  if (isByte)
+    return arith::MaxSIOp::create(k.b, x, acc);
   if (!isMax)
     return arith::AddFOp::create(k.b, acc, x);
   Value larger = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OGT, x, acc);
@@ -62,16 +82,15 @@ void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
   Type f32 = k.b.getF32Type();
   Value rowCount = arith::UIToFPOp::create(
       k.b, f32, arith::IndexCastOp::create(k.b, k.b.getI32Type(), countedRows));
-  for (int64_t vector = 0; vector < block / k.VL; ++vector) {
-    double none = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
-    Values acc(tile.count, k.fconst(none, k.vec(k.VL)));
+  for (int64_t vector = 0; vector < block / lanes; ++vector) {
+    Values acc(tile.count, none());
     acc = k.loop(0, rows, 1, acc, [&](Value ky, ValueRange carried) {
       Values acc(carried);
       for (auto &[column, taps] : tile.columns) {
         Value x = k.load(in,
                          k.add(k.add(inAt, k.mul(ky, rowStep)),
-                               column * block + vector * k.VL),
-                         k.VL);
+                               column * block + vector * lanes),
+                         lanes);
         for (ColumnTile::Tap tap : taps)
           acc[tap.pixel] = combine(acc[tap.pixel], x);
       }
@@ -86,8 +105,8 @@ void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
       }
       // A window outside of the input has none, or the average of nothing.
       if (window.hasPadding())
-        acc[p] = k.keepLanes(acc[p], Index(args.back(), -vector * k.VL));
-      k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
+        acc[p] = k.keepLanes(acc[p], Index(args.back(), -vector * lanes));
+      k.store(acc[p], out, Index(outAt, p * block + vector * lanes));
     }
   }
 }
@@ -112,14 +131,16 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
                        k.mul(firstRow, w.width * block));
       Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
       window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
-        std::string name = (isMax          ? "pool_max_k"
-                            : countPadding ? "pool_average_all_k"
-                                           : "pool_average_k") +
-                           std::to_string(w.kernelCols) + "_s" +
-                           std::to_string(w.strideCols) + "_d" +
-                           std::to_string(w.dilationCols) + "_" +
-                           std::to_string(w.dilationRows * w.width) +
-                           (window.hasPadding() ? "_padded_" : "_") + tile.name;
+        std::string name =
+            (isByte         ? (element.isUnsignedInteger() ? "pool_max_ui8_k"
+                                                           : "pool_max_i8_k")
+             : isMax        ? "pool_max_k"
+             : countPadding ? "pool_average_all_k"
+                            : "pool_average_k") +
+            std::to_string(w.kernelCols) + "_s" + std::to_string(w.strideCols) +
+            "_d" + std::to_string(w.dilationCols) + "_" +
+            std::to_string(w.dilationRows * w.width) +
+            (window.hasPadding() ? "_padded_" : "_") + tile.name;
         SmallVector<Index> at = {k.add(in, k.mul(first, w.strideCols * block)),
                                  k.add(out, k.mul(first, block)), inside,
                                  counted};
@@ -134,6 +155,14 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
   return info;
 }
 
+/// Whether it is that, with one or two spatial dimensions.
+bool isMaximumOfBytes(nn::PoolOp op) {
+  size_t rank = shapeOf(op.getInput()).size();
+  return op.getKind() == nn::PoolKind::max && (rank == 3 || rank == 4) &&
+         op.getType().getElementType().isInteger(8) &&
+         elementsOf(op.getInput()) > 0 && elementsOf(op.getOutput()) > 0;
+}
+
 class Pool : public CpuRoutine {
 public:
   Pool()
@@ -141,8 +170,9 @@ public:
                    "maximum or average of a window; lanes are channels") {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
-    if (!op || !hasBlockableWindow(op))
-      return noBlockableWindow<nn::PoolOp>;
+    if (!op || !(hasBlockableWindow(op) || isMaximumOfBytes(op)))
+      return "it is no pooling of f32, nor a maximum of 8-bit integers, with "
+             "one or two spatial dimensions";
     return misfitOfColumns(op.getKernel().back());
   }
   LayoutRequest layouts(Operation *layer) const override {

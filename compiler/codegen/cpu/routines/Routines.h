@@ -18,6 +18,7 @@ template <typename T> Variants onlyRoutine() {
   return pointer;
 }
 
+Variants bitsMatMulRoutine();
 Variants convDepthwiseRoutines();
 Variants convDirectRoutines();
 Variants convFewRoutine();
@@ -35,6 +36,12 @@ Variants matmulPanelsRoutines();
 Variants nonMaxSuppressionRoutine();
 Variants normalizeRoutine();
 Variants poolRoutine();
+Variants qconvDepthwiseRoutine();
+Variants qconvDirectRoutines();
+Variants qconvFirstRoutines();
+Variants qconvGemmRoutines();
+Variants qmatmulPackingRoutine();
+Variants qmatmulPanelsRoutines();
 Variants recurrentRoutine();
 Variants scatterRoutine();
 Variants softmaxRoutine();

@@ -7,6 +7,8 @@
 //   deconv NAME C O H W K STRIDE PAD
 //   matmul NAME M N K [BATCH [TRANSPOSE_RHS]]   (without batch, rhs is a
 //   constant) pool NAME C H W K STRIDE PAD
+//   qconv NAME, qmatmul NAME: of 8-bit integers, numbers as of conv and matmul
+//   text FILE: a function with one layer
 //
 // Routines of a case take turns, so that a disturbance of the machine disturbs
 // all of them; ratios are those of the first one's time to the others'.
@@ -118,6 +120,50 @@ struct Contestant {
   }
 };
 
+/// Floats at random, bytes of all kinds, and zeros of wider integers.
+std::vector<Bytes> operandsOf(const LayerKernel &kernel) {
+  std::vector<Bytes> operands;
+  std::vector<Floats> floats = kernel.randomOperands();
+  for (auto [i, value] : llvm::enumerate(kernel.layer()->getOperands())) {
+    auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+    if (type.getElementType().isF32()) {
+      operands.push_back(toBytes(floats[i]));
+      continue;
+    }
+    operands.emplace_back(type.getNumElements() *
+                          (type.getElementTypeBitWidth() / 8));
+    if (type.getElementType().isInteger(8))
+      for (auto [j, byte] : llvm::enumerate(operands.back()))
+        byte = char(j * 37 + j / 251);
+  }
+  return operands;
+}
+
+/// A quantised layer with bias, scale and zero point.
+std::string quantizedText(const std::string &call,
+                          const std::string &attributes, const std::string &x,
+                          const std::string &w, const std::string &y,
+                          int64_t columns) {
+  std::string vector = "tensor<" + std::to_string(columns), scalar = "tensor<";
+  std::string ints = vector + "xi32>", floats = vector + "xf32>";
+  return "func.func @main(%x: " + x + ", %b: " + ints + ", %s: " + floats +
+         ", %z: tensor<ui8>) -> " + y + " {\n%w = nn.constant dense<3> : " + w +
+         "\n%y = " + call + " %x, %w" +
+         (call == "nn.qconv" ? " padding %z" : "") +
+         " bias %b scale %s out_zero %z " + attributes + " : " + x + ", " + w +
+         (call == "nn.qconv" ? " padding tensor<ui8>" : "") + " bias " + ints +
+         " scale " + floats + " out_zero tensor<ui8> -> " + y +
+         "\nreturn %y : " + y + "\n}";
+}
+
+std::string tensorOf(std::initializer_list<int64_t> shape,
+                     const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + element + ">";
+}
+
 void bench(const std::string &name, const std::string &text, double flops,
            llvm::ArrayRef<std::string> routines, double budget, int threads,
            const nnv12::codegen::Target &target) {
@@ -129,9 +175,7 @@ void bench(const std::string &name, const std::string &text, double flops,
       llvm::errs() << name << ": " << routine << ": " << error << "\n";
       continue;
     }
-    std::vector<Bytes> operands;
-    for (const Floats &operand : kernel->randomOperands())
-      operands.push_back(toBytes(operand));
+    std::vector<Bytes> operands = operandsOf(*kernel);
     std::function<double()> transform;
     if (auto form = kernel->weightForm(); form && !form->narrow)
       transform = kernel->stopwatch(operands, threads, true);
@@ -196,6 +240,10 @@ int main(int argc, char **argv) {
     std::string kind, name, text;
     if (!(s >> kind >> name) || kind[0] == '#')
       continue;
+    if (kind == "text") {
+      std::ifstream file(name);
+      text.assign(std::istreambuf_iterator<char>(file), {});
+    }
     std::vector<int64_t> v;
     for (int64_t x; s >> x;)
       v.push_back(x);
@@ -216,6 +264,27 @@ int main(int argc, char **argv) {
                               : ((c.h + 2 * v[6] - c.kh) / c.strideH + 1) *
                                     ((c.w + 2 * v[6] - c.kw) / c.strideW + 1);
       flops = 2.0 * c.c * c.o * c.kh * c.kw * positions / c.groups;
+    } else if (kind == "qconv") {
+      int64_t stride = v[5], pad = v[6], groups = std::max<int64_t>(1, v[7]);
+      int64_t h = (v[2] + 2 * pad - v[4]) / stride + 1,
+              w = (v[3] + 2 * pad - v[4]) / stride + 1;
+      auto pair = [](int64_t x) {
+        return "[" + std::to_string(x) + ", " + std::to_string(x) + "]";
+      };
+      text =
+          quantizedText("nn.qconv",
+                        "strides " + pair(stride) + " dilations [1, 1] pads " +
+                            pair(pad) + ", " + pair(pad) +
+                            " {groups = " + std::to_string(groups) + " : i64}",
+                        tensorOf({1, v[0], v[2], v[3]}, "ui8"),
+                        tensorOf({v[1], v[0] / groups, v[4], v[4]}, "i8"),
+                        tensorOf({1, v[1], h, w}, "ui8"), v[1]);
+      flops = 2.0 * v[0] * v[1] * v[4] * v[4] * h * w / groups;
+    } else if (kind == "qmatmul") {
+      text = quantizedText("nn.qmatmul", "", tensorOf({v[0], v[2]}, "ui8"),
+                           tensorOf({v[2], v[1]}, "i8"),
+                           tensorOf({v[0], v[1]}, "ui8"), v[1]);
+      flops = 2.0 * v[0] * v[1] * v[2];
     } else if (kind == "matmul") {
       MatMulCase c;
       c.m = v[0], c.n = v[1], c.k = v[2];

@@ -107,11 +107,14 @@ std::string module(std::string layer, const std::vector<Tensor> &in,
          p += to.size())
       layer.replace(p, from.size(), to);
   };
-  std::string arguments, types, results;
+  std::string arguments, types, results, constants;
   for (size_t i = 0; i < in.size(); ++i) {
-    replace("$" + std::to_string(i), in[i].type());
-    arguments +=
-        (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
+    std::string type = in[i].type(), name = "%" + std::to_string(i);
+    replace("$" + std::to_string(i), type);
+    if (in[i].isConstant)
+      constants += "  " + name + " = nn.constant dense<0> : " + type + "\n";
+    else
+      arguments += (arguments.empty() ? "" : ", ") + name + ": " + type;
   }
   for (size_t i = 0; i < out.size(); ++i) {
     replace("$r" + std::to_string(i), out[i].type());
@@ -119,8 +122,8 @@ std::string module(std::string layer, const std::vector<Tensor> &in,
     results += (i ? ", %r#" : "%r#") + std::to_string(i);
   }
   replace("$r", out[0].type());
-  return "func.func @main(" + arguments + ") -> (" + types +
-         ") {\n  %r:" + std::to_string(out.size()) + " = " + layer +
+  return "func.func @main(" + arguments + ") -> (" + types + ") {\n" +
+         constants + "  %r:" + std::to_string(out.size()) + " = " + layer +
          "\n  return " + results + " : " + types + "\n}\n";
 }
 

@@ -19,6 +19,9 @@ struct Tensor {
   Shape shape;
   std::string element = "f32", layout = "";
   std::vector<double> data = {};
+  /// As an operand: of a nn.constant, whose values the kernel gets all the
+  /// same.
+  bool isConstant = false;
 
   std::string type() const;
   double at(const Indices &index) const;

@@ -1,0 +1,61 @@
+//===- DotProduct.h - Sums of four products of bytes ------------*- C++ -*-===//
+//
+// The step of quantised micro-kernels: acc[o] += sum over i < 4 of x[i] *
+// w[o][i], for the lanes o of a vector of i32, x unsigned and w signed. Every
+// target computes it exactly; they differ in instructions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_DOTPRODUCT_H
+#define NNV12_COMPILER_CODEGEN_CPU_DOTPRODUCT_H
+
+#include "compiler/codegen/cpu/KernelBuilder.h"
+
+namespace nnv12::codegen {
+
+/// Calls an intrinsic of LLVM.
+Value callIntrinsic(KernelBuilder &k, StringRef name, ValueRange operands,
+                    Type result);
+
+/// Operands are made ready by x() and w() once, and used by add() often.
+class DotProduct {
+public:
+  explicit DotProduct(KernelBuilder &k);
+
+  /// Four bytes of x, those at the offset, in all lanes. Only `count` of them
+  /// are read.
+  Values x(Value memory, Index offset, int64_t count = 4) const;
+  /// Four vectors of 16 bytes lie apart by `step`, from the offset on: the
+  /// bytes of each of the lanes from `first` on are its four. Only where
+  /// isFast().
+  Values neighbours(Value memory, Index offset, int64_t step,
+                    int64_t first) const;
+  /// Four bytes of w for each lane, from the offset on.
+  Values w(Value memory, Index offset) const;
+  Value add(Value acc, const Values &x, const Values &w) const;
+
+  /// How many positions a tile of `panels` panels of 16 lanes can have in
+  /// registers.
+  static int64_t maxPositions(const Target &target, int64_t panels);
+  /// Instructions of add().
+  static int64_t steps(const Target &target);
+  /// Whether add() is one instruction.
+  static bool isFast(const Target &target) { return wayOf(target) == Way::dot; }
+
+private:
+  /// Out of a vector that has four bytes for each lane.
+  Values inputs(Value bytes) const;
+
+  enum class Way {
+    dot,   ///< one instruction: AVX-512 VNNI, AVX VNNI
+    pairs, ///< products of pairs of 16 bits: AVX2, AVX-512
+    plain  ///< products of 32 bits
+  };
+  static Way wayOf(const Target &target);
+
+  KernelBuilder &k;
+  const Way way;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_DOTPRODUCT_H

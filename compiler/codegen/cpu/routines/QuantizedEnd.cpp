@@ -1,0 +1,210 @@
+//===- QuantizedEnd.cpp - The steps behind a sum of integers --------------===//
+
+#include "compiler/codegen/cpu/routines/QuantizedEnd.h"
+
+#include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/cpu/DotProduct.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+std::string QuantizedEnd::suffix() const {
+  Epilogue steps;
+  steps.bias = bias;
+  steps.activation = activation;
+  std::string name = steps.suffix();
+  for (auto [isThere, text] :
+       {std::pair(scale, "_scale"), std::pair(shift, "_shift"),
+        std::pair(outScale, "_divide"), std::pair(outZero, "_zero")})
+    if (isThere)
+      name += text;
+  llvm::raw_string_ostream(name) << '_' << result;
+  return name;
+}
+
+LinearMemory QuantizedEnd::memory(ValueRange operands) const {
+  Values args = {operands[1], operands[2], operands[0]};
+  llvm::append_range(args, operands.drop_front(3));
+  Value fill = padding ? args[3] : Value();
+  if (padding)
+    args.erase(args.begin() + 3);
+  ValueRange range(args);
+  LinearMemory memory = take(range);
+  assert(range.empty() && "each operand is one of these");
+  memory.padding = fill;
+  return memory;
+}
+
+LinearMemory QuantizedEnd::take(ValueRange &args) const {
+  auto next = [&](bool isThere) {
+    Value memory = isThere ? args.front() : Value();
+    args = args.drop_front(isThere);
+    return memory;
+  };
+  LinearMemory memory;
+  memory.in = next(true);
+  memory.weights = next(true);
+  memory.out = next(true);
+  memory.bias = next(bias);
+  memory.scale = next(scale);
+  memory.shift = next(shift);
+  memory.outScale = next(outScale);
+  memory.outZero = next(outZero);
+  return memory;
+}
+
+QuantizedEnd::Shared QuantizedEnd::shared(KernelBuilder &k,
+                                          const LinearMemory &memory) const {
+  Shared s;
+  if (!makesBytes())
+    return s;
+  if (outScale)
+    s.outScale = k.broadcast(k.load(memory.outScale, 0), k.VL);
+  Type i32 = k.b.getI32Type();
+  s.zero = outZero
+               ? emitCast(k, toCompute(k, k.load(memory.outZero, 0), result),
+                          result, i32)
+               : k.iconst(0, i32);
+  return s;
+}
+
+Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
+                          const Shared &shared) const {
+  if (!scale)
+    return piece.sum;
+  Value y = arith::SIToFPOp::create(k.b, k.vec(k.VL), piece.sum);
+  y = arith::MulFOp::create(k.b, y, piece.scale);
+  if (shift)
+    y = arith::AddFOp::create(k.b, y, piece.shift);
+  if (activation)
+    y = emitUnary(k, activation, y);
+  if (shared.outScale)
+    y = arith::DivFOp::create(k.b, y, shared.outScale);
+  return y;
+}
+
+/// To the nearest integer, ties to even. Numbers that are too large for one
+/// become a large one, NaN the smallest.
+static Value toInteger(KernelBuilder &k, Value y) {
+  Type floats = y.getType(), ints = withElement(floats, k.b.getI32Type());
+  Value large = k.fconst(1 << 20, floats);
+  Value isLarge =
+      arith::CmpFOp::create(k.b, arith::CmpFPredicate::OLT, large, y);
+  y = k.select(isLarge, large, y);
+  return callIntrinsic(k, "llvm.lrint", {y}, ints);
+}
+
+Value QuantizedEnd::bytesOf(KernelBuilder &k, ArrayRef<Value> y,
+                            const Shared &shared) const {
+  assert(y.size() == 4 && "four quarters");
+  Type i8 = k.b.getI8Type(), i16 = k.b.getI16Type(), i32 = k.b.getI32Type();
+  Values whole;
+  for (Value part : y)
+    whole.push_back(toInteger(k, part));
+  bool isUnsigned = result.isUnsignedInteger();
+  VectorType words = k.vec(2 * k.VL, i16), bytes = k.vec(4 * k.VL, i8);
+  if (k.target.architecture == "x86-64") {
+    // These instructions pack, with saturation, each 128 bits for themselves.
+    bool isWide = k.VL == 16;
+    Value zero =
+        k.broadcast(arith::TruncIOp::create(k.b, i16, shared.zero), 2 * k.VL);
+    auto half = [&](Value low, Value high) {
+      Value both = callIntrinsic(
+          k, isWide ? "llvm.x86.avx512.packssdw.512" : "llvm.x86.avx2.packssdw",
+          {low, high}, words);
+      return callIntrinsic(k, "llvm.sadd.sat", {both, zero}, words);
+    };
+    StringRef name = isUnsigned ? (isWide ? "llvm.x86.avx512.packuswb.512"
+                                          : "llvm.x86.avx2.packuswb")
+                                : (isWide ? "llvm.x86.avx512.packsswb.512"
+                                          : "llvm.x86.avx2.packsswb");
+    Value packed = callIntrinsic(
+        k, name, {half(whole[0], whole[1]), half(whole[2], whole[3])}, bytes);
+    Value quads = vector::BitCastOp::create(k.b, k.vec(k.VL, i32), packed);
+    SmallVector<int64_t> order;
+    for (int64_t part = 0; part < 4; ++part)
+      for (int64_t lane = 0; lane < k.VL / 4; ++lane)
+        order.push_back(lane * 4 + part);
+    quads = vector::ShuffleOp::create(k.b, quads, quads, order);
+    return vector::BitCastOp::create(k.b, bytes, quads);
+  }
+  VectorType ints = k.vec(k.VL, i32);
+  Value low = k.iconst(isUnsigned ? 0 : -128, ints),
+        high = k.iconst(isUnsigned ? 255 : 127, ints),
+        zero = k.broadcast(shared.zero, k.VL);
+  Values parts;
+  for (Value part : whole) {
+    part = arith::AddIOp::create(k.b, part, zero);
+    part = arith::MaxSIOp::create(k.b, part, low);
+    part = arith::MinSIOp::create(k.b, part, high);
+    parts.push_back(arith::TruncIOp::create(k.b, k.vec(k.VL, i8), part));
+  }
+  while (parts.size() > 1) {
+    Values joined;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      SmallVector<int64_t> all(
+          2 * cast<VectorType>(parts[i].getType()).getNumElements());
+      for (auto [lane, from] : llvm::enumerate(all))
+        from = int64_t(lane);
+      joined.push_back(
+          vector::ShuffleOp::create(k.b, parts[i], parts[i + 1], all));
+    }
+    parts = joined;
+  }
+  return parts[0];
+}
+
+/// Whether the second piece's results are right behind the first one's, all of
+/// both.
+static bool areAdjacent(const QuantizedEnd::Piece &a,
+                        const QuantizedEnd::Piece &b, int64_t lanes) {
+  auto isWhole = [&](const QuantizedEnd::Piece &piece) {
+    return piece.stored == lanes && piece.kept.isConstant() &&
+           piece.kept.constant >= lanes;
+  };
+  return isWhole(a) && isWhole(b) && a.at.value == b.at.value &&
+         b.at.constant == a.at.constant + lanes;
+}
+
+void QuantizedEnd::store(KernelBuilder &k, ArrayRef<Piece> pieces, Value out,
+                         const Shared &shared) const {
+  auto storeOne = [&](Value x, const Piece &piece) {
+    k.storePart(k.keepLanes(x, piece.kept), out, piece.at, piece.stored);
+  };
+  if (!makesBytes()) {
+    for (const Piece &piece : pieces)
+      storeOne(apply(k, piece, shared), piece);
+    return;
+  }
+  for (; !pieces.empty();
+       pieces = pieces.drop_front(std::min<size_t>(4, pieces.size()))) {
+    ArrayRef<Piece> four = pieces.take_front(4);
+    Values y;
+    for (const Piece &piece : four)
+      y.push_back(apply(k, piece, shared));
+    y.resize(4, y[0]);
+    Value bytes = bytesOf(k, y, shared);
+    // As many at a time as follow each other: four, two or one.
+    for (size_t i = 0, count; i < four.size(); i += count) {
+      count = 1;
+      while (i % (2 * count) == 0 && i + 2 * count <= four.size() &&
+             llvm::all_of(llvm::seq(i, i + 2 * count - 1), [&](size_t at) {
+               return areAdjacent(four[at], four[at + 1], k.VL);
+             }))
+        count *= 2;
+      int64_t lanes = int64_t(count) * k.VL;
+      Value x = bytes;
+      if (count < 4)
+        x = vector::ExtractStridedSliceOp::create(
+            k.b, bytes, {int64_t(i) * k.VL}, {lanes}, {1});
+      if (count > 1)
+        k.store(x, out, four[i].at);
+      else
+        storeOne(x, four[i]);
+    }
+  }
+}

@@ -1,0 +1,408 @@
+//===- QuantizedTest.cpp - Products of bytes against brute force ----------===//
+
+#include "LayerCheck.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace nnv12::test;
+
+namespace {
+
+/// The targets of other tests, and the extensions with instructions for bytes.
+std::vector<std::string> quantizedTargets() {
+  std::vector<std::string> targets = testTargets();
+  targets.push_back("x86-64-v4+vnni");
+  return targets;
+}
+
+/// A random quantised convolution.
+struct QConvCase {
+  int64_t n = 1, c = 16, o = 16, h = 5, w = 5, kh = 1, kw = 1, strideH = 1,
+          strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
+  int64_t top = 0, left = 0, bottom = 0, right = 0;
+  bool padding = false, bias = true, shift = false, outScale = false;
+  std::string activation, result = "ui8", input = "ui8";
+  unsigned seed = 1;
+
+  void run(const std::string &routine, const std::string &target) const;
+};
+
+std::string operand(bool isThere, const std::string &word, int &next) {
+  return isThere ? " " + word + " %" + std::to_string(next++) : "";
+}
+std::string typeOf(bool isThere, const std::string &word, int &next) {
+  return isThere ? " " + word + " $" + std::to_string(next++) : "";
+}
+
+void QConvCase::run(const std::string &routine,
+                    const std::string &target) const {
+  auto extent = [](int64_t in, int64_t low, int64_t high, int64_t k, int64_t d,
+                   int64_t s) {
+    return (in + low + high - (k - 1) * d - 1) / s + 1;
+  };
+  int64_t oh = extent(h, top, bottom, kh, dilationH, strideH),
+          ow = extent(w, left, right, kw, dilationW, strideW);
+  bool isByte = result == "ui8" || result == "i8", scaled = result != "i32";
+  std::vector<Tensor> in = {
+      integers({n, c, h, w}, input, input == "ui8" ? 0 : -128,
+               input == "ui8" ? 255 : 127, seed),
+      integers({o, c / groups, kh, kw}, "i8", -128, 127, seed + 1)};
+  // The extremes, side by side: where pairs of products would saturate.
+  for (size_t i = 0; i < in[1].data.size(); i += 7)
+    in[1].data[i] = i % 2 ? 127 : -128;
+  for (size_t i = 0; i < in[0].data.size(); i += 5)
+    in[0].data[i] = input == "ui8" ? 255 : 127;
+  int next = 2;
+  std::string text = "nn.qconv %0, %1", types = " : $0, $1";
+  auto add = [&](bool isThere, const std::string &word, Tensor tensor) {
+    int same = next;
+    text += operand(isThere, word, next);
+    types += typeOf(isThere, word, same);
+    if (isThere)
+      in.push_back(std::move(tensor));
+  };
+  double fill = padding ? 77 : 0;
+  Tensor biases = integers({o}, "i32", -20000, 20000, seed + 2);
+  Tensor scales = random({o}, seed + 3, "", 0.001),
+         shifts = random({o}, seed + 4, "", 50);
+  for (double &x : scales.data)
+    x = float(std::fabs(x) + 0.0002);
+  add(padding, "padding", {{}, input, "", {fill}});
+  add(bias, "bias", biases);
+  add(scaled, "scale", scales);
+  add(scaled && shift, "shift", shifts);
+  add(isByte && outScale, "out_scale", {{}, "f32", "", {0.75}});
+  double outZero = result == "ui8" ? 100 : -3;
+  add(isByte, "out_zero", {{}, result, "", {outZero}});
+  auto pair = [](int64_t a, int64_t b) {
+    return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
+  };
+  text +=
+      " strides " + pair(strideH, strideW) + " dilations " +
+      pair(dilationH, dilationW) + " pads " + pair(top, left) + ", " +
+      pair(bottom, right) + " {groups = " + std::to_string(groups) + " : i64" +
+      (activation.empty() ? "" : ", activation = #nn.fn<" + activation + ">") +
+      "}" + types + " -> $r";
+  int64_t group = c / groups, outputs = o / groups;
+  auto formula = [&](const Indices &i) -> double {
+    int64_t sum = bias ? int64_t(biases.data[i[1]]) : 0;
+    for (int64_t ci = 0; ci < group; ++ci)
+      for (int64_t y = 0; y < kh; ++y)
+        for (int64_t x = 0; x < kw; ++x) {
+          int64_t row = i[2] * strideH - top + y * dilationH,
+                  col = i[3] * strideW - left + x * dilationW;
+          bool inside = row >= 0 && row < h && col >= 0 && col < w;
+          double value =
+              inside ? in[0].at({i[0], i[1] / outputs * group + ci, row, col})
+                     : fill;
+          sum += int64_t(value) * int64_t(in[1].at({i[1], ci, y, x}));
+        }
+    if (!scaled)
+      return double(int32_t(sum));
+    float y = float(int32_t(sum)) * float(scales.data[i[1]]);
+    if (shift)
+      y = y + float(shifts.data[i[1]]);
+    if (activation == "relu")
+      y = std::max(y, 0.0f);
+    if (!isByte)
+      return y;
+    if (outScale)
+      y = y / 0.75f;
+    double q = std::nearbyint(double(y)) + outZero;
+    return result == "ui8" ? std::min(std::max(q, 0.0), 255.0)
+                           : std::min(std::max(q, -128.0), 127.0);
+  };
+  SCOPED_TRACE(text);
+  check(text, in, {{n, o, oh, ow}, result}, formula, 0, {target}, routine);
+}
+
+struct QMatMulCase {
+  Shape batch, rhsBatch;
+  int64_t m = 4, n = 16, k = 16;
+  bool transposeRhs = false;
+  std::string result = "ui8";
+
+  void run(const std::string &routine, const std::string &target) const;
+};
+
+void QMatMulCase::run(const std::string &routine,
+                      const std::string &target) const {
+  Shape left = batch, right = {k, n}, out = batch;
+  left.insert(left.end(), {m, k});
+  out.insert(out.end(), {m, n});
+  if (transposeRhs)
+    right = {n, k};
+  right.insert(right.begin(), rhsBatch.begin(), rhsBatch.end());
+  bool isByte = result == "ui8", scaled = result != "i32";
+  std::vector<Tensor> in = {integers(left, "ui8", 0, 255),
+                            integers(right, "i8", -128, 127, 2),
+                            integers({n}, "i32", -20000, 20000, 3)};
+  std::string text = "nn.qmatmul %0, %1 bias %2", types = "$0, $1 bias $2";
+  if (scaled) {
+    in.push_back(random({n}, 4, "", 0.001));
+    text += " scale %3", types += " scale $3";
+  }
+  if (isByte) {
+    in.push_back({{}, "ui8", "", {9}});
+    text += " out_zero %4", types += " out_zero $4";
+  }
+  text += std::string(" {transpose_rhs = ") +
+          (transposeRhs ? "true" : "false") + "} : " + types + " -> $r";
+  auto formula = [&](const Indices &i) -> double {
+    int64_t column = i.back(), sum = int64_t(in[2].data[column]);
+    Indices row(i.begin(), i.end());
+    for (int64_t j = 0; j < k; ++j) {
+      row.back() = j;
+      Indices other; // the last batch dimensions, if they are not one
+      for (size_t d = 0; d < rhsBatch.size(); ++d)
+        other.push_back(
+            rhsBatch[d] == 1 ? 0 : i[batch.size() - rhsBatch.size() + d]);
+      other.push_back(transposeRhs ? column : j);
+      other.push_back(transposeRhs ? j : column);
+      sum += int64_t(in[0].at(row)) * int64_t(in[1].at(other));
+    }
+    if (!scaled)
+      return double(int32_t(sum));
+    float y = float(int32_t(sum)) * float(in[3].data[column]);
+    if (!isByte)
+      return y;
+    return std::min(std::max(std::nearbyint(double(y)) + 9, 0.0), 255.0);
+  };
+  SCOPED_TRACE(text);
+  in[1].isConstant = routine == "qmatmul.panels";
+  check(text, in, {out, result}, formula, 0, {target}, routine);
+}
+
+QConvCase qconv(int64_t c, int64_t o, int64_t h, int64_t w, int64_t k,
+                int64_t stride, int64_t pad) {
+  QConvCase x;
+  x.c = c, x.o = o, x.h = h, x.w = w, x.kh = x.kw = k;
+  x.strideH = x.strideW = stride;
+  x.top = x.left = x.bottom = x.right = pad;
+  x.padding = pad > 0;
+  return x;
+}
+
+void onAll(const QConvCase &x, const std::string &routine) {
+  for (const std::string &target :
+       routine == "element" ? layerTargets() : quantizedTargets())
+    x.run(routine, target);
+}
+
+} // namespace
+
+TEST(QConvElement, Ends) {
+  QConvCase x = qconv(5, 3, 6, 7, 3, 1, 1);
+  onAll(x, "element");
+  x.input = "i8", x.result = "i8", x.outScale = true, x.activation = "relu";
+  onAll(x, "element");
+  x.shift = true, x.result = "f32", x.groups = 1;
+  onAll(x, "element");
+  x = qconv(6, 4, 5, 5, 3, 2, 1);
+  x.groups = 2, x.result = "i32";
+  onAll(x, "element");
+}
+
+TEST(QConvGemm, Sizes) {
+  onAll(qconv(16, 16, 5, 5, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(40, 72, 7, 9, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(15, 3, 4, 4, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(64, 128, 14, 14, 1, 1, 0), "qconv.gemm.nChw16c");
+  QConvCase x = qconv(32, 64, 5, 5, 1, 1, 0);
+  x.groups = 2, x.n = 2, x.activation = "relu", x.result = "f32";
+  onAll(x, "qconv.gemm.nChw16c");
+}
+
+TEST(QConvDirect, Window) {
+  onAll(qconv(32, 32, 9, 9, 1, 2, 0), "qconv.direct.nChw16c");
+  onAll(qconv(32, 48, 14, 14, 3, 1, 1), "qconv.direct.nChw16c");
+  onAll(qconv(24, 40, 7, 7, 3, 1, 1), "qconv.direct.nChw16c");
+  onAll(qconv(16, 16, 13, 11, 3, 2, 1), "qconv.direct.nChw16c");
+  onAll(qconv(20, 16, 10, 10, 5, 1, 0), "qconv.direct.nChw16c");
+  QConvCase x = qconv(16, 16, 9, 12, 3, 1, 0);
+  x.kw = 5, x.top = 1, x.left = 3, x.right = 1, x.dilationH = 2, x.n = 2;
+  x.padding = true;
+  onAll(x, "qconv.direct.nChw16c");
+  x.strideW = 2, x.dilationW = 2, x.bottom = 2, x.c = 7, x.o = 19;
+  onAll(x, "qconv.direct.nChw16c");
+  x.top = 9, x.left = 12; // padding wider than the window
+  onAll(x, "qconv.direct.nChw16c");
+  x = qconv(48, 96, 8, 8, 3, 1, 1);
+  x.groups = 3, x.n = 2;
+  onAll(x, "qconv.direct.nChw16c");
+}
+
+TEST(QConvDirect, Ends) {
+  for (std::string result : {"ui8", "i8", "f32", "i32"})
+    for (bool flag : {false, true}) {
+      QConvCase x = qconv(16, 24, 7, 7, 3, 1, 1);
+      x.result = result, x.bias = flag, x.shift = flag, x.outScale = flag;
+      if (result != "i32")
+        x.activation = flag ? "relu" : "";
+      onAll(x, "qconv.direct.nChw16c");
+    }
+}
+
+TEST(QConvFirst, Window) {
+  onAll(qconv(3, 32, 28, 28, 3, 2, 1), "qconv.first.nChw16c");
+  onAll(qconv(3, 64, 30, 30, 7, 2, 3), "qconv.first.nChw16c");
+  onAll(qconv(1, 8, 28, 28, 5, 1, 2), "qconv.first.nChw16c");
+  onAll(qconv(4, 20, 10, 11, 3, 1, 0), "qconv.first.nChw16c");
+  onAll(qconv(2, 20, 10, 11, 1, 1, 0), "qconv.first.nChw16c");
+}
+
+TEST(QConvDepthwise, Window) {
+  for (int64_t stride : {1, 2})
+    for (int64_t kernel : {3, 5}) {
+      QConvCase x = qconv(40, 40, 17, 31, kernel, stride, kernel / 2);
+      x.groups = 40, x.n = 2, x.activation = "relu", x.result = "f32";
+      onAll(x, "qconv.depthwise.nChw16c");
+    }
+  QConvCase x = qconv(16, 16, 7, 7, 3, 1, 1);
+  x.groups = 16;
+  onAll(x, "qconv.depthwise.nChw16c");
+  x = qconv(16, 16, 4, 70, 1, 1, 0);
+  x.groups = 16, x.bias = false;
+  onAll(x, "qconv.depthwise.nChw16c");
+  x = qconv(20, 20, 9, 12, 3, 1, 0);
+  x.groups = 20, x.padding = true;
+  x.kw = 5, x.top = 1, x.left = 3, x.right = 1, x.dilationH = 2;
+  onAll(x, "qconv.depthwise.nChw16c");
+  x.strideW = 2, x.strideH = 3, x.dilationW = 2, x.bottom = 2;
+  onAll(x, "qconv.depthwise.nChw16c");
+  x.top = 7, x.left = 12; // padding wider than the window
+  onAll(x, "qconv.depthwise.nChw16c");
+}
+
+TEST(QPool, Maximum) {
+  for (std::string type : {"ui8", "i8"})
+    for (int64_t c : {16, 20})
+      for (int64_t stride : {1, 2}) {
+        int64_t h = 11, w = 33, k = 3, low = 1;
+        int64_t oh = (h + 2 * low - k) / stride + 1,
+                ow = (w + 2 * low - k) / stride + 1;
+        Tensor x = integers({2, c, h, w}, type, type == "ui8" ? 0 : -128,
+                            type == "ui8" ? 255 : 127);
+        std::string strides = std::to_string(stride);
+        check(
+            "nn.pool max %0 kernel [3, 3] strides [" + strides + ", " +
+                strides + "] dilations [1, 1] pads [1, 1], [1, 1] : $0 -> $r",
+            {x}, {{2, c, oh, ow}, type},
+            [&](const Indices &i) {
+              double best = -1000;
+              for (int64_t y = 0; y < k; ++y)
+                for (int64_t z = 0; z < k; ++z) {
+                  int64_t row = i[2] * stride - low + y,
+                          col = i[3] * stride - low + z;
+                  if (row >= 0 && row < h && col >= 0 && col < w)
+                    best = std::max(best, x.at({i[0], i[1], row, col}));
+                }
+              return best;
+            },
+            0, testTargets(), "pool.nChw16c");
+      }
+}
+
+TEST(QConvVariants, Panels) {
+  for (std::string suffix : {".p1", ".p4", ".fine"}) {
+    onAll(qconv(40, 72, 7, 9, 1, 1, 0), "qconv.gemm.nChw16c" + suffix);
+    onAll(qconv(24, 136, 17, 19, 3, 1, 1), "qconv.direct.nChw16c" + suffix);
+    onAll(qconv(3, 72, 28, 27, 3, 2, 1), "qconv.first.nChw16c" + suffix);
+  }
+}
+
+TEST(QMatMul, Sizes) {
+  for (const std::string &target : quantizedTargets())
+    for (auto [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 16, 16},
+                                                              {1, 300, 70},
+                                                              {7, 33, 19},
+                                                              {64, 48, 128},
+                                                              {13, 10, 3},
+                                                              {9, 64, 4096}})
+      for (bool transposed : {false, true}) {
+        QMatMulCase x;
+        x.m = m, x.n = n, x.k = k, x.transposeRhs = transposed;
+        x.result = transposed ? "f32" : "ui8";
+        x.run("qmatmul.panels", target);
+      }
+  QMatMulCase x;
+  x.batch = {2, 3}, x.result = "i32", x.k = 20;
+  x.run("qmatmul.panels", "x86-64-v4+vnni");
+}
+
+TEST(QMatMul, Packing) {
+  for (const std::string &target : quantizedTargets())
+    for (bool transposed : {false, true}) {
+      QMatMulCase x;
+      x.m = 33, x.n = 40, x.k = 70, x.transposeRhs = transposed;
+      x.batch = {2, 3}, x.rhsBatch = {2, 3};
+      x.run("qmatmul.packing", target);
+      x.rhsBatch = {2, 1}, x.k = 131, x.n = 16, x.result = "i32";
+      x.run("qmatmul.packing", target);
+      x.rhsBatch = {}, x.k = 3, x.n = 7, x.result = "f32";
+      x.run("qmatmul.packing", target);
+    }
+}
+
+namespace {
+
+/// Weights of few bits: codes, scales, zeros or one zero, and maybe a bias.
+void checkBits(int64_t m, int64_t n, int64_t k, int64_t bits, int64_t block,
+               bool zeros, bool bias, const std::string &routine,
+               std::vector<std::string> targets) {
+  int64_t blocks = (k + block - 1) / block, bytes = (k * bits + 7) / 8;
+  std::vector<Tensor> in = {random({m, k}),
+                            integers({n, bytes}, "ui8", 0, 255, 2),
+                            random({n, blocks}, 3)};
+  std::string text = "nn.bits_matmul %0, %1 scales %2",
+              types = "$0, $1 scales $2";
+  int next = 3;
+  auto add = [&](const std::string &word, Tensor tensor) {
+    text += operand(true, word, next);
+    --next;
+    types += typeOf(true, word, next);
+    in.push_back(std::move(tensor));
+  };
+  if (zeros)
+    add("zeros", integers({n, blocks}, "f32", 0, (1 << bits) - 1, 4));
+  if (bias)
+    add("bias", random({n}, 5));
+  text += " bits " + std::to_string(bits) + " block " + std::to_string(block) +
+          " {zero = 7.0" + (bias ? ", activation = #nn.fn<relu>" : "") +
+          "} : " + types + " -> $r";
+  SCOPED_TRACE(text);
+  check(
+      text, in, {{m, n}},
+      [&](const Indices &i) {
+        double sum = 0;
+        for (int64_t j = 0; j < k; ++j) {
+          int code = int(in[1].at({i[1], j * bits / 8}));
+          if (bits == 4)
+            code = j % 2 ? code >> 4 : code & 15;
+          double zero = zeros ? in[3].at({i[1], j / block}) : 7;
+          sum +=
+              in[0].at({i[0], j}) * (code - zero) * in[2].at({i[1], j / block});
+        }
+        if (bias)
+          sum = std::max(sum + in.back().at({i[1]}), 0.0);
+        return sum;
+      },
+      1e-4, targets, routine);
+}
+
+} // namespace
+
+TEST(BitsMatMul, Sizes) {
+  checkBits(2, 5, 40, 4, 16, true, true, "element", layerTargets());
+  checkBits(2, 5, 40, 8, 16, false, false, "element", layerTargets());
+  for (int64_t bits : {4, 8})
+    for (bool zeros : {false, true})
+      for (int64_t m : {1, 3, 9}) {
+        checkBits(m, 40, 96, bits, 32, zeros, false, "bits_matmul.panels",
+                  testTargets());
+        checkBits(m, 131, 71, bits, 16, zeros, true, "bits_matmul.panels",
+                  testTargets());
+      }
+}
