@@ -21,29 +21,42 @@ static Ints kernelOf(Node &n, Value weights) {
   return kernel;
 }
 
-Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
+std::optional<ConvolutionShape> importer::readConvolution(Node &n, Value x,
+                                                          Value weights,
+                                                          Value bias,
+                                                          Type element) {
   if (!n.expectRank(x, 3, 5, "an input") ||
       !n.expectRank(weights, n.rank(x), n.rank(x), "weights"))
-    return {};
+    return std::nullopt;
   int64_t groups = n.intAttr("group", 1);
   int64_t channels = n.dim(x, 1), out = n.dim(weights, 0);
   if (groups < 1 || groups > channels ||
-      channels != n.dim(weights, 1) * groups || out % groups)
-    return n.refuse("weights " + str(n.shape(weights)) + " for input " +
-                        str(n.shape(x)) + " in " + Twine(groups) + " groups",
-                    "channels that fit");
+      channels != n.dim(weights, 1) * groups || out % groups) {
+    n.fail("weights " + str(n.shape(weights)) + " for input " +
+               str(n.shape(x)) + " in " + Twine(groups) + " groups",
+           "channels that fit");
+    return std::nullopt;
+  }
   std::optional<Windows> w = readWindows(n, x, kernelOf(n, weights));
   if (!w || !n.expectShape(bias, {out}, "a bias"))
-    return {};
+    return std::nullopt;
   Ints result{n.dim(x, 0), out};
   result.append(w->output);
-  if (!n.type(result, n.elem(x)))
+  if (!n.type(result, element))
+    return std::nullopt;
+  return ConvolutionShape{std::move(*w), groups};
+}
+
+Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
+  auto conv = readConvolution(n, x, weights, bias, n.elem(x));
+  if (!conv)
     return {};
+  const Windows &w = conv->windows;
   return n.create<nn::ConvOp>(
       {x, weights, bias, Value()},
-      {n.list("strides", w->strides), n.list("dilations", w->dilations),
-       n.list("pads_low", w->padsLow), n.list("pads_high", w->padsHigh),
-       n.attr("groups", groups)});
+      {n.list("strides", w.strides), n.list("dilations", w.dilations),
+       n.list("pads_low", w.padsLow), n.list("pads_high", w.padsHigh),
+       n.attr("groups", conv->groups)});
 }
 
 static void conv(Node &n) {

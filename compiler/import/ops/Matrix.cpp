@@ -25,7 +25,8 @@ static bool checkProduct(Node &n, Value lhs, Value rhs) {
   return true;
 }
 
-Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
+Value importer::numpyMatmul(Node &n, Value lhs, Value rhs, Type element,
+                            llvm::function_ref<Value(Value, Value)> product) {
   if (!checkProduct(n, lhs, rhs))
     return {};
   bool leftVector = n.rank(lhs) == 1, rightVector = n.rank(rhs) == 1;
@@ -40,9 +41,9 @@ Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
                                  ArrayRef<int64_t>(r).drop_back(2));
   result.push_back(l[l.size() - 2]);
   result.push_back(r.back());
-  if (!n.type(result, n.elem(lhs)))
+  if (!n.type(result, element))
     return {};
-  Value y = n.matmul(lhs, rhs);
+  Value y = product(lhs, rhs);
   Ints s = n.shape(y);
   if (n.failed())
     return {};
@@ -51,6 +52,11 @@ Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
   if (leftVector)
     s.erase(s.end() - (rightVector ? 1 : 2));
   return n.reshape(y, s);
+}
+
+Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
+  return numpyMatmul(n, lhs, rhs, n.elem(lhs),
+                     [&](Value l, Value r) { return n.matmul(l, r); });
 }
 
 static void matmul(Node &n) {

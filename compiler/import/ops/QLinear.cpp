@@ -35,10 +35,18 @@ static Value single(Node &n, Value v, const char *what) {
   return n.reshape(v, {});
 }
 
+/// The only number of a scale.
+static Value singleScale(Node &n, Value v) {
+  Value scale = single(n, v, "a scale");
+  return isScale(n, scale) ? scale : Value();
+}
+
 Value importer::real(Node &n, const Quantized &q) {
   Value zero = single(n, q.zeroPoint, "a zero point");
-  return n.mul(n.cast(centred(n, q.values, zero, 0), n.f32()),
-               single(n, q.scale, "a scale"));
+  Value scale = singleScale(n, q.scale);
+  if (!areBytes(n, q.values, zero))
+    return {};
+  return dequantized(n, q.values, scale, zero);
 }
 
 static constexpr TypeSet kBytes = kInt8 | kUInt8;
@@ -55,11 +63,11 @@ static Type resultType(Node &n, Value zero, Type type) {
 /// Output 0 out of float32, in the type of the zero point or, without one, in
 /// `type`. Inputs i and i + 1 are its scale and zero point.
 static void quantizedOut(Node &n, Value y, unsigned i, Type type) {
-  Value scale = single(n, n.in(i), "a scale");
+  Value scale = singleScale(n, n.in(i));
   Value zero = single(n, n.optional(i + 1), "a zero point");
   type = resultType(n, zero, type);
   if (!n.failed())
-    n.out(saturate(n, n.div(y, scale), zero, type));
+    n.out(quantized(n, y, scale, zero, type));
 }
 
 /// f(x) for inputs x, scale, zero point, and the result's scale and zero point.
@@ -125,10 +133,10 @@ static void qLinearMul(Node &n) {
 /// right between two integers, so that another order gives another one.
 static void qLinearAdd(Node &n) {
   Quantized a = quantizedAt(n, 0), b = quantizedAt(n, 3);
-  Value scale = single(n, n.in(6), "a scale");
+  Value scale = singleScale(n, n.in(6));
   Value zero = single(n, n.optional(7), "a zero point");
   auto ratio = [&](const Quantized &q) {
-    return n.div(single(n, q.scale, "a scale"), scale);
+    return n.div(singleScale(n, q.scale), scale);
   };
   auto floatZero = [&](Value v) {
     v = single(n, v, "a zero point");
@@ -169,6 +177,8 @@ Value importer::scaledProduct(Node &n, Value sum, Value aScale, Value bScale,
                               Value bias) {
   Value factor = spread(n, n.cast(bScale, n.f32()), sum,
                         std::max<int64_t>(n.rank(sum) - 1, 0), 0);
+  if (!isScale(n, aScale) || !isScale(n, bScale, Scales::finite))
+    return {};
   factor = n.mul(factor, single(n, aScale, "a scale of A"));
   Value y = n.mul(n.cast(sum, n.f32()), factor);
   return bias ? n.add(y, bias) : y;

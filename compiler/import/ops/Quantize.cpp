@@ -1,15 +1,16 @@
 //===- Quantize.cpp - Quantisation and integer layers ---------------------===//
 //
-// Integers stay integers: zero points are subtracted as int32, products are
-// summed exactly as int32, and results are scaled in float32 and rounded half
-// to even. Floats of 8 and 4 bits are float32 as soon as they are computed
-// with.
+// Integers stay integers: layers quantise and dequantise them, and products are
+// summed exactly as int32. Floats of 8 and 4 bits are float32 as soon as they
+// are computed with.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/ops/Quantize.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Products.h"
 #include "compiler/import/ops/Windows.h"
+#include "dialects/nn/QuantEval.h"
+#include "dialects/nn/QuantizedProduct.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -20,18 +21,28 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
+/// Whether there is a number for each block of `axis` of x, else a fault.
+static bool isOfBlocks(Node &n, Value v, Value x, int64_t axis, int64_t block) {
+  Ints blocks = n.shape(x);
+  if (n.failed())
+    return false;
+  blocks[axis] = llvm::divideCeil(blocks[axis], block);
+  if (n.shape(v) != blocks)
+    return n.refuse("a scale or zero point " + str(n.shape(v)) +
+                        " for blocks of " + Twine(block) + " of " +
+                        str(n.shape(x)),
+                    str(blocks));
+  return true;
+}
+
 Value importer::spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
   if (n.failed() || !v || n.size(v) == 1)
     return v ? n.reshape(v, {}) : v;
   if (block > 0) {
     // [.., blocks, ..] becomes [.., blocks, block, ..], then cut to x's size.
-    Ints s = n.shape(v), split = s, repeated, merged = s;
-    Ints blocks = n.shape(x);
-    blocks[axis] = llvm::divideCeil(blocks[axis], block);
-    if (s != blocks)
-      return n.refuse("a scale or zero point " + str(s) + " for blocks of " +
-                          Twine(block) + " of " + str(n.shape(x)),
-                      str(blocks));
+    if (!isOfBlocks(n, v, x, axis, block))
+      return {};
+    Ints split = n.shape(v), repeated, merged = split;
     split.insert(split.begin() + axis + 1, 1);
     repeated = split;
     repeated[axis + 1] = block;
@@ -48,19 +59,41 @@ Value importer::spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
   return n.reshape(v, s);
 }
 
-Value importer::saturate(Node &n, Value x, Value zeroPoint, Type type) {
+bool importer::isScale(Node &n, Value scale, Scales allowed) {
   if (n.failed())
-    return {};
-  assert(n.elem(x).isF32() && "the caller has cast it");
-  assert(type.getIntOrFloatBitWidth() <= 16 && "f32 has all of its integers");
-  Value y = n.unary(UnaryKind::round, x);
-  if (zeroPoint)
-    y = n.add(y, n.cast(zeroPoint, n.f32()));
-  unsigned width = type.getIntOrFloatBitWidth();
-  bool isUnsigned = type.isUnsignedInteger();
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
-  double high = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
-  return n.cast(n.unary(UnaryKind::clip, y, {low, high}), type);
+    return false;
+  auto data = n.data(scale);
+  int64_t count = !data ? 0 : data->isSplat() ? 1 : data->size();
+  for (int64_t i = 0; i < count; ++i) {
+    double number = data->asDouble(i);
+    bool isPositive = number > 0 && !std::isinf(number);
+    if (!isPositive && !(allowed == Scales::finite && std::isfinite(number)))
+      return n.refuse("a scale of " + Twine(std::to_string(number)),
+                      allowed == Scales::finite ? "a finite number"
+                                                : "a positive number");
+  }
+  return true;
+}
+
+Value importer::quantized(Node &n, Value x, Value scale, Value zeroPoint,
+                          Type type) {
+  return n.create<nn::QuantizeOp>({x, scale, zeroPoint}, {},
+                                  n.type(n.shape(x), type));
+}
+
+Value importer::saturate(Node &n, Value x, Value zeroPoint, Type type) {
+  return quantized(n, x, n.scalar(n.f32(), 1), zeroPoint, type);
+}
+
+Value importer::dequantized(Node &n, Value q, Value scale, Value zeroPoint) {
+  RankedTensorType type = n.type(n.shape(q), n.f32());
+  auto data = n.data(q), factor = n.data(scale), zero = n.data(zeroPoint);
+  // Numbers decide what other layers do; passes look for larger constants.
+  if (type && data && factor && data->size() == 1 && factor->size() == 1 &&
+      (zero || !zeroPoint))
+    return n.constant(
+        nn::evalDequantize(*data, *factor, zero ? &*zero : nullptr, type));
+  return n.create<nn::DequantizeOp>({q, scale, zeroPoint}, {}, type);
 }
 
 static constexpr TypeSet kFullInts = kInt8 | kUInt8 | kInt16 | kUInt16;
@@ -105,6 +138,47 @@ static Value rounded(Node &n, Value x, Type precision) {
   return n.cast(n.cast(x, precision), n.f32());
 }
 
+namespace {
+/// A tensor with a scale and a zero point for each block of an axis, which is
+/// seen as two axes where the blocks divide it.
+class Blocks {
+public:
+  Blocks(Node &n, Value x, int64_t axis, int64_t block)
+      : n(n), x(x), axis(axis), block(block), whole(n.shape(x)) {
+    isDivided = !n.failed() && block > 0 && n.dim(x, axis) > 0 &&
+                n.dim(x, axis) % block == 0;
+  }
+
+  Value cut(Value v) {
+    if (!isDivided || n.failed())
+      return v;
+    Ints shape = whole;
+    shape[axis] /= block;
+    shape.insert(shape.begin() + axis + 1, block);
+    return n.reshape(v, shape);
+  }
+  Value joined(Value v) { return isDivided ? n.reshape(v, whole) : v; }
+
+  /// A scale or zero point in the form that broadcasts to a result of cut().
+  Value spread(Value v) {
+    if (n.failed() || !v || !isDivided || n.size(v) == 1)
+      return importer::spread(n, v, x, axis, block);
+    if (!isOfBlocks(n, v, x, axis, block))
+      return {};
+    Ints shape = n.shape(v);
+    shape.insert(shape.begin() + axis + 1, 1);
+    return n.reshape(v, shape);
+  }
+
+private:
+  Node &n;
+  Value x;
+  int64_t axis, block;
+  Ints whole;
+  bool isDivided;
+};
+} // namespace
+
 /// The scale's type, or `precision`, says how exactly x is divided; in the
 /// operator of ONNX Runtime's domain it is float32.
 static void quantize(Node &n, bool isOnnx) {
@@ -114,7 +188,8 @@ static void quantize(Node &n, bool isOnnx) {
   Type type = typeAttr(n, "output_dtype", otherwise, kQuantised);
   if (!checkType(n, "a quantised type", type, kQuantised) ||
       !checkType(n, "a scale of", n.elem(scale),
-                 kFloats | kInt32 | kFloat8E8M0))
+                 kFloats | kInt32 | kFloat8E8M0) ||
+      !isScale(n, scale))
     return;
   if (byZero && type != byZero)
     return n.fail("output_dtype " + typeName(type),
@@ -126,16 +201,22 @@ static void quantize(Node &n, bool isOnnx) {
   if (n.failed())
     return;
   int64_t block = n.intAttr("block_size", 0);
-  int64_t axis = quantisedAxis(n, x, scale, block);
-  Value divisor = spread(n, rounded(n, scale, precision), x, axis, block);
-  Value divided =
-      rounded(n, n.div(rounded(n, x, precision), divisor), precision);
-  zero = spread(n, zero, x, axis, block);
-  if (!(typeSetOf(type) & (kFloat8s | kFloat4E2M1)))
-    return n.out(saturate(n, divided, zero, type));
-  if (zero)
-    divided = n.add(divided, n.cast(zero, n.f32()));
-  n.out(n.cast(divided, type, n.intAttr("saturate", 1) != 0));
+  Blocks blocks(n, x, quantisedAxis(n, x, scale, block), block);
+  bool isInteger = !(typeSetOf(type) & (kFloat8s | kFloat4E2M1));
+  Value divisor = blocks.spread(rounded(n, scale, precision));
+  Value y = blocks.cut(rounded(n, x, precision));
+  zero = blocks.spread(zero);
+  if (isInteger && precision == n.f32()) {
+    y = quantized(n, y, divisor, zero, type);
+  } else {
+    y = rounded(n, n.div(y, divisor), precision);
+    if (isInteger)
+      y = saturate(n, y, zero, type);
+    else
+      y = n.cast(zero ? n.add(y, n.cast(zero, n.f32())) : y, type,
+                 n.intAttr("saturate", 1) != 0);
+  }
+  n.out(blocks.joined(y));
 }
 
 static void quantizeLinear(Node &n) { quantize(n, true); }
@@ -144,8 +225,9 @@ static void quantizeInFloat32(Node &n) { quantize(n, false); }
 static void dequantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
   int64_t block = n.intAttr("block_size", 0);
-  int64_t axis = quantisedAxis(n, x, scale, block);
-  if (!checkType(n, "a scale of", n.elem(scale), kFloats | kFloat8E8M0))
+  Blocks blocks(n, x, quantisedAxis(n, x, scale, block), block);
+  if (!checkType(n, "a scale of", n.elem(scale), kFloats | kFloat8E8M0) ||
+      !isScale(n, scale, Scales::finite))
     return;
   if (zero && n.elem(zero) != n.elem(x))
     return n.fail("a zero point of " + typeName(n.elem(zero)),
@@ -153,13 +235,16 @@ static void dequantizeLinear(Node &n) {
   Type result = typeAttr(n, "output_dtype", n.elem(scale), kFloats);
   if (!checkType(n, "a result of", result, kFloats))
     return;
-  zero = spread(n, zeroPoint(n), x, axis, block);
-  Type exact = n.isFloat(x) ? n.f32() : n.i32();
-  Value y = n.cast(x, exact);
-  if (zero)
-    y = n.sub(y, n.cast(zero, exact));
-  Value factor = spread(n, n.cast(scale, n.f32()), x, axis, block);
-  n.out(n.cast(n.mul(n.cast(y, n.f32()), factor), result));
+  Value factor = blocks.spread(n.cast(scale, n.f32()));
+  Value y = blocks.cut(x);
+  zero = blocks.spread(zeroPoint(n));
+  if (n.isFloat(x)) {
+    y = n.cast(y, n.f32());
+    y = n.mul(zero ? n.sub(y, n.cast(zero, n.f32())) : y, factor);
+  } else {
+    y = dequantized(n, y, factor, zero);
+  }
+  n.out(n.cast(blocks.joined(y), result));
 }
 
 Quantized importer::dynamicallyQuantized(Node &n, Value x) {
@@ -175,8 +260,8 @@ Quantized importer::dynamicallyQuantized(Node &n, Value x) {
                            n.scalar(n.f32(), 1), scale);
   Type u8 = n.builder().getIntegerType(8, false);
   Value zeroPoint =
-      saturate(n, n.div(n.unary(UnaryKind::neg, low), divisor), Value(), u8);
-  return {saturate(n, n.div(x, divisor), zeroPoint, u8), scale, zeroPoint};
+      quantized(n, n.unary(UnaryKind::neg, low), divisor, Value(), u8);
+  return {quantized(n, x, divisor, zeroPoint, u8), scale, zeroPoint};
 }
 
 static void dynamicQuantizeLinear(Node &n) {
@@ -186,45 +271,73 @@ static void dynamicQuantizeLinear(Node &n) {
   n.out(2, q.zeroPoint);
 }
 
-Value importer::centred(Node &n, Value x, Value zeroPoint, int64_t axis) {
+bool importer::areBytes(Node &n, Value x, Value zeroPoint) {
   if (n.failed())
-    return {};
+    return false;
   if (!(typeSetOf(n.elem(x)) & (kInt8 | kUInt8)))
     return n.refuse("an operand of " + typeName(n.elem(x)), "int8 or uint8");
-  Value y = n.cast(x, n.i32());
-  if (!zeroPoint)
-    return y;
-  if (n.elem(zeroPoint) != n.elem(x))
+  if (zeroPoint && n.elem(zeroPoint) != n.elem(x))
     return n.refuse("a zero point of " + typeName(n.elem(zeroPoint)),
                     "the operand's type " + typeName(n.elem(x)));
-  Value zero = n.cast(zeroPoint, n.i32());
-  if (n.size(zero) == 1) {
-    auto data = n.data(zero);
-    if (data && data->asInt(0) == 0)
-      return y;
-    zero = n.reshape(zero, {});
-  } else if (n.rank(zero) == 1) {
-    zero = spread(n, zero, x, axis, 0);
-  }
-  if (n.broadcastShape(n.shape(x), n.shape(zero)) != n.shape(x))
-    n.fail("a zero point " + str(n.shape(zeroPoint)),
-           "one that broadcasts to " + str(n.shape(x)));
-  return n.sub(y, zero);
+  return true;
+}
+
+/// A zero point of one number, of one for each index of `axis` of x, or of more
+/// dimensions with one element where x has `terms`, which are summed over.
+static bool isCentreOf(Node &n, Value zeroPoint, Value x, int64_t axis,
+                       int64_t terms) {
+  if (!areBytes(n, x, zeroPoint))
+    return false;
+  if (!zeroPoint || n.size(zeroPoint) == 1)
+    return true;
+  Ints zero = n.shape(zeroPoint), whole = n.shape(x);
+  int64_t last = zero.size() + terms - whole.size();
+  bool isGood = n.rank(zeroPoint) == 1 ? n.rank(x) > 1 && zero[0] == whole[axis]
+                                       : nn::broadcastsTo(zero, whole) &&
+                                             (last < 0 || zero[last] == 1);
+  if (!isGood)
+    n.fail("a zero point " + str(zero), "one that broadcasts to " + str(whole));
+  return isGood;
 }
 
 Value importer::integerMatmul(Node &n, Value a, Value aZero, Value b,
                               Value bZero) {
   if (n.failed())
     return {};
-  return numpyMatmul(n,
-                     centred(n, a, aZero, std::max<int64_t>(n.rank(a) - 2, 0)),
-                     centred(n, b, bZero, std::max<int64_t>(n.rank(b) - 1, 0)));
+  int64_t aRank = n.rank(a), bRank = n.rank(b);
+  if (!isCentreOf(n, aZero, a, aRank - 2, aRank - 1) ||
+      !isCentreOf(n, bZero, b, bRank - 1, bRank - 2))
+    return {};
+  if (aZero && n.size(aZero) != 1 && n.rank(aZero) == 1)
+    aZero = n.reshape(aZero, {n.size(aZero), 1});
+  if (bZero && n.size(bZero) == n.dim(bZero, n.rank(bZero) - 1))
+    bZero = n.reshape(bZero, {n.size(bZero)});
+  return numpyMatmul(n, a, b, n.i32(), [&](Value l, Value r) {
+    return nn::quantizedMatMul(n.builder(), n.loc(), {l, aZero}, {r, bZero},
+                               /*transposeRhs=*/false, Value());
+  });
 }
 
-static Value integerConv(Node &n, Value x, Value xZero, Value w, Value wZero) {
-  // The input's zero point is subtracted first, so padding is zero.
-  return convolution(n, centred(n, x, xZero, 0), centred(n, w, wZero, 0),
-                     Value());
+/// `bias` may be null.
+static Value integerConv(Node &n, Value x, Value xZero, Value w, Value wZero,
+                         Value bias) {
+  if (!areBytes(n, x, xZero) || !areBytes(n, w, wZero))
+    return {};
+  if (xZero && n.size(xZero) != 1)
+    return n.refuse("a zero point " + str(n.shape(xZero)) + " of the input",
+                    "one number");
+  auto conv = readConvolution(n, x, w, bias, n.i32());
+  if (!conv)
+    return {};
+  if (wZero && n.size(wZero) != 1 &&
+      !n.expectShape(wZero, {n.dim(w, 0)}, "a zero point of the weights"))
+    return {};
+  if (bias && !n.elem(bias).isInteger(32))
+    return n.refuse("a bias of " + typeName(n.elem(bias)), "int32");
+  const Windows &at = conv->windows;
+  return nn::quantizedConv(
+      n.builder(), n.loc(), {x, xZero}, {w, wZero}, bias,
+      {at.strides, at.dilations, at.padsLow, at.padsHigh, conv->groups});
 }
 
 /// An int32 sum times inScale * weightScale / outScale as the type of
@@ -235,6 +348,9 @@ static Value requantize(Node &n, Value sum, Value inScale, Value weightScale,
     return {};
   if (n.size(inScale) != 1 || n.size(outScale) != 1 || n.size(zeroPoint) != 1)
     return n.refuse("several scales for an input or the output", "one");
+  if (!isScale(n, inScale) || !isScale(n, weightScale, Scales::finite) ||
+      !isScale(n, outScale))
+    return {};
   Value factor = spread(n, weightScale, sum, axis, 0);
   factor =
       n.mul(n.cast(factor, n.f32()), n.reshape(n.cast(inScale, n.f32()), {}));
@@ -248,7 +364,8 @@ static void matmulInteger(Node &n) {
 }
 
 static void convInteger(Node &n) {
-  n.out(integerConv(n, n.in(0), n.optional(2), n.in(1), n.optional(3)));
+  n.out(
+      integerConv(n, n.in(0), n.optional(2), n.in(1), n.optional(3), Value()));
 }
 
 static void qLinearMatmul(Node &n) {
@@ -259,14 +376,7 @@ static void qLinearMatmul(Node &n) {
 
 static void qLinearConv(Node &n) {
   n.out(channelsFirst(n, n.in(0), [&](Value x) -> Value {
-    Value sum = integerConv(n, x, n.in(2), n.in(3), n.in(5));
-    if (Value bias = n.optional(8)) {
-      Ints s(n.rank(sum), 1);
-      if (n.failed() || n.size(bias) != n.dim(sum, 1))
-        return n.refuse("a bias " + str(n.shape(bias)), Twine(n.dim(sum, 1)));
-      s[1] = n.size(bias);
-      sum = n.add(sum, n.reshape(bias, s));
-    }
+    Value sum = integerConv(n, x, n.in(2), n.in(3), n.in(5), n.optional(8));
     return requantize(n, sum, n.in(1), n.in(4), n.in(6), n.in(7), 1);
   }));
 }

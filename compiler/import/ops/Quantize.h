@@ -18,13 +18,27 @@ Value real(Node &n, const Quantized &q);
 /// that it broadcasts against x.
 Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block);
 
-/// round(x) + zeroPoint, saturated to `type`. x is float32, the zero point may
-/// be null.
+/// Quantisers of weights in blocks write negative scales, and zero where all
+/// weights of a block are zero.
+enum class Scales { positive, finite };
+
+/// Whether a scale, if it is known, has such numbers alone, else a fault.
+bool isScale(Node &n, Value scale, Scales allowed = Scales::positive);
+
+/// round(x / scale) + zeroPoint, saturated to `type`. x is float32; scale and
+/// zero point broadcast to it; the zero point has the type, or is null.
+Value quantized(Node &n, Value x, Value scale, Value zeroPoint,
+                mlir::Type type);
+/// The same with a scale of 1.
 Value saturate(Node &n, Value x, Value zeroPoint, mlir::Type type);
 
-/// x - zeroPoint as int32. A zero point of rank one goes along `axis`; it may
-/// be null.
-Value centred(Node &n, Value x, Value zeroPoint, int64_t axis);
+/// (q - zeroPoint) * scale as float32. Scale and zero point broadcast to q; the
+/// zero point may be null.
+Value dequantized(Node &n, Value q, Value scale, Value zeroPoint);
+
+/// Whether x has 8-bit integers and its zero point, if it has one, is of their
+/// type, else a fault.
+bool areBytes(Node &n, Value x, Value zeroPoint);
 
 /// The exact int32 product of two matrices less their zero points, which may be
 /// null.
