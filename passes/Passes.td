@@ -80,6 +80,62 @@ def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
                               "nn.normalize layers made">];
 }
 
+def NormalizeQuantized : Pass<"normalize-quantized", "::mlir::func::FuncOp"> {
+  let summary = "quantise to unsigned bytes, and move them instead of floats";
+  let description = [{
+    Products of bytes take ui8 and i8, for which x86 has instructions. So
+    tensors of i8 inside a model become ui8, with 128 added to the zero point.
+    i8 for the rest of the model is one more layer, which cancels with another
+    of its kind, with a dequantize, or at a product. It moves on below layers
+    that only move elements.
+
+    A layer that moves dequantised elements of one scale (reshape, transpose,
+    slice, concat, broadcast, gather, pad with zero, max pool) moves the bytes:
+    a quarter of the memory. Bytes that are dequantised and quantised by the
+    same scale do not change: each quotient is off an integer by less
+    than 2^-14.
+
+    With scales of f16, values between a dequantize or quantize and a layer that
+    is computed in f32 are not rounded to f16, as those between such layers
+    ([widen-half](#-widen-half)).
+  }];
+  let statistics =
+      [Statistic<"unsignedBytes", "unsigned", "quantizes to ui8 instead of i8">,
+       Statistic<"moved", "moved", "layers that move bytes instead of floats">];
+}
+
+def FuseQuantized : Pass<"fuse-quantized", "::mlir::func::FuncOp"> {
+  let summary = "compute products of dequantised bytes as products of bytes";
+  let description = [{
+    conv(dequantize x, dequantize w, bias) is an nn.qconv, whose sums are exact
+    in 32 bits, and a matmul is an nn.qmatmul. A vector that is added behind it,
+    a relu or clip and a quantize become its end; then result, shift and bounds
+    count in steps of the result, as in ONNX's QLinearConv: one multiplication
+    by (x's scale * w's scale) / result's scale. Bounds that saturation implies
+    go. Another function stays one of f32, and is followed by the division that
+    QuantizeLinear defines.
+
+    Layers of the model that sum up integers (MatMulInteger, ConvInteger) get
+    the bias, the scale, the shift, the function and the quantize that follow
+    them in the same way, each computed as it was spelled.
+
+    A layer stays one of floats where its operands have several scales along
+    other dimensions than the outputs, weights of a convolution are computed, or
+    sums may leave 32 bits. With `why-float` a remark says so. Weights of such
+    layers become float constants, which the plan stores as bytes: none is
+    dequantised at run time. A bias that is quantised with another scale than
+    the product of the two is one of floats.
+
+    Runs before the passes that change weights: those would take them off the
+    grid of 8 bits.
+  }];
+  let options = [Option<"whyFloat", "why-float", "bool", /*default=*/"false",
+                        "say why layers with dequantised operands stay float">];
+  let statistics = [Statistic<"fused", "fused", "products of bytes made">,
+                    Statistic<"folded", "folded",
+                              "constants that are floats again">];
+}
+
 def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
   let summary = "fold scales and shifts by channel into weights and bias";
   let description = [{

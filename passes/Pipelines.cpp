@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
+void nnv12::buildSimplifyPipeline(OpPassManager &pm, bool whyFloat) {
   auto cleanUp = [&] {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
@@ -24,6 +24,12 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   add(createRecognizeNormalize());
   // A function has one operand where its spelling read the transpose twice.
   add(createSinkTransposes());
+  // Before passes that change weights, or put something between a product and
+  // the quantize behind it.
+  add(createNormalizeQuantized());
+  FuseQuantizedOptions quantized;
+  quantized.whyFloat = whyFloat;
+  add(createFuseQuantized(quantized));
   add(createFoldScale());
   add(createFuseActivation());
   add(createFuseResidual());
@@ -51,7 +57,7 @@ void nnv12::buildLayoutPipeline(OpPassManager &pm) {
 void nnv12::registerPipelines() {
   PassPipelineRegistration<>(
       "nn-simplify", "make a model simpler, whatever it is compiled for",
-      buildSimplifyPipeline);
+      [](OpPassManager &pm) { buildSimplifyPipeline(pm); });
   PassPipelineRegistration<>(
       "nn-layout", "give a simple model layouts and kernels of several layers",
       buildLayoutPipeline);

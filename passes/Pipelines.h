@@ -12,8 +12,9 @@
 
 namespace nnv12 {
 
-/// Passes that simplify a model for any target (`--nn-simplify`).
-void buildSimplifyPipeline(mlir::OpPassManager &pm);
+/// Passes that simplify a model for any target (`--nn-simplify`). `whyFloat`:
+/// remarks say why layers of a quantised model stay float.
+void buildSimplifyPipeline(mlir::OpPassManager &pm, bool whyFloat = false);
 
 /// Layouts and kernels of several layers (`--nn-layout`).
 void buildLayoutPipeline(mlir::OpPassManager &pm);

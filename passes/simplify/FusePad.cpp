@@ -15,14 +15,18 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// The value that a pad of spatial dimensions alone adds; nullopt for others.
+/// Whether a pad adds a value around spatial dimensions alone.
+static bool isSpatial(PadOp pad) {
+  return pad && pad.getMode() == PadMode::constant &&
+         pad.getLow().size() >= 3 && llvm::all_of(llvm::seq(2), [&](int dim) {
+           return pad.getLow()[dim] == 0 && pad.getHigh()[dim] == 0;
+         });
+}
+
+/// The number that such a pad of floats adds; nullopt for others.
 static std::optional<double> spatialPadding(PadOp pad) {
-  if (!pad || pad.getMode() != PadMode::constant ||
-      !isFloatTensor(pad.getInput()) || pad.getLow().size() < 3)
+  if (!isSpatial(pad) || !isFloatTensor(pad.getInput()))
     return std::nullopt;
-  for (unsigned dim : {0, 1})
-    if (pad.getLow()[dim] != 0 || pad.getHigh()[dim] != 0)
-      return std::nullopt;
   return pad.getValue() ? splatOf(pad.getValue()) : 0.0;
 }
 
@@ -52,6 +56,41 @@ struct PadIntoConv : CountedPattern<ConvOp> {
     });
     ++count;
     return success();
+  }
+};
+
+/// Bytes are padded with the value that stands for zero.
+struct PadIntoQConv : CountedPattern<QConvOp> {
+  using CountedPattern::CountedPattern;
+  LogicalResult matchAndRewrite(QConvOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    auto isZero = [](int64_t v) { return v == 0; };
+    bool isUnpadded = llvm::all_of(op.getPadsLow(), isZero) &&
+                      llvm::all_of(op.getPadsHigh(), isZero);
+    if (!isSpatial(pad) || (!isUnpadded && !isSame(op.getPadding(), pad)))
+      return failure();
+    Value value = pad.getValue();
+    if (value && typeOf(value).getRank() != 0)
+      value = rewriter.createOrFold<ReshapeOp>(
+          op.getLoc(),
+          RankedTensorType::get({}, typeOf(value).getElementType()), value);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getInputMutable().assign(pad.getInput());
+      op.getPaddingMutable().clear();
+      if (value)
+        op.getPaddingMutable().append(value);
+      op.setPadsLow(sum(op.getPadsLow(), pad.getLow()));
+      op.setPadsHigh(sum(op.getPadsHigh(), pad.getHigh()));
+    });
+    ++count;
+    return success();
+  }
+
+  static bool isSame(Value padding, PadOp pad) {
+    auto known = padding ? splatOf(padding) : 0.0;
+    auto added = pad.getValue() ? splatOf(pad.getValue()) : 0.0;
+    return padding == pad.getValue() || (known && known == added);
   }
 };
 
@@ -113,7 +152,8 @@ struct PadIntoPool : CountedPattern<PoolOp> {
 
 struct FusePad : nnv12::impl::FusePadBase<FusePad> {
   void runOnOperation() override {
-    rewriteGreedily<PadIntoConv, PadIntoPool>(getOperation(), fused);
+    rewriteGreedily<PadIntoConv, PadIntoQConv, PadIntoPool>(getOperation(),
+                                                            fused);
   }
 };
 } // namespace

@@ -33,7 +33,8 @@ static RankedTensorType withShape(RankedTensorType type,
 /// user of the transposed tensor keeps it: else there would be two transposes.
 static bool isFree(Value value) {
   return value.hasOneUse() || llvm::all_of(value.getUsers(), [](Operation *op) {
-           return isa<UnaryOp, CastOp, TransposeOp, BinaryOp, ReduceOp>(op);
+           return isa<UnaryOp, CastOp, TransposeOp, BinaryOp, ReduceOp,
+                      QuantizeOp, DequantizeOp>(op);
          });
 }
 
@@ -48,6 +49,13 @@ static Value transposed(PatternRewriter &rewriter, Location loc, Value value,
       loc, value, rewriter.getDenseI64ArrayAttr(perm));
 }
 
+/// Whether `op` quantises or dequantises all elements alike.
+static bool hasOneScale(Operation *op) {
+  return isa<QuantizeOp, DequantizeOp>(op) &&
+         llvm::all_of(op->getOperands().drop_front(),
+                      [](Value v) { return typeOf(v).getRank() == 0; });
+}
+
 namespace {
 /// f(transpose(x)) is transpose(f(x)) for layers that work element by element
 /// and keep the shape.
@@ -57,7 +65,8 @@ struct SinkThroughUnary : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
     // A view costs nothing on either side.
-    if (!isa<Elementwise>(op) || isa<View>(op) || op->getNumOperands() != 1 ||
+    if (!isa<Elementwise>(op) || isa<View>(op) ||
+        (op->getNumOperands() != 1 && !hasOneScale(op)) ||
         typeOf(op->getOperand(0)).getShape() !=
             typeOf(op->getResult(0)).getShape())
       return failure();

@@ -65,3 +65,19 @@ func.func @max_pool_refused(%x: tensor<1x2x4x4xf32>, %e: tensor<1x2x0x4xf32>) ->
   %5 = nn.pool max %4 kernel [2, 2] strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x2x6xf32> -> tensor<1x2x1x5xf32>
   return %2, %5 : tensor<1x2x2x2xf32>, tensor<1x2x1x5xf32>
 }
+
+// Bytes are padded with any number, with the one that the layer pads with
+// already, if it does.
+// CHECK-LABEL: @bytes
+// CHECK: nn.qconv %{{[^ ]*}}, %{{[^ ]*}} padding %{{.*}} pads [1, 1], [2, 1] : tensor<1x2x4x4xui8>
+// CHECK: %[[P:.*]] = nn.pad
+// CHECK: nn.qconv %[[P]]
+func.func @bytes(%x: tensor<1x2x4x4xui8>, %w: tensor<2x2x3x3xi8>) -> (tensor<1x2x5x4xi32>, tensor<1x2x5x4xi32>) {
+  %z = nn.constant dense<7> : tensor<ui8>
+  %o = nn.constant dense<8> : tensor<ui8>
+  %0 = nn.pad constant %x value %z low [0, 0, 0, 0] high [0, 0, 1, 0] : tensor<1x2x4x4xui8>, tensor<ui8> -> tensor<1x2x5x4xui8>
+  %1 = nn.qconv %0, %w padding %z strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x2x5x4xui8>, tensor<2x2x3x3xi8> padding tensor<ui8> -> tensor<1x2x5x4xi32>
+  %2 = nn.pad constant %x value %o low [0, 0, 0, 0] high [0, 0, 1, 0] : tensor<1x2x4x4xui8>, tensor<ui8> -> tensor<1x2x5x4xui8>
+  %3 = nn.qconv %2, %w padding %z strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x2x5x4xui8>, tensor<2x2x3x3xi8> padding tensor<ui8> -> tensor<1x2x5x4xi32>
+  return %1, %3 : tensor<1x2x5x4xi32>, tensor<1x2x5x4xi32>
+}

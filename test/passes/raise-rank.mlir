@@ -22,3 +22,10 @@ func.func @two_stay_two(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> ten
   %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
   return %0 : tensor<1x2x4x4xf32>
 }
+
+// CHECK-LABEL: @bytes
+// CHECK: nn.qconv %{{.*}}, %{{.*}} padding %{{.*}} strides [1, 2] dilations [1, 1] pads [0, 1], [0, 1] : tensor<1x2x1x8xui8>, tensor<4x2x1x3xi8>
+func.func @bytes(%x: tensor<1x2x8xui8>, %w: tensor<4x2x3xi8>, %z: tensor<ui8>) -> tensor<1x4x4xi32> {
+  %0 = nn.qconv %x, %w padding %z strides [2] dilations [1] pads [1], [1] : tensor<1x2x8xui8>, tensor<4x2x3xi8> padding tensor<ui8> -> tensor<1x4x4xi32>
+  return %0 : tensor<1x4x4xi32>
+}

@@ -101,3 +101,26 @@ func.func @refused(%x: tensor<4x4x4xf32>, %y: tensor<4x4x4xf32>, %z: tensor<1x4x
   %7 = nn.reshape %6 : tensor<1x2x2x4x4xf32> -> tensor<1x4x4x4xf32>
   return %2, %4, %7 : tensor<4x4x4xf32>, tensor<4x4x4xf32>, tensor<1x4x4x4xf32>
 }
+
+// Through what quantises all elements alike.
+// CHECK-LABEL: @quantised
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<1x4x2x3xf32>
+// CHECK: %[[Q:.*]] = nn.quantize %[[X]]
+// CHECK: %[[Y:.*]] = nn.dequantize %[[Q]]
+// CHECK-NEXT: return %[[Y]]
+func.func @quantised(%x: tensor<1x4x2x3xf32>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<1x4x2x3xf32> {
+  %0 = nn.transpose %x [0, 2, 3, 1] : tensor<1x4x2x3xf32> -> tensor<1x2x3x4xf32>
+  %1 = nn.quantize %0 scale %s zero %z : tensor<1x2x3x4xf32>, tensor<f32>, tensor<ui8> -> tensor<1x2x3x4xui8>
+  %2 = nn.dequantize %1 scale %s zero %z : tensor<1x2x3x4xui8>, tensor<f32>, tensor<ui8> -> tensor<1x2x3x4xf32>
+  %3 = nn.transpose %2 [0, 3, 1, 2] : tensor<1x2x3x4xf32> -> tensor<1x4x2x3xf32>
+  return %3 : tensor<1x4x2x3xf32>
+}
+
+// CHECK-LABEL: @quantised_along
+// CHECK: nn.transpose
+// CHECK-NEXT: nn.quantize
+func.func @quantised_along(%x: tensor<4x2xf32>, %s: tensor<4xf32>) -> tensor<2x4xui8> {
+  %0 = nn.transpose %x [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  %1 = nn.quantize %0 scale %s : tensor<2x4xf32>, tensor<4xf32> -> tensor<2x4xui8>
+  return %1 : tensor<2x4xui8>
+}

@@ -52,6 +52,7 @@ struct CompileOptions {
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand
   bool checkTiles = false; ///< run each kernel's tiles, and see what they write
+  bool whyFloat = false;   ///< remarks: why quantised layers stay float
   bool timing = false;     ///< print the time of each stage to stderr
   bool summary = false;    ///< print to stdout what a bundle's plan is
 };

@@ -226,6 +226,9 @@ static cl::opt<std::string, true> signingKey(
     Help{"Sign the bundle with this Ed25519 key: its header and, by way of "
          "their digests, its metadata, all code and all weights",
          "KEY"});
+static cl::opt<bool, true>
+    whyFloat("why-float", cl::location(given.whyFloat),
+             Help{"Print why layers of a quantised model compute with floats"});
 static cl::opt<bool, true> timing("timing", cl::location(given.timing),
                                   Help{"Print the time of each stage"});
 static cl::opt<bool> quiet("quiet", Help{"Print no summary of the plan"});
@@ -297,9 +300,10 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode, memory, parts, gpuPrecision, gpuCache, emitKind, lanes,
-       gpuForceFrom, threads, storageMBps, noCache, gpuForce, timing, quiet,
-       routines, checkBounds, checkTiles, listOps, listRoutines},
+      {mode,     memory,      parts,        gpuPrecision, gpuCache,
+       emitKind, lanes,       gpuForceFrom, threads,      storageMBps,
+       noCache,  gpuForce,    whyFloat,     timing,       quiet,
+       routines, checkBounds, checkTiles,   listOps,      listRoutines},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -436,8 +440,11 @@ int main(int argc, char **argv) {
   bool reported = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark && !quiet)
-      llvm::errs() << "nnv12c: note: " << options.input << ": "
-                   << artifact::escaped(diagnostic.str()) << "\n";
+      llvm::errs() << "nnv12c: note: "
+                   << artifact::escaped(
+                          place(diagnostic.getLocation(), options.input) +
+                          ": " + diagnostic.str())
+                   << "\n";
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error || reported)
       return success();
     reported = true;
