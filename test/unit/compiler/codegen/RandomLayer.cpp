@@ -55,6 +55,7 @@ private:
                 unsigned bits = 64) {
     return argument(type(shape, b.getIntegerType(bits)), lo, hi);
   }
+  Value byte(ArrayRef<int64_t> shape) { return integer(shape, -128, 127, 8); }
   /// Absent once in two times.
   Value perhaps(ArrayRef<int64_t> shape) {
     return random.oneOf(2) ? real(shape) : Value();
@@ -117,8 +118,12 @@ private:
   // Layers
   //===--------------------------------------------------------------------===//
 
-  void addConv(bool isTransposed);
-  void addMatMul();
+  void addConv(StringRef kind);
+  void addMatMul(bool ofBytes);
+  void addQuantised(StringRef kind);
+  /// A product of bytes with a vector of `columns` for bias and scale.
+  void addProduct(StringRef kind, SmallVector<Value> factors, int64_t columns,
+                  ArrayRef<int64_t> result, const Attributes &attributes);
   void addWindows(StringRef kind);
   void addResize();
   void addRecurrent();
@@ -193,7 +198,31 @@ Value Maker::pad(Value x, Value value) {
               numbers("high", sizes(rank, 0, 3)), mode});
 }
 
-void Maker::addConv(bool isTransposed) {
+void Maker::addProduct(StringRef kind, SmallVector<Value> factors,
+                       int64_t columns, ArrayRef<int64_t> result,
+                       const Attributes &attributes) {
+  bool hasBias = random.oneOf(2), hasScale = random.oneOf(2);
+  factors.push_back(hasBias ? integer({columns}, -99, 99, 32) : Value());
+  factors.push_back(hasScale ? real({columns}) : Value());
+  factors.push_back(hasScale && random.oneOf(2) ? real({columns}) : Value());
+  factors.append({Value(), Value()});
+  add(kind, factors, attributes,
+      {type(result, hasScale ? Type(b.getF32Type()) : Type(b.getI32Type()))});
+}
+
+void Maker::addQuantised(StringRef kind) {
+  Shape x = shape(1, 4), scale(x.begin() + random.below(x.size()), x.end());
+  for (int64_t &size : scale)
+    size = random.oneOf(2) ? 1 : size;
+  bool isQuantize = kind == "quantize";
+  SmallVector<Value> operands{isQuantize ? real(x) : byte(x), real(scale)};
+  operands.push_back(random.oneOf(2) ? byte(scale) : Value());
+  add(kind, operands, {},
+      {type(x, isQuantize ? Type(b.getI8Type()) : Type(b.getF32Type()))});
+}
+
+void Maker::addConv(StringRef kind) {
+  bool isTransposed = kind == "conv_transpose";
   int64_t spatial = random.from(1, 3), groups = random.from(1, 3);
   int64_t in = random.from(1, 3), out = random.from(1, 3);
   Shape size = sizes(spatial, 3, spatial == 1 ? 9 : 6);
@@ -222,16 +251,20 @@ void Maker::addConv(bool isTransposed) {
                         number("groups", groups)};
   if (isTransposed)
     attributes.push_back(numbers("output_padding", more));
+  if (kind == "qconv") {
+    Value input = byte(x), weights = byte(w);
+    Value padding = random.oneOf(2) ? byte({}) : Value();
+    return addProduct(kind, {input, weights, padding}, y[1], y, attributes);
+  }
   if (random.oneOf(2))
     attributes.push_back(named("activation", parsed("#nn.fn<relu>")));
   Value input = real(x), weights = real(w), bias = perhaps({y[1]});
-  add(isTransposed ? "conv_transpose" : "conv",
-      {input, weights, bias, perhaps(y)}, attributes);
+  add(kind, {input, weights, bias, perhaps(y)}, attributes);
 }
 
-void Maker::addMatMul() {
+void Maker::addMatMul(bool ofBytes) {
   int64_t m = random.from(1, 5), n = random.from(1, 5), k = random.from(1, 5);
-  bool left = random.oneOf(2), right = random.oneOf(2);
+  bool left = !ofBytes && random.oneOf(2), right = random.oneOf(2);
   Shape batch = shape(0, 2, 3), y = batch;
   auto matrix = [&](int64_t rows, int64_t columns) {
     Shape result(batch.begin() + random.below(batch.size() + 1), batch.end());
@@ -239,7 +272,7 @@ void Maker::addMatMul() {
       size = random.oneOf(3) ? 1 : size;
     result.push_back(rows);
     result.push_back(columns);
-    return real(result);
+    return ofBytes ? byte(result) : real(result);
   };
   Value lhs = left ? matrix(k, m) : matrix(m, k);
   Value rhs = right ? matrix(n, k) : matrix(k, n);
@@ -253,6 +286,9 @@ void Maker::addMatMul() {
         y.rbegin()[d] = std::max(y.rbegin()[d], own[own.size() - 1 - d]);
   y.push_back(m);
   y.push_back(n);
+  if (ofBytes)
+    return addProduct("qmatmul", {lhs, rhs}, n, y,
+                      {flag("transpose_rhs", right)});
   Value bias = random.oneOf(2) ? perhaps({n}) : perhaps({m, 1});
   add("matmul", {lhs, rhs, bias, perhaps(y)},
       {flag("transpose_lhs", left), flag("transpose_rhs", right)});
@@ -511,10 +547,12 @@ bool Maker::make(const std::string &kind) {
   } else if (kind == "normalize") {
     add(kind, {real(rows)},
         {axisOf(rows), named("epsilon", b.getF64FloatAttr(1e-5))});
-  } else if (kind == "conv" || kind == "conv_transpose") {
-    addConv(kind == "conv_transpose");
-  } else if (kind == "matmul") {
-    addMatMul();
+  } else if (kind == "quantize" || kind == "dequantize") {
+    addQuantised(kind);
+  } else if (kind == "conv" || kind == "conv_transpose" || kind == "qconv") {
+    addConv(kind);
+  } else if (kind == "matmul" || kind == "qmatmul") {
+    addMatMul(kind == "qmatmul");
   } else if (kind == "pool" || kind == "max_pool_indices") {
     addWindows(kind);
   } else if (kind == "resize") {
