@@ -295,20 +295,26 @@ Value beforeHalf(Value v) {
   return isRounding ? half.getInput() : Value();
 }
 
-/// Layers of f16 read dequantised bytes in f32, as widen-half makes it between
-/// them.
+/// Layers of f16 read dequantised bytes and biases in f32, as widen-half makes
+/// it between them.
 struct DequantizeInF32 : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CastOp op,
                                 PatternRewriter &rewriter) const override {
     Value x = beforeHalf(op);
     auto dequantize = x ? x.getDefiningOp<DequantizeOp>() : DequantizeOp();
-    if (!dequantize || !isByte(dequantize.getInput()))
+    if (!dequantize || (!isByte(dequantize.getInput()) &&
+                        !ConstantData::get(dequantize.getInput())))
       return failure();
     rewriter.replaceOp(op, x);
     return success();
   }
 };
+
+bool isPowerOfTwo(double number) {
+  int exponent;
+  return std::frexp(number, &exponent) == 0.5;
+}
 
 /// A quotient of f16 whose dividend was computed in f32 is not rounded to f16,
 /// neither before nor after the division.
@@ -317,13 +323,23 @@ struct QuantizeInF32 : OpRewritePattern<QuantizeOp> {
   LogicalResult matchAndRewrite(QuantizeOp op,
                                 PatternRewriter &rewriter) const override {
     Value quotient = beforeHalf(op.getInput());
-    auto div =
-        quotient ? definingBinary(quotient, BinaryKind::div) : BinaryOp();
-    Value x = div ? beforeHalf(div.getLhs()) : Value();
-    if (!x || splatOf(op.getScale()) != 1.0 || !isByte(op) ||
-        x.getType() != op.getInput().getType())
+    if (!quotient || splatOf(op.getScale()) != 1.0 || !isByte(op))
       return failure();
-    rewriter.replaceOpWithNewOp<QuantizeOp>(op, op.getType(), x, div.getRhs(),
+    // Of powers of two, recognize-functions has made factors.
+    auto div = definingBinary(quotient, BinaryKind::div);
+    auto affine = affineOf(quotient.getDefiningOp());
+    bool isFactor = affine && affine->shift == 0 && isPowerOfTwo(affine->scale);
+    Value x = div        ? beforeHalf(div.getLhs())
+              : isFactor ? beforeHalf(affine->input)
+                         : Value();
+    if (!x || x.getType() != op.getInput().getType())
+      return failure();
+    Value scale =
+        div ? div.getRhs()
+            : createConstant(rewriter, op.getLoc(),
+                             makeSplat(RankedTensorType::get({}, elementOf(x)),
+                                       1 / affine->scale));
+    rewriter.replaceOpWithNewOp<QuantizeOp>(op, op.getType(), x, scale,
                                             op.getZero());
     return success();
   }

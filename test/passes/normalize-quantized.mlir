@@ -184,3 +184,22 @@ func.func @half_input(%x: tensor<4xf16>, %s: tensor<f32>) -> tensor<4xui8> {
   %4 = nn.quantize %3 scale %one : tensor<4xf32>, tensor<f32> -> tensor<4xui8>
   return %4 : tensor<4xui8>
 }
+
+// -----
+
+// A division by a power of two that recognize-functions has named.
+// CHECK-LABEL: @half_affine
+// CHECK: %[[S:.*]] = nn.constant dense<6.250000e-02> : tensor<f32>
+// CHECK: %[[Y:.*]] = nn.unary %{{.*}} <tanh>
+// CHECK-NEXT: nn.quantize %[[Y]] scale %[[S]]
+func.func @half_affine(%x: tensor<4xf32>) -> tensor<4xui8> {
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.unary %x <tanh> : tensor<4xf32> -> tensor<4xf32>
+  %1 = nn.cast %0 : tensor<4xf32> -> tensor<4xf16>
+  %2 = nn.cast %1 : tensor<4xf16> -> tensor<4xf32>
+  %3 = nn.unary %2 <affine [16.0, 0.0]> : tensor<4xf32> -> tensor<4xf32>
+  %4 = nn.cast %3 : tensor<4xf32> -> tensor<4xf16>
+  %5 = nn.cast %4 : tensor<4xf16> -> tensor<4xf32>
+  %6 = nn.quantize %5 scale %one : tensor<4xf32>, tensor<f32> -> tensor<4xui8>
+  return %6 : tensor<4xui8>
+}

@@ -17,6 +17,18 @@ class Model:
         self.folder = Path(sys.argv[1]) / name
         self.fed, self.constants, self.nodes, self.results = {}, {}, [], {}
 
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.asarray(array)
+        return name
+
+    def node(self, kind, inputs, **attributes):
+        output = f"t{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(kind, inputs, [output], **attributes)
+        )
+        return output
+
     def add(self, kind, inputs, result, constant=(), domain="", **attributes):
         """One node; inputs that are not `constant` are fed at run time."""
         names = []
@@ -258,7 +270,65 @@ def qlinear_matmuls():
     model.write()
 
 
+def clamp(model, y, sy):
+    """A relu, a clip or nothing, and its bounds in steps of the result."""
+    kind = draw(["Relu", "Clip", "Clip", None])
+    if kind is None:
+        return y, -np.inf, np.inf
+    if kind == "Relu":
+        return model.node("Relu", [y]), 0.0, np.inf
+    low, high = draw([(0, 6), (-1, 1), (0.5, 100)])
+    bounds = [model.constant(np.float32(v)) for v in (low, high)]
+    steps = [np.float32(v / np.float64(sy)) for v in (low, high)]
+    return model.node("Clip", [y, *bounds]), *steps
+
+
+def dequantized(model, value, scale, zero, **attributes):
+    inputs = [value, model.constant(scale)]
+    if zero is not None:
+        inputs.append(model.constant(zero))
+    return model.node("DequantizeLinear", inputs, **attributes)
+
+
+def qdq():
+    """Layers of floats between QuantizeLinear and DequantizeLinear: the
+    arithmetic of QLinearConv."""
+    model = Model("qdq")
+    for i in range(30):
+        rank = 1 + i % 3
+        x, zx, w, zw, sums, attributes = conv_case(rank)
+        sx, sw = scales(()), scales(w.shape[0])
+        if zw is not None and not zw.ndim:
+            zw = np.full(w.shape[0], zw, w.dtype)
+        name = f"x{i}"
+        model.fed[name] = x
+        inputs = [
+            dequantized(model, name, sx, zx),
+            dequantized(model, model.constant(w), sw, zw, axis=0),
+        ]
+        if random.integers(2):
+            bias = random.integers(-9999, 9999, w.shape[0]).astype(np.int32)
+            sums = sums + bias.reshape(-1, *[1] * rank)
+            kept = model.constant(bias)
+            inputs.append(dequantized(model, kept, sx * sw, None, axis=0))
+        type = draw(list(BYTES))
+        sy = np.float32(np.abs(sums).max() * sx * sw.max() / 100 + 1e-6)
+        zy = type(draw([0, 3, 100]))
+        y = model.node("Conv", inputs, **attributes)
+        y, low, high = clamp(model, y, sy)
+        column = sw.reshape(-1, *[1] * rank)
+        factor = np.float32(np.float32(column * sx) / sy)
+        steps = wrapped(sums).astype(np.float32) * factor
+        steps = np.rint(np.clip(steps, low, high)) + np.float32(zy)
+        y = model.node(
+            "QuantizeLinear", [y, model.constant(sy), model.constant(zy)]
+        )
+        model.results[y] = np.clip(steps, *BYTES[type]).astype(type)
+    model.write()
+
+
 matmuls()
 convs()
+qdq()
 qlinear_convs()
 qlinear_matmuls()
