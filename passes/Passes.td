@@ -122,18 +122,31 @@ def FuseQuantized : Pass<"fuse-quantized", "::mlir::func::FuncOp"> {
     A layer stays one of floats where its operands have several scales along
     other dimensions than the outputs, weights of a convolution are computed, or
     sums may leave 32 bits. With `why-float` a remark says so. Weights of such
-    layers become float constants, which the plan stores as bytes: none is
-    dequantised at run time. A bias that is quantised with another scale than
-    the product of the two is one of floats.
+    layers become float constants later
+    ([dequantize-constants](#-dequantize-constants)). A bias that is quantised
+    with another scale than the product of the two is one of floats.
 
     Runs before the passes that change weights: those would take them off the
     grid of 8 bits.
   }];
   let options = [Option<"whyFloat", "why-float", "bool", /*default=*/"false",
                         "say why layers with dequantised operands stay float">];
-  let statistics = [Statistic<"fused", "fused", "products of bytes made">,
-                    Statistic<"folded", "folded",
-                              "constants that are floats again">];
+  let statistics = [Statistic<"fused", "fused", "products of bytes made">];
+}
+
+def DequantizeConstants : Pass<"dequantize-constants", "::mlir::func::FuncOp"> {
+  let summary = "make float constants of those that are dequantised";
+  let description = [{
+    No constant is dequantised at run time, whatever its size: neither weights
+    of layers that stay float nor biases and tables. The plan finds that they
+    lie on a grid of 8 bits and stores them so. Runs before fold-scale with
+    `keep-weights`, so that it multiplies the scale of weights and not the
+    weights, which keeps them on their grid, and after it.
+  }];
+  let options = [Option<"keepWeights", "keep-weights", "bool",
+                        /*default=*/"false",
+                        "leave weights of convolutions and matmuls">];
+  let statistics = [Statistic<"made", "made", "float constants made">];
 }
 
 def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {

@@ -30,7 +30,12 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm, bool whyFloat) {
   FuseQuantizedOptions quantized;
   quantized.whyFloat = whyFloat;
   add(createFuseQuantized(quantized));
+  DequantizeConstantsOptions others;
+  others.keepWeights = true;
+  add(createDequantizeConstants(others));
   add(createFoldScale());
+  // Its scales are a part of the weights' by now.
+  add(createDequantizeConstants());
   add(createFuseActivation());
   add(createFuseResidual());
   FuseActivationOptions both;

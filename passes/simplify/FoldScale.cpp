@@ -119,8 +119,8 @@ static double largestOf(const ConstantData &constant) {
 
 /// The weights times `scale` along the channels of the view; null if they are
 /// not constant, shared and large, or would leave the range of their type.
-static ElementsAttr scaledWeights(Linear layer, const WeightsView &view,
-                                  ArrayRef<double> scale) {
+static ElementsAttr scaledConstant(Linear layer, const WeightsView &view,
+                                   ArrayRef<double> scale) {
   auto constant = weightsOf(layer).getDefiningOp<ConstantOp>();
   auto weights = ConstantData::get(weightsOf(layer));
   if (!weights || !isFloatTensor(weightsOf(layer)))
@@ -166,11 +166,53 @@ static bool mayJoin(double bias, double shift, FloatType element) {
          (std::fabs(sum) < 1 || isRepresentable(sum, element));
 }
 
-static void replaceWeights(PatternRewriter &rewriter, Linear layer,
-                           ElementsAttr weights) {
+/// Dequantised weights times `scale` along the outputs, or, if those are all
+/// one number, along any channels: on the grid of their integers. Null for
+/// others.
+static Value scaledOnGrid(PatternRewriter &rewriter, Linear layer,
+                          Channels channels, ArrayRef<double> scale) {
+  auto dequantize = weightsOf(layer).getDefiningOp<DequantizeOp>();
+  auto given =
+      dequantize ? ConstantData::get(dequantize.getScale()) : std::nullopt;
+  if (!given || !ConstantData::get(dequantize.getInput()))
+    return {};
+  Numbers factors(scale);
+  if (llvm::all_equal(scale) && !scale.empty())
+    factors.resize(1);
+  else if (channels == Channels::Input)
+    return {};
+  ArrayRef<int64_t> shape = dequantize.getType().getShape();
+  int64_t axis = weightsAxis(layer);
+  auto old = perIndexOf(dequantize.getScale(), shape, axis);
+  if (!old || (factors.size() != 1 && factors.size() != old->size()))
+    return {};
+  Type f32 = rewriter.getF32Type();
+  for (auto [i, number] : llvm::enumerate(*old)) {
+    number *= factors[factors.size() == 1 ? 0 : i];
+    if (!isRepresentable(number, f32))
+      return {};
+  }
+  SmallVector<int64_t> along(shape.size(), 1);
+  along[axis] = shape[axis];
   rewriter.setInsertionPoint(layer);
-  layer->setOperand(
-      1, createConstant(rewriter, weightsOf(layer).getLoc(), weights));
+  return DequantizeOp::create(rewriter, dequantize.getLoc(),
+                              dequantize.getType(), dequantize.getInput(),
+                              createConstant(rewriter, dequantize.getLoc(),
+                                             makeNumbers(*old, along, f32)),
+                              dequantize.getZero());
+}
+
+/// The weights times `scale`; null where they stay as they are.
+static Value scaledWeights(PatternRewriter &rewriter, Linear layer,
+                           Channels channels, ArrayRef<double> scale) {
+  if (Value onGrid = scaledOnGrid(rewriter, layer, channels, scale))
+    return onGrid;
+  ElementsAttr weights =
+      scaledConstant(layer, viewWeights(layer, channels), scale);
+  if (!weights)
+    return {};
+  rewriter.setInsertionPoint(layer);
+  return createConstant(rewriter, weightsOf(layer).getLoc(), weights);
 }
 
 static void replaceBias(PatternRewriter &rewriter, Linear layer,
@@ -218,23 +260,22 @@ struct FoldAfter : RewritePattern {
       return failure();
     assert(s.scale.size() == bias->size() && s.shift.size() == bias->size() &&
            "a scale and a shift for each output");
-    ElementsAttr weights;
-    if (hasScale) {
-      weights =
-          scaledWeights(layer, viewWeights(layer, Channels::Output), s.scale);
-      if (!weights)
-        return failure();
-    }
     auto element = cast<FloatType>(typeOf(resultOf(layer)).getElementType());
     for (size_t i = 0; i < bias->size(); ++i) {
       if (!mayJoin((*bias)[i] * s.scale[i], s.shift[i], element))
         return failure();
       (*bias)[i] = (*bias)[i] * s.scale[i] + s.shift[i];
     }
+    Value weights;
+    if (hasScale) {
+      weights = scaledWeights(rewriter, layer, Channels::Output, s.scale);
+      if (!weights)
+        return failure();
+    }
     bool hasBias = layer.getBias() || s.hasShift();
     rewriter.modifyOpInPlace(layer, [&] {
       if (weights)
-        replaceWeights(rewriter, layer, weights);
+        layer->setOperand(1, weights);
       if (hasBias)
         replaceBias(rewriter, layer, *bias);
     });
@@ -282,10 +323,9 @@ struct FoldBefore : CountedPattern<Linear, OpInterfaceRewritePattern> {
     if (llvm::any_of(s.shift,
                      [](double v) { return std::fabs(v) > largestShift; }))
       return failure();
-    ElementsAttr weights;
+    Value weights;
     if (s.hasScale()) {
-      weights =
-          scaledWeights(layer, viewWeights(layer, Channels::Input), s.scale);
+      weights = scaledWeights(rewriter, layer, Channels::Input, s.scale);
       if (!weights)
         return failure();
     }
@@ -294,7 +334,7 @@ struct FoldBefore : CountedPattern<Linear, OpInterfaceRewritePattern> {
     rewriter.modifyOpInPlace(layer, [&] {
       layer->setOperand(0, s.input);
       if (weights)
-        replaceWeights(rewriter, layer, weights);
+        layer->setOperand(1, weights);
       if (hasShift)
         replaceBias(rewriter, layer, *bias);
     });

@@ -392,7 +392,6 @@ struct FuseQuantized : nnv12::impl::FuseQuantizedBase<FuseQuantized> {
                     EndWithFunction<QConvOp>, EndWithFunction<QMatMulOp>,
                     EndWithQuantize<QConvOp>, EndWithQuantize<QMatMulOp>>(
         getOperation());
-    getOperation().walk([&](DequantizeOp op) { fold(op); });
   }
 
 private:
@@ -412,17 +411,6 @@ private:
           << "its bias stays float: " << factors.floatBias;
     Fusion(rewriter, layer, factors).run();
     ++fused;
-  }
-
-  /// Float layers have float weights, which the plan stores as bytes.
-  void fold(DequantizeOp op) {
-    OpBuilder b(op);
-    Value constant = withoutDequantize(b, op);
-    if (constant == op.getOutput())
-      return;
-    op.replaceAllUsesWith(constant);
-    op.erase();
-    ++folded;
   }
 };
 } // namespace

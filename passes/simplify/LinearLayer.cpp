@@ -18,6 +18,13 @@ int64_t nnv12::outputAxis(Linear layer) {
              : 1;
 }
 
+int64_t nnv12::weightsAxis(Linear layer) {
+  if (auto matmul = dyn_cast<MatMulOp>(layer.getOperation()))
+    return typeOf(matmul.getRhs()).getRank() -
+           (matmul.getTransposeRhs() ? 2 : 1);
+  return isa<ConvTransposeOp>(layer.getOperation()) ? 1 : 0;
+}
+
 int64_t nnv12::inputAxis(Linear layer) {
   auto matmul = dyn_cast<MatMulOp>(layer.getOperation());
   if (!matmul)

@@ -21,6 +21,8 @@ inline mlir::Value resultOf(nn::Linear layer) { return layer->getResult(0); }
 /// Dimension of the result along which the bias varies, and its size.
 int64_t outputAxis(nn::Linear layer);
 int64_t numOutputs(nn::Linear layer);
+/// Dimension of the weights along which the outputs vary, within a group.
+int64_t weightsAxis(nn::Linear layer);
 /// Dimension of the input over which the product sums, and its size.
 int64_t inputAxis(nn::Linear layer);
 int64_t numInputs(nn::Linear layer);

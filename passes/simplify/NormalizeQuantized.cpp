@@ -325,7 +325,7 @@ struct QuantizeInF32 : OpRewritePattern<QuantizeOp> {
     Value quotient = beforeHalf(op.getInput());
     if (!quotient || splatOf(op.getScale()) != 1.0 || !isByte(op))
       return failure();
-    // Of powers of two, recognize-functions has made factors.
+    // recognize-functions makes factors of divisions by powers of two.
     auto div = definingBinary(quotient, BinaryKind::div);
     auto affine = affineOf(quotient.getDefiningOp());
     bool isFactor = affine && affine->shift == 0 && isPowerOfTwo(affine->scale);

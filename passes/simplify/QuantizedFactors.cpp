@@ -64,13 +64,6 @@ static Value alongOutputs(OpBuilder &b, Value v, Value weights, int64_t axis) {
   return numbers ? vectorOf(b, v.getLoc(), *numbers, elementOf(v)) : Value();
 }
 
-static int64_t weightsAxis(Linear layer) {
-  auto matmul = dyn_cast<MatMulOp>(layer.getOperation());
-  if (!matmul)
-    return 0;
-  return typeOf(matmul.getRhs()).getRank() - (matmul.getTransposeRhs() ? 2 : 1);
-}
-
 static int64_t numTerms(Linear layer) {
   ArrayRef<int64_t> w = typeOf(weightsOf(layer)).getShape();
   return isa<MatMulOp>(layer.getOperation()) ? numInputs(layer)

@@ -180,3 +180,30 @@ func.func @range(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>, tens
   %5 = nn.binary add %4, %b : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
   return %1, %3, %5 : tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>
 }
+
+// -----
+
+// Weights of bytes stay on their grid: the scale of a layer behind is one of
+// theirs, and so is a number before, but not numbers by input channel.
+// CHECK-LABEL: @bytes
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<{{.*}}> : tensor<2x2x1x1xi8>
+// CHECK-DAG: %[[S:.*]] = nn.constant dense<{{.*}}1.000000e+00{{.*}}3.000000e+00{{.*}}> : tensor<2x1x1x1xf32>
+// CHECK: %[[V:.*]] = nn.dequantize %[[W]] scale %[[S]]
+// CHECK: %[[Y:.*]] = nn.conv %{{.*}}, %[[V]]
+// CHECK: %[[R:.*]] = nn.unary %[[Y]]
+// CHECK: %[[M:.*]] = nn.binary mul %[[R]]
+// CHECK: nn.conv %[[M]]
+func.func @bytes(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = nn.constant dense<[[[[1]], [[2]]], [[[3]], [[4]]]]> : tensor<2x2x1x1xi8>
+  %s = nn.constant dense<[[[[0.25]]], [[[0.5]]]]> : tensor<2x1x1x1xf32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %after = nn.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %0 = nn.dequantize %w scale %s : tensor<2x2x1x1xi8>, tensor<2x1x1x1xf32> -> tensor<2x2x1x1xf32>
+  %1 = nn.binary mul %x, %two : tensor<1x2x4x4xf32>, tensor<f32> -> tensor<1x2x4x4xf32>
+  %2 = nn.conv %1, %0 strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %3 = nn.binary mul %2, %after : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %4 = nn.unary %3 <relu> : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  %5 = nn.binary mul %4, %after : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %6 = nn.conv %5, %0 strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
+  return %6 : tensor<1x2x4x4xf32>
+}

@@ -202,17 +202,3 @@ func.func @weight_zeros(%x: tensor<1x2x4x4xui8>) -> tensor<1x4x4x4xf32> {
   %2 = nn.conv %0, %1 strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] {groups = 2 : i64} : tensor<1x2x4x4xf32>, tensor<4x1x1x1xf32> -> tensor<1x4x4x4xf32>
   return %2 : tensor<1x4x4x4xf32>
 }
-
-// -----
-
-// Constants that are left are floats.
-// CHECK-LABEL: @floats
-// CHECK: nn.constant dense<[5.000000e-01, 1.000000e+00]> : tensor<2xf32>
-// CHECK-NOT: nn.dequantize
-func.func @floats(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %s = nn.constant dense<0.5> : tensor<f32>
-  %q = nn.constant dense<[1, 2]> : tensor<2xi8>
-  %0 = nn.dequantize %q scale %s : tensor<2xi8>, tensor<f32> -> tensor<2xf32>
-  %1 = nn.binary add %x, %0 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
-  return %1 : tensor<2xf32>
-}
