@@ -354,6 +354,11 @@ Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
   x = unsignedBytes(x);
   w = signedBytes(w, place);
   SmallVector<int64_t> shape = matmulShape(x.values, w.values, transposeRhs);
+  if (terms == 0 || columns == 0) { // nothing to sum up
+    Value sum = broadcast(number(b.getI32Type(), 0), shape);
+    return asAsked(finish(bias ? add(sum, bias) : sum, end, shape.size() - 1),
+                   asked);
+  }
 
   Value xZero = wide(x.zero), wZero = wide(w.zero), rest;
   if (xZero) {

@@ -367,10 +367,21 @@ template <typename Op> struct EndWithQuantize : OpRewritePattern<QuantizeOp> {
     ProductEnd end = endOf(product);
     if (splatOf(op.getScale()) != 1.0)
       end.outScale = asScalar(rewriter, op.getScale());
-    if (op.getZero())
-      end.outZero = asScalar(rewriter, op.getZero());
-    rewriter.replaceOp(
-        op, rebuilt(rewriter, product, op.getType(), product.getBias(), end));
+    // The result of a model may be i8; products give ui8.
+    Location loc = op.getLoc();
+    bool isSigned = elementOf(op).isSignlessInteger();
+    Value zero = op.getZero();
+    if (!zero && isSigned)
+      zero = createConstant(
+          rewriter, loc,
+          makeSplat(RankedTensorType::get({}, elementOf(op)), 0));
+    if (zero)
+      zero = asScalar(rewriter, zero);
+    end.outZero = isSigned ? withFlippedSign(rewriter, loc, zero) : zero;
+    Type type = op.getType().clone(rewriter.getIntegerType(8, false));
+    Value bytes = rebuilt(rewriter, product, type, product.getBias(), end);
+    rewriter.replaceOp(op, isSigned ? withFlippedSign(rewriter, loc, bytes)
+                                    : bytes);
     return success();
   }
 };

@@ -202,3 +202,21 @@ func.func @weight_zeros(%x: tensor<1x2x4x4xui8>) -> tensor<1x4x4x4xf32> {
   %2 = nn.conv %0, %1 strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] {groups = 2 : i64} : tensor<1x2x4x4xf32>, tensor<4x1x1x1xf32> -> tensor<1x4x4x4xf32>
   return %2 : tensor<1x4x4x4xf32>
 }
+
+// -----
+
+// i8, as results of a model are, is ui8 with its sign flipped.
+// CHECK-LABEL: @signed
+// CHECK-DAG: %[[Z:.*]] = nn.constant dense<128> : tensor<ui8>
+// CHECK: %[[Y:.*]] = nn.qmatmul %{{.*}}, %{{.*}} scale %{{.*}} out_zero %[[Z]] : {{.*}} -> tensor<2x2xui8>
+// CHECK: %[[F:.*]] = nn.binary bitwise_xor %[[Y]], %[[Z]]
+// CHECK: nn.bitcast %[[F]] : tensor<2x2xui8> -> tensor<2x2xi8>
+func.func @signed(%x: tensor<2x4xui8>, %s: tensor<2xf32>) -> tensor<2x2xi8> {
+  %w = nn.constant dense<1> : tensor<4x2xi8>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.qmatmul %x, %w : tensor<2x4xui8>, tensor<4x2xi8> -> tensor<2x2xi32>
+  %1 = nn.cast %0 : tensor<2x2xi32> -> tensor<2x2xf32>
+  %2 = nn.binary mul %1, %s : tensor<2x2xf32>, tensor<2xf32> -> tensor<2x2xf32>
+  %3 = nn.quantize %2 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xi8>
+  return %3 : tensor<2x2xi8>
+}
