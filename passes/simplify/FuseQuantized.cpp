@@ -56,15 +56,6 @@ struct Behind {
 };
 } // namespace
 
-/// Whether a clamp's bound in steps lies outside of the result's numbers, so
-/// that saturation does the same.
-static bool isBelow(double low, double zero, double least) {
-  return std::nearbyint(low) + zero <= least;
-}
-static bool isAbove(double high, double zero, double most) {
-  return std::nearbyint(high) + zero >= most;
-}
-
 /// relu or clip of numbers that count in steps of `scale`; null where
 /// saturation does the same.
 static FunctionAttr clampInSteps(FunctionAttr clamp, double scale, Value zero,
@@ -74,20 +65,21 @@ static FunctionAttr clampInSteps(FunctionAttr clamp, double scale, Value zero,
     low = clamp.getParams()[0] / scale;
     high = clamp.getParams()[1] / scale;
   }
+  // Whether the bounds lie outside of the numbers that the result has.
   double least = type.isUnsignedInteger() ? 0 : -128, most = least + 255;
   auto centre = zero ? splatOf(zero) : 0.0;
-  bool low_is_free = centre && isBelow(low, *centre, least);
-  bool high_is_free =
-      high == INFINITY || (centre && isAbove(high, *centre, most));
-  if (low_is_free && high_is_free)
+  bool isLowImplied = centre && std::nearbyint(low) + *centre <= least;
+  bool isHighImplied =
+      high == INFINITY || (centre && std::nearbyint(high) + *centre >= most);
+  if (isLowImplied && isHighImplied)
     return {};
-  if (high_is_free && low == 0)
+  if (isHighImplied && low == 0)
     return FunctionAttr::get(clamp.getContext(), UnaryKind::relu);
   return FunctionAttr::get(clamp.getContext(), UnaryKind::clip, {low, high});
 }
 
 /// The layers after `v`, each the only user of the one before: a sum with a
-/// vector, a clamp, a quantize. Without the latter there is nothing.
+/// vector, and a quantize, with or without a clamp before it.
 static Behind behind(Value v, int64_t axis) {
   Behind found{};
   auto user = [&]() -> Operation * {
@@ -139,9 +131,10 @@ public:
     if (after.added)
       shift =
           sum(shift, asVector(b, withoutDequantize(b, after.added), columns));
-    if (shift && !bias)
-      if ((bias = onGrid(shift, end.scale)))
-        shift = Value();
+    if (shift && !bias) {
+      bias = onGrid(shift, end.scale);
+      shift = bias ? Value() : shift;
+    }
     end.shift = shift;
     if (after.quantize)
       quantised(end, after);
