@@ -22,6 +22,7 @@ const std::map<StringRef, StringRef> facts = {
     {"arg_reduce", "PartByPart"},
     {"binary", "Elementwise Fusable KeepsBlocks"},
     {"bitcast", "Elementwise View"},
+    {"bits_matmul", "Weighted PartByPart"},
     {"broadcast", "Elementwise Fusable"},
     {"cast", "Elementwise Fusable KeepsBlocks"},
     {"concat", "Fusable KeepsBlocks PartByPart"},

@@ -9,6 +9,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -120,6 +122,7 @@ private:
 
   void addConv(StringRef kind);
   void addMatMul(bool ofBytes);
+  void addBitsMatMul();
   void addQuantised(StringRef kind);
   /// A product of bytes with a vector of `columns` for bias and scale.
   void addProduct(StringRef kind, SmallVector<Value> factors, int64_t columns,
@@ -293,6 +296,17 @@ void Maker::addMatMul(bool ofBytes) {
   add("matmul", {lhs, rhs, bias, perhaps(y)},
       {flag("transpose_lhs", left), flag("transpose_rhs", right)});
   layer.isExact = true;
+}
+
+void Maker::addBitsMatMul() {
+  int64_t m = random.from(1, 5), n = random.from(1, 5), k = random.from(1, 9);
+  int64_t bits = random.oneOf(2) ? 4 : 8, block = 2 * random.from(1, 3);
+  Shape blocks{n, (k + block - 1) / block};
+  Value lhs = real({m, k}), codes = byte({n, (k * bits + 7) / 8});
+  Value scales = real(blocks), zeros = perhaps(blocks);
+  add("bits_matmul", {lhs, codes, scales, zeros, perhaps({n})},
+      {number("bits", bits), number("block", block)},
+      {type({m, n}, b.getF32Type())});
 }
 
 void Maker::addWindows(StringRef kind) {
@@ -553,6 +567,8 @@ bool Maker::make(const std::string &kind) {
     addConv(kind);
   } else if (kind == "matmul" || kind == "qmatmul") {
     addMatMul(kind == "qmatmul");
+  } else if (kind == "bits_matmul") {
+    addBitsMatMul();
   } else if (kind == "pool" || kind == "max_pool_indices") {
     addWindows(kind);
   } else if (kind == "resize") {

@@ -325,6 +325,15 @@ TEST_F(Needs, OfReductions) {
                  {t("1x3x8x8")}, tensor("1x3x8x8", "i64")));
   }
   for (const char *left : {"i8", "ui8"})
+    for (const char *right : {"i8", "ui8"}) {
+      check(single("nn.qmatmul %0, %1",
+                   {tensor("5x6", left), tensor("6x7", right)},
+                   tensor("5x7", "i32")));
+      check(single("nn.qconv %0, %1 " + window,
+                   {tensor("1x3x8x8", left), tensor("4x3x3x3", right)},
+                   tensor("1x4x8x8", "i32")));
+    }
+  for (const char *left : {"i8", "ui8"})
     for (const char *right : {"i8", "ui8"})
       check(single("nn.matmul %0, %1",
                    {tensor("5x6", left), tensor("6x7", right)},
@@ -390,6 +399,37 @@ TEST_F(Needs, OfResampling) {
   }
   EXPECT_EQ(less, 0u);
   EXPECT_GT(compared, 250u);
+}
+
+TEST_F(Needs, OfQuantisedProducts) {
+  const std::string x = tensor("5x6", "ui8"), w = tensor("6x7", "i8"),
+                    vector = tensor("7", "f32"), sums = tensor("7", "i32"),
+                    scalar = "tensor<f32>";
+  for (std::string out : {"f32", "ui8", "i8"})
+    for (std::string attribute : {"", " {activation = #nn.fn<tanh>}"}) {
+      bool isByte = out != "f32";
+      std::string zero = "tensor<" + out + ">", result = tensor("5x7", out);
+      check(mainOf(
+          "nn.qmatmul %0, %1 bias %2 scale %3 shift %4" +
+              std::string(isByte ? " out_scale %5 out_zero %6" : "") +
+              attribute + " : " + x + ", " + w + " bias " + sums + " scale " +
+              vector + " shift " + vector +
+              (isByte ? " out_scale " + scalar + " out_zero " + zero : "") +
+              " -> " + result,
+          isByte ? Texts{x, w, sums, vector, vector, scalar, zero}
+                 : Texts{x, w, sums, vector, vector},
+          result));
+    }
+  for (std::string bits : {"4", "8"}) {
+    std::string lhs = tensor("5x6", "f32"), result = tensor("5x7", "f32"),
+                codes = tensor(bits == "4" ? "7x3" : "7x6", "ui8"),
+                scales = tensor("7x3", "f32");
+    check(mainOf("nn.bits_matmul %0, %1 scales %2 zeros %3 bias %4 bits " +
+                     bits + " block 2 : " + lhs + ", " + codes + " scales " +
+                     scales + " zeros " + scales + " bias " + vector + " -> " +
+                     result,
+                 {lhs, codes, scales, scales, vector}, result));
+  }
 }
 
 // Layers that read the results of casts: simplification looks through casts.
