@@ -9,8 +9,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include "llvm/Support/MathExtras.h"
-
 #include <algorithm>
 #include <numeric>
 
