@@ -230,9 +230,9 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
           s.vectorAxis = a;
     if (s.vectorAxis >= 0) {
       const Axis &axis = axes[s.vectorAxis];
-      int64_t block = program.output.block(axis.dim);
-      s.inBlock = block > 1 && axis.step == 1;
-      s.lanes = s.inBlock ? std::gcd<int64_t>(block, k.VL) : k.VL;
+      s.inBlock = program.output.block(axis.dim) > 1 && axis.step == 1;
+      // A block that is cut once more has its inner part side by side.
+      s.lanes = s.inBlock ? std::gcd<int64_t>(axis.extent, k.VL) : k.VL;
     }
     for (int a = 0; a < int(axes.size()); ++a)
       if (extent(a) > 1 && a != s.vectorAxis)

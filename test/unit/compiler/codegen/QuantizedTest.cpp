@@ -193,6 +193,25 @@ void onAll(const QConvCase &x, const std::string &routine) {
 
 } // namespace
 
+/// A kernel packs weights that are stored as the model has them.
+TEST(QPack, Weights) {
+  for (auto [shape, layout] : std::vector<std::pair<Shape, std::string>>{
+           {{64, 1}, "BA4a16b4a"},
+           {{37, 21}, "BA4a16b4a"},
+           {{21, 37}, "AB4b16a4b"},
+           {{20, 40, 3, 3}, "ABcd4b16a4b"},
+           {{40, 24, 5}, "ABc4b16a4b"},
+           {{20, 3, 3, 7}, "AbcD16a4d"},
+           {{20, 3, 9}, "AbC16a4c"},
+           {{40, 19}, "Ab16a"}}) {
+    Tensor x = integers(shape, "i8", -128, 127);
+    Tensor y{shape, "i8", layout};
+    check(
+        "nn.adapt %0 : $0 -> $r", {x}, y,
+        [&](const Indices &i) { return x.at(i); }, 0);
+  }
+}
+
 TEST(QConvElement, Ends) {
   QConvCase x = qconv(5, 3, 6, 7, 3, 1, 1);
   onAll(x, "element");
