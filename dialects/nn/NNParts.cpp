@@ -457,8 +457,18 @@ static Box vectorPart(Value operand, const Box &part, int64_t dim) {
   return needed;
 }
 
+/// The same, or the part of an operand that has one position along dimension
+/// `dim` and all others of the result.
+static Box endPart(Value operand, const Box &part, int64_t dim) {
+  if (shapeOf(operand).size() <= 1)
+    return vectorPart(operand, part, dim);
+  Box needed = part;
+  set(needed, dim, 0, 1);
+  return needed;
+}
+
 Box QConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
-  return operand > 1 ? vectorPart(getOperation()->getOperand(operand), part, 1)
+  return operand > 1 ? endPart(getOperation()->getOperand(operand), part, 1)
                      : convFactor(*this, operand, part);
 }
 
@@ -513,7 +523,7 @@ Box QMatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
   int64_t rank = part.lo.size();
   Value value = getOperation()->getOperand(operand);
   if (operand > 1)
-    return vectorPart(value, part, rank - 1);
+    return endPart(value, part, rank - 1);
   return factorPart(part, shapeOf(value), operand,
                     operand == 0 || getTransposeRhs());
 }

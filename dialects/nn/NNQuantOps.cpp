@@ -67,13 +67,22 @@ OpFoldResult DequantizeOp::fold(FoldAdaptor) { return {}; }
 // qconv, qmatmul
 //===----------------------------------------------------------------------===//
 
-/// Checks the operands behind the sum; vectors have `columns` elements.
-template <typename Op> static LogicalResult verifyEnd(Op op, int64_t columns) {
+/// Checks the operands behind the sum. Columns go along dimension `axis` of the
+/// result, and vectors have `columns` elements.
+template <typename Op>
+static LogicalResult verifyEnd(Op op, int64_t axis, int64_t columns) {
   for (Value v :
        {Value(op.getBias()), Value(op.getScale()), Value(op.getShift())})
     if (v && dims(v) != ArrayRef<int64_t>(columns))
       return op.emitOpError() << "found a bias, scale or shift " << v.getType()
                               << ", expected " << columns << " elements";
+  if (Value rows = op.getRows()) {
+    SmallVector<int64_t> shape(op.getType().getShape());
+    shape[axis] = 1;
+    if (dims(rows) != ArrayRef(shape))
+      return op.emitOpError()
+             << "found rows " << rows.getType() << ", expected " << str(shape);
+  }
   for (Value v : {Value(op.getOutScale()), Value(op.getOutZero())})
     if (v && !dims(v).empty())
       return op.emitOpError() << "found an output's scale or zero point "
@@ -118,7 +127,7 @@ LogicalResult QConvOp::verify() {
     if (padding.getType() != RankedTensorType::get({}, t.getElementType()))
       return emitOpError() << "found padding " << padding.getType()
                            << ", expected a scalar of " << t.getElementType();
-  return verifyEnd(*this, w.getDimSize(0));
+  return verifyEnd(*this, 1, w.getDimSize(0));
 }
 
 LogicalResult QMatMulOp::verify() {
@@ -137,7 +146,7 @@ LogicalResult QMatMulOp::verify() {
   if (getType().getShape() != ArrayRef(shape))
     return emitOpError() << "found a result " << str(getType().getShape())
                          << ", expected " << str(shape);
-  return verifyEnd(*this, n);
+  return verifyEnd(*this, shape.size() - 1, n);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,7 +49,7 @@ def NN_DequantizeOp : NN_Quantisation<"dequantize"> {
 
 // Sums of products of 8-bit integers:
 //
-//   sum = sum of x * w, an i32 that wraps around, + bias
+//   sum = sum of x * w, an i32 that wraps around, + bias + rows
 //   y = activation(f32(sum) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
@@ -66,8 +66,9 @@ class NN_QuantizedProductOp<string mnemonic, list<Trait> traits>
 }
 
 defvar NN_QuantizedEnd = (ins Optional<NN_I32Tensor>:$bias,
-    Optional<NN_F32Tensor>:$scale, Optional<NN_F32Tensor>:$shift,
-    Optional<NN_F32Tensor>:$out_scale, Optional<NN_ByteTensor>:$out_zero);
+    Optional<NN_I32Tensor>:$rows, Optional<NN_F32Tensor>:$scale,
+    Optional<NN_F32Tensor>:$shift, Optional<NN_F32Tensor>:$out_scale,
+    Optional<NN_ByteTensor>:$out_zero);
 
 def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
   let summary = "convolution of 8-bit integers, exact in 32 bits";
@@ -75,7 +76,8 @@ def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
     input [N, C, spatial…], weights [O, C/groups, kernel…], both 8-bit integers
     of either sign. Padding has the value of `padding`, a scalar of the input's
     type, or zero. bias, scale and shift [O], out_scale and out_zero scalars;
-    out_zero has the result's type, if that is 8-bit.
+    out_zero has the result's type, if that is 8-bit. rows [N, 1, spatial…] has
+    a number for each position of the result.
   }];
   let arguments =
       !con((ins NN_ByteTensor:$input, NN_ByteTensor:$weights,
@@ -87,11 +89,13 @@ def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
                OptionalAttr<NN_FunctionAttr>:$activation));
   let assemblyFormat = [{
     $input `,` $weights (`padding` $padding^)? (`bias` $bias^)?
-    (`scale` $scale^)? (`shift` $shift^)? (`out_scale` $out_scale^)?
+    (`rows` $rows^)? (`scale` $scale^)? (`shift` $shift^)?
+    (`out_scale` $out_scale^)?
     (`out_zero` $out_zero^)?
     `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `,` type($weights) (`padding` type($padding)^)?
-    (`bias` type($bias)^)? (`scale` type($scale)^)? (`shift` type($shift)^)?
+    (`bias` type($bias)^)? (`rows` type($rows)^)?
+    (`scale` type($scale)^)? (`shift` type($shift)^)?
     (`out_scale` type($out_scale)^)? (`out_zero` type($out_zero)^)? `->`
     type($output)}];
   let extraClassDeclaration = isFactor#[{
@@ -107,17 +111,19 @@ def NN_QMatMulOp : NN_QuantizedProductOp<"qmatmul", []> {
     lhs […, M, K], rhs […, K, N] (or […, N, K] if transpose_rhs), both of rank
     >= 2 and 8-bit integers of either sign; batch dimensions broadcast. bias,
     scale and shift [N], out_scale and out_zero scalars; out_zero has the
-    result's type, if that is 8-bit.
+    result's type, if that is 8-bit. rows […, M, 1] has a number for each row.
   }];
   let arguments =
       !con((ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
            (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
                OptionalAttr<NN_FunctionAttr>:$activation));
   let assemblyFormat = [{
-    $lhs `,` $rhs (`bias` $bias^)? (`scale` $scale^)? (`shift` $shift^)?
+    $lhs `,` $rhs (`bias` $bias^)? (`rows` $rows^)? (`scale` $scale^)?
+    (`shift` $shift^)?
     (`out_scale` $out_scale^)? (`out_zero` $out_zero^)?
     attr-dict `:` type($lhs) `,` type($rhs)
-    (`bias` type($bias)^)? (`scale` type($scale)^)? (`shift` type($shift)^)?
+    (`bias` type($bias)^)? (`rows` type($rows)^)?
+    (`scale` type($scale)^)? (`shift` type($shift)^)?
     (`out_scale` type($out_scale)^)? (`out_zero` type($out_zero)^)? `->`
     type($output)}];
 }

@@ -296,20 +296,23 @@ Value ProductBuilder::conv(CentredBytes x, CentredBytes w, Value bias,
   bool isPadded = !llvm::all_of(at.padsLow, [](int64_t p) { return p == 0; }) ||
                   !llvm::all_of(at.padsHigh, [](int64_t p) { return p == 0; });
   Value padding = isPadded && xZero ? x.zero : Value();
-  auto product = [&](Value weights, Value bias, const ProductEnd &end,
-                     ArrayRef<int64_t> shape) -> Value {
+  auto product = [&](Value weights, Value bias, Value rows,
+                     const ProductEnd &end, ArrayRef<int64_t> shape) -> Value {
     return QConvOp::create(b, loc, resultType(shape, end), x.values, weights,
-                           padding, bias, end.scale, end.shift, end.outScale,
-                           end.outZero, at.strides, at.dilations, at.padsLow,
-                           at.padsHigh, at.groups, end.activation);
+                           padding, bias, rows, end.scale, end.shift,
+                           end.outScale, end.outZero, at.strides, at.dilations,
+                           at.padsLow, at.padsHigh, at.groups, end.activation);
   };
   if (!wZero)
-    return asAsked(product(w.values, bias, end, shape), asked);
+    return asAsked(product(w.values, bias, {}, end, shape), asked);
 
   // Sums of x by a window of ones, one output channel a group.
   SmallVector<int64_t> window(sizesOf(w.values)), parts(shape);
   window[0] = parts[1] = at.groups;
-  Value sums = product(ones(window, b.getI8Type()), Value(), {}, parts);
+  Value sums = product(ones(window, b.getI8Type()), {}, {}, {}, parts);
+  if (at.groups == 1 && typeOf(wZero).getNumElements() == 1)
+    return asAsked(
+        product(w.values, bias, mul(sums, negative(wZero)), end, shape), asked);
   if (at.groups > 1) {
     parts.insert(parts.begin() + 2, 1);
     sums = reshape(sums, parts);
@@ -321,7 +324,7 @@ Value ProductBuilder::conv(CentredBytes x, CentredBytes w, Value bias,
     channels[0] = outputs;
     wZero = reshape(wZero, channels);
   }
-  Value sum = sub(product(w.values, bias, {}, shape), mul(sums, wZero));
+  Value sum = sub(product(w.values, bias, {}, {}, shape), mul(sums, wZero));
   return asAsked(finish(sum, end, 1), asked);
 }
 
@@ -340,7 +343,7 @@ Value ProductBuilder::plain(Value lhs, Value rhs, bool transposeRhs) {
   return QMatMulOp::create(b, loc,
                            resultType(matmulShape(lhs, rhs, transposeRhs), {}),
                            lhs, rhs, Value(), Value(), Value(), Value(),
-                           Value(), transposeRhs, FunctionAttr());
+                           Value(), Value(), transposeRhs, FunctionAttr());
 }
 
 Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
@@ -379,13 +382,19 @@ Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
     else
       rest = mul(xZero, sums);
   }
+  Value rows;
   if (wZero) {
     Value sums = plain(x.values, ones({terms, 1}, b.getI8Type()), false);
-    rest = add(rest, mul(sums, wZero));
+    SmallVector<int64_t> row(shape);
+    row.back() = 1;
+    if (typeOf(wZero).getNumElements() == 1 && sizesOf(sums) == ArrayRef(row))
+      rows = mul(sums, negative(wZero));
+    else
+      rest = add(rest, mul(sums, wZero));
   }
   auto product = [&](const ProductEnd &end) -> Value {
     return QMatMulOp::create(b, loc, resultType(shape, end), x.values, w.values,
-                             bias, end.scale, end.shift, end.outScale,
+                             bias, rows, end.scale, end.shift, end.outScale,
                              end.outZero, transposeRhs, end.activation);
   };
   if (!rest)

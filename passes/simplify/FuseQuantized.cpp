@@ -239,16 +239,16 @@ int64_t columnAxis(QMatMulOp op) { return op.getType().getRank() - 1; }
 Value rebuilt(PatternRewriter &b, QConvOp op, Type type, Value bias,
               const ProductEnd &end) {
   return QConvOp::create(b, op.getLoc(), type, op.getInput(), op.getWeights(),
-                         op.getPadding(), bias, end.scale, end.shift,
-                         end.outScale, end.outZero, op.getStrides(),
+                         op.getPadding(), bias, op.getRows(), end.scale,
+                         end.shift, end.outScale, end.outZero, op.getStrides(),
                          op.getDilations(), op.getPadsLow(), op.getPadsHigh(),
                          op.getGroups(), end.activation);
 }
 Value rebuilt(PatternRewriter &b, QMatMulOp op, Type type, Value bias,
               const ProductEnd &end) {
   return QMatMulOp::create(b, op.getLoc(), type, op.getLhs(), op.getRhs(), bias,
-                           end.scale, end.shift, end.outScale, end.outZero,
-                           op.getTransposeRhs(), end.activation);
+                           op.getRows(), end.scale, end.shift, end.outScale,
+                           end.outZero, op.getTransposeRhs(), end.activation);
 }
 
 template <typename Op> ProductEnd endOf(Op op) {

@@ -482,10 +482,16 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
 /// All that follows the sum of a qconv or qmatmul.
 template <typename OpTy>
 static Value finishQuantized(ElementEmitter &e, OpTy op, Value x,
-                             const Coord &column) {
+                             ArrayRef<Coord> index, size_t axis) {
+  const Coord &column = index[axis];
   auto vectorAt = [&](Value v) { return e.element(v, column); };
   if (Value bias = op.getBias())
     x = e.binary(BinaryKind::add, x, vectorAt(bias));
+  if (Value rows = op.getRows()) {
+    Coords row(index.begin(), index.end());
+    row[axis] = Coord(0);
+    x = e.binary(BinaryKind::add, x, e.element(rows, row));
+  }
   if (!op.getScale())
     return x;
   Type f32 = e.k.b.getF32Type();
@@ -508,7 +514,7 @@ static Value emitQMatMul(ElementEmitter &e, Operation *op,
   auto matmul = cast<nn::QMatMulOp>(op);
   Value sum = matmulSum(e, op, false, matmul.getTransposeRhs(), index,
                         e.k.b.getI32Type());
-  return finishQuantized(e, matmul, sum, index.back());
+  return finishQuantized(e, matmul, sum, index, index.size() - 1);
 }
 
 static Value emitBitsMatMul(ElementEmitter &e, Operation *op,
@@ -564,7 +570,7 @@ static Value emitQConv(ElementEmitter &e, Operation *op,
     return e.binary(BinaryKind::mul, asSum(padding, {}),
                     asSum(conv.getWeights(), weight));
   });
-  return finishQuantized(e, conv, sum, index[1]);
+  return finishQuantized(e, conv, sum, index, 1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -231,6 +231,8 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
       b.at.in = 0;
     }
     b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
+    if (c.quantized && c.quantized->rows)
+      b.at.terms = k.add(b.at.terms, k.mul(b.row, shape.termRow));
     emitPanelBlock(k, shape, grid, b);
   };
   KernelInfo info = c.quantized

@@ -58,6 +58,7 @@ PanelShape ConvPanels::shape() const {
     shape.channelBlock = llvm::divideCeil(block, 4);
     shape.channelTail = llvm::divideCeil(channels % block, 4);
     shape.inChannel = 4;
+    shape.termRow = w.outWidth;
     shape.weightChannel = 4 * panelWidth;
   }
   return shape;
@@ -72,6 +73,8 @@ PanelCall ConvPanels::call(KernelBuilder &k, Index batch) const {
   call.blocks = channels / block;
   call.weightPanel = panelWeights();
   call.outPanel = outPanel();
+  if (quantized && quantized->rows)
+    call.terms = k.mul(k.div(batch, groups), w.outHeight * w.outWidth);
   return call;
 }
 

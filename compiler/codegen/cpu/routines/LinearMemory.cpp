@@ -34,8 +34,8 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in,    weights, out,      bias,   residual,
-                scale, shift,   outScale, outZero};
+  Values all = {in,   weights, out,   bias,     residual,
+                rows, scale,   shift, outScale, outZero};
   llvm::erase(all, Value());
   return all;
 }

@@ -14,7 +14,7 @@ struct LinearMemory {
   /// of a quantised product. May be null.
   Value scale = {};
   // A quantised product alone has these (QuantizedEnd.h). Each may be null.
-  Value shift = {}, outScale = {}, outZero = {};
+  Value rows = {}, shift = {}, outScale = {}, outZero = {};
   Value padding = {}; ///< not a micro-kernel's
 
   /// From the operands of a kernel: out, in, weights, then bias and residual

@@ -270,6 +270,8 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
         k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
     at.out = k.add(k.add(at.out, k.mul(panel, at.outPanel)),
                    k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
+    if (shape.quantized && shape.quantized->rows)
+      at.terms = k.add(at.terms, k.add(k.mul(row, shape.termRow), col));
     callPanelKernel(k, shape, t, block.memory, at);
   };
   auto columns = [&](PanelTile t, Index row) {

@@ -263,6 +263,9 @@ void PanelEmitter::emit(ValueRange args) {
        {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock, &a.kernelRow,
         &a.weightPanel, &a.outPanel, &a.scale})
     *index = args[next++];
+  bool hasTerms = s.quantized && s.quantized->rows;
+  if (hasTerms)
+    a.terms = args[next++];
   // As a constant the distance would become part of each address. An
   // instruction of aarch64 has no room for most, and registers for one each run
   // out.
@@ -279,6 +282,12 @@ void PanelEmitter::emit(ValueRange args) {
       for (int64_t p = 0; p < t.rows * t.cols; ++p)
         acc[p * width + j] = bias;
     }
+  for (int64_t p = 0; hasTerms && p < t.rows * t.cols; ++p) {
+    Value term = k.load(memory.rows, k.add(a.terms, position(p, s.termRow, 1)));
+    term = k.broadcast(term, k.VL);
+    for (int64_t j = 0; j < width; ++j)
+      acc[p * width + j] = arith::AddIOp::create(k.b, acc[p * width + j], term);
+  }
   acc.push_back(k.val(a.in));
   acc.push_back(k.val(a.weights));
   acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
@@ -416,6 +425,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
     os << "_q";
     if (s.lastQuad != 4)
       os << s.lastQuad;
+    if (s.quantized->rows)
+      os << "_t" << s.termRow;
     os << s.quantized->suffix();
   }
   os << s.epilogue.suffix();
@@ -432,9 +443,13 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                            bool(memory.residual) == shape.epilogue.residual &&
                            bool(memory.scale) == shape.scalesColumns)) &&
       "bias, residual and scales have memory");
+  SmallVector<Index> indices = {args.in,        args.weights,     args.out,
+                                args.bias,      args.blocks,      args.inBlock,
+                                args.kernelRow, args.weightPanel, args.outPanel,
+                                args.scale};
+  if (shape.quantized && shape.quantized->rows)
+    indices.push_back(args.terms);
   k.callMicroKernel(
-      nameOf(shape, tile, haveHalves(memory)), memory.arguments(),
-      {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
-       args.kernelRow, args.weightPanel, args.outPanel, args.scale},
+      nameOf(shape, tile, haveHalves(memory)), memory.arguments(), indices,
       [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
 }

@@ -50,6 +50,9 @@ struct PanelShape {
   std::optional<QuantizedEnd> quantized = std::nullopt;
   /// Bytes of the last quad of a partial block that lie in memory.
   int64_t lastQuad = 4;
+  /// Distance of neighbouring rows' numbers in QuantizedEnd::rows; those of
+  /// columns lie side by side.
+  int64_t termRow = 1;
 };
 
 /// The tile of positions and panels that registers hold.
@@ -67,6 +70,7 @@ struct PanelCall {
   Index kernelRow;   ///< input distance of kernel rows
   Index weightPanel; ///< distance of panels
   Index outPanel;
+  Index terms; ///< of the first position, in QuantizedEnd::rows
 };
 
 /// Emits (once a module) and calls the micro-kernel for a tile. The memory of

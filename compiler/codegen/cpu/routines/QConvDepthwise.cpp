@@ -314,6 +314,8 @@ public:
     if (w.channels != int64_t(op.getGroups()) || w.outChannels != w.channels ||
         w.channels == 1)
       return "its groups are not one channel each, of input and output";
+    if (op.getRows())
+      return "it adds a number for each position";
     return w.kernelRows * w.kernelCols <= mostTaps
                ? ""
                : "its window has more taps than are unrolled";

@@ -181,6 +181,7 @@ KernelInfo QMatMulPanels::emit(KernelBuilder &k, Operation *layer,
       b.at.in = 0;
     }
     b.at.out = k.mul(b.row, s.n);
+    b.at.terms = b.row;
     emitPanelBlock(k, shape, grid, b);
   };
   KernelInfo info =
@@ -339,6 +340,7 @@ KernelInfo QMatMulPacking::emit(KernelBuilder &k, Operation *layer,
         k.add(k.mul(matrixNumber(k, b.batch, s.batch, s.lhsBatch), s.m * s.k),
               k.mul(b.row, s.k));
     b.at.out = k.add(k.mul(b.batch, s.m * s.n), k.mul(b.row, s.n));
+    b.at.terms = k.add(k.mul(b.batch, s.m), b.row);
     Index rhs = k.mul(matrixNumber(k, b.batch, s.batch, s.rhsBatch), s.k * s.n);
     Index count = k.min(grid.panelChunk, k.sub(grid.panels, b.firstPanel));
     pack.emit(b.memory.weights, rhs, scratch, b.firstPanel, count);

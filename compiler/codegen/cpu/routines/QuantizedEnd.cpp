@@ -18,8 +18,9 @@ std::string QuantizedEnd::suffix() const {
   steps.activation = activation;
   std::string name = steps.suffix();
   for (auto [isThere, text] :
-       {std::pair(scale, "_scale"), std::pair(shift, "_shift"),
-        std::pair(outScale, "_divide"), std::pair(outZero, "_zero")})
+       {std::pair(rows, "_rows"), std::pair(scale, "_scale"),
+        std::pair(shift, "_shift"), std::pair(outScale, "_divide"),
+        std::pair(outZero, "_zero")})
     if (isThere)
       name += text;
   llvm::raw_string_ostream(name) << '_' << result;
@@ -50,6 +51,7 @@ LinearMemory QuantizedEnd::take(ValueRange &args) const {
   memory.weights = next(true);
   memory.out = next(true);
   memory.bias = next(bias);
+  memory.rows = next(rows);
   memory.scale = next(scale);
   memory.shift = next(shift);
   memory.outScale = next(outScale);

@@ -1,6 +1,6 @@
 //===- QuantizedEnd.h - The steps behind a sum of integers ------*- C++ -*-===//
 //
-//   y = activation(f32(sum + bias) * scale + shift)
+//   y = activation(f32(sum + bias + rows) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
 // Absent parts are skipped; see NNQuantOps.td. The element-by-element form of
@@ -17,7 +17,7 @@ namespace nnv12::codegen {
 
 struct QuantizedEnd {
   bool padding = false; ///< whether padding has a value: of qconv alone
-  bool bias = false, scale = false, shift = false;
+  bool bias = false, rows = false, scale = false, shift = false;
   bool outScale = false, outZero = false;
   nn::FunctionAttr activation; ///< may be null
   Type result;                 ///< the element type: i32, f32, i8 or ui8
@@ -28,6 +28,7 @@ struct QuantizedEnd {
     if constexpr (std::is_same_v<Op, nn::QConvOp>)
       e.padding = bool(op.getPadding());
     e.bias = bool(op.getBias());
+    e.rows = bool(op.getRows());
     e.scale = bool(op.getScale());
     e.shift = bool(op.getShift());
     e.outScale = bool(op.getOutScale());
@@ -53,7 +54,7 @@ struct QuantizedEnd {
   };
   Shared shared(KernelBuilder &k, const LinearMemory &memory) const;
 
-  /// A vector of i32 sums that have their bias, and where its results go.
+  /// A vector of i32 sums that have bias and rows, and where its results go.
   struct Piece {
     Value sum;
     Value scale, shift; ///< the columns'; null where there are none

@@ -22,7 +22,8 @@ struct QConvCase {
   int64_t n = 1, c = 16, o = 16, h = 5, w = 5, kh = 1, kw = 1, strideH = 1,
           strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;
-  bool padding = false, bias = true, shift = false, outScale = false;
+  bool padding = false, bias = true, rows = false, shift = false,
+       outScale = false;
   std::string activation, result = "ui8", input = "ui8";
   unsigned seed = 1;
 
@@ -71,6 +72,8 @@ void QConvCase::run(const std::string &routine,
     x = float(std::fabs(x) + 0.0002);
   add(padding, "padding", {{}, input, "", {fill}});
   add(bias, "bias", biases);
+  Tensor terms = integers({n, 1, oh, ow}, "i32", -30000, 30000, seed + 5);
+  add(rows, "rows", terms);
   add(scaled, "scale", scales);
   add(scaled && shift, "shift", shifts);
   add(isByte && outScale, "out_scale", {{}, "f32", "", {0.75}});
@@ -88,6 +91,8 @@ void QConvCase::run(const std::string &routine,
   int64_t group = c / groups, outputs = o / groups;
   auto formula = [&](const Indices &i) -> double {
     int64_t sum = bias ? int64_t(biases.data[i[1]]) : 0;
+    if (rows)
+      sum += int64_t(terms.at({i[0], 0, i[2], i[3]}));
     for (int64_t ci = 0; ci < group; ++ci)
       for (int64_t y = 0; y < kh; ++y)
         for (int64_t x = 0; x < kw; ++x) {
@@ -121,7 +126,7 @@ void QConvCase::run(const std::string &routine,
 struct QMatMulCase {
   Shape batch, rhsBatch;
   int64_t m = 4, n = 16, k = 16;
-  bool transposeRhs = false;
+  bool transposeRhs = false, rows = false;
   std::string result = "ui8";
 
   void run(const std::string &routine, const std::string &target) const;
@@ -140,19 +145,29 @@ void QMatMulCase::run(const std::string &routine,
                             integers(right, "i8", -128, 127, 2),
                             integers({n}, "i32", -20000, 20000, 3)};
   std::string text = "nn.qmatmul %0, %1 bias %2", types = "$0, $1 bias $2";
-  if (scaled) {
-    in.push_back(random({n}, 4, "", 0.001));
-    text += " scale %3", types += " scale $3";
-  }
-  if (isByte) {
-    in.push_back({{}, "ui8", "", {9}});
-    text += " out_zero %4", types += " out_zero $4";
-  }
+  auto add = [&](const std::string &word, Tensor tensor) {
+    std::string number = std::to_string(in.size());
+    text += " " + word + " %" + number, types += " " + word + " $" + number;
+    in.push_back(std::move(tensor));
+  };
+  Shape termShape = out;
+  termShape.back() = 1;
+  Tensor terms = integers(termShape, "i32", -30000, 30000, 5),
+         scales = random({n}, 4, "", 0.001);
+  if (rows)
+    add("rows", terms);
+  if (scaled)
+    add("scale", scales);
+  if (isByte)
+    add("out_zero", {{}, "ui8", "", {9}});
   text += std::string(" {transpose_rhs = ") +
           (transposeRhs ? "true" : "false") + "} : " + types + " -> $r";
   auto formula = [&](const Indices &i) -> double {
     int64_t column = i.back(), sum = int64_t(in[2].data[column]);
     Indices row(i.begin(), i.end());
+    row.back() = 0;
+    if (rows)
+      sum += int64_t(terms.at(row));
     for (int64_t j = 0; j < k; ++j) {
       row.back() = j;
       Indices other; // the last batch dimensions, if they are not one
@@ -165,7 +180,7 @@ void QMatMulCase::run(const std::string &routine,
     }
     if (!scaled)
       return double(int32_t(sum));
-    float y = float(int32_t(sum)) * float(in[3].data[column]);
+    float y = float(int32_t(sum)) * float(scales.data[column]);
     if (!isByte)
       return y;
     return std::min(std::max(std::nearbyint(double(y)) + 9, 0.0), 255.0);
@@ -217,7 +232,7 @@ TEST(QConvElement, Ends) {
   onAll(x, "element");
   x.input = "i8", x.result = "i8", x.outScale = true, x.activation = "relu";
   onAll(x, "element");
-  x.shift = true, x.result = "f32", x.groups = 1;
+  x.shift = true, x.result = "f32", x.groups = 1, x.rows = true;
   onAll(x, "element");
   x = qconv(6, 4, 5, 5, 3, 2, 1);
   x.groups = 2, x.result = "i32";
@@ -231,6 +246,7 @@ TEST(QConvGemm, Sizes) {
   onAll(qconv(64, 128, 14, 14, 1, 1, 0), "qconv.gemm.nChw16c");
   QConvCase x = qconv(32, 64, 5, 5, 1, 1, 0);
   x.groups = 2, x.n = 2, x.activation = "relu", x.result = "f32";
+  x.rows = true;
   onAll(x, "qconv.gemm.nChw16c");
 }
 
@@ -258,6 +274,7 @@ TEST(QConvDirect, Ends) {
     for (bool flag : {false, true}) {
       QConvCase x = qconv(16, 24, 7, 7, 3, 1, 1);
       x.result = result, x.bias = flag, x.shift = flag, x.outScale = flag;
+      x.rows = flag;
       if (result != "i32")
         x.activation = flag ? "relu" : "";
       onAll(x, "qconv.direct.nChw16c");
@@ -339,15 +356,19 @@ TEST(QMatMul, Sizes) {
                                                               {7, 33, 19},
                                                               {64, 48, 128},
                                                               {13, 10, 3},
+                                                              {64, 1, 64},
+                                                              {64, 64, 64},
                                                               {9, 64, 4096}})
       for (bool transposed : {false, true}) {
         QMatMulCase x;
         x.m = m, x.n = n, x.k = k, x.transposeRhs = transposed;
-        x.result = transposed ? "f32" : "ui8";
+        x.result = transposed ? "f32" : "ui8", x.rows = transposed;
         x.run("qmatmul.panels", target);
       }
   QMatMulCase x;
   x.batch = {2, 3}, x.result = "i32", x.k = 20;
+  x.run("qmatmul.panels", "x86-64-v4+vnni");
+  x.batch = {}, x.n = 1, x.m = 64, x.k = 64;
   x.run("qmatmul.panels", "x86-64-v4+vnni");
 }
 
@@ -356,11 +377,14 @@ TEST(QMatMul, Packing) {
     for (bool transposed : {false, true}) {
       QMatMulCase x;
       x.m = 33, x.n = 40, x.k = 70, x.transposeRhs = transposed;
-      x.batch = {2, 3}, x.rhsBatch = {2, 3};
+      x.batch = {2, 3}, x.rhsBatch = {2, 3}, x.rows = true;
       x.run("qmatmul.packing", target);
       x.rhsBatch = {2, 1}, x.k = 131, x.n = 16, x.result = "i32";
       x.run("qmatmul.packing", target);
       x.rhsBatch = {}, x.k = 3, x.n = 7, x.result = "f32";
+      x.run("qmatmul.packing", target);
+      x = QMatMulCase(), x.transposeRhs = transposed, x.result = "i32";
+      x.batch = {1, 4}, x.rhsBatch = {1, 4}, x.m = 1, x.n = 64, x.k = 16;
       x.run("qmatmul.packing", target);
     }
 }

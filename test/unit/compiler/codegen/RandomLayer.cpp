@@ -203,7 +203,10 @@ void Maker::addProduct(StringRef kind, SmallVector<Value> factors,
                        int64_t columns, ArrayRef<int64_t> result,
                        const Attributes &attributes) {
   bool hasBias = random.oneOf(2), hasScale = random.oneOf(2);
+  Shape rows(result);
+  rows[kind == "qconv" ? 1 : rows.size() - 1] = 1;
   factors.push_back(hasBias ? integer({columns}, -99, 99, 32) : Value());
+  factors.push_back(random.oneOf(2) ? integer(rows, -99, 99, 32) : Value());
   factors.push_back(hasScale ? real({columns}) : Value());
   factors.push_back(hasScale && random.oneOf(2) ? real({columns}) : Value());
   factors.append({Value(), Value()});
