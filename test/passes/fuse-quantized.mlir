@@ -106,8 +106,9 @@ func.func @shift(%x: tensor<2x4xui8>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 // CHECK-LABEL: @computed
 // CHECK: %[[T:.*]] = nn.transpose %{{.*}} [1, 0] : tensor<4x2xui8>
 // CHECK: nn.qmatmul %{{.*}}, %[[W:[^ ]*]] {transpose_rhs = true} : tensor<1x4xui8>, tensor<3x4xi8> -> tensor<1x3xi32>
-// CHECK: nn.qmatmul %[[T]], %{{.*}} : tensor<2x4xui8>, tensor<4x1xi8> -> tensor<2x1xi32>
-// CHECK: nn.qmatmul %[[T]], %[[W]] bias %{{.*}} {transpose_rhs = true} : {{.*}} -> tensor<2x3xi32>
+// CHECK: %[[SUMS:.*]] = nn.qmatmul %[[T]], %{{.*}} : tensor<2x4xui8>, tensor<4x1xi8> -> tensor<2x1xi32>
+// CHECK: %[[ROWS:.*]] = nn.binary mul %[[SUMS]]
+// CHECK: nn.qmatmul %[[T]], %[[W]] bias %{{.*}} rows %[[ROWS]] scale %{{.*}} {transpose_rhs = true} : {{.*}} -> tensor<2x3xf32>
 func.func @computed(%x: tensor<4x2xui8>, %y: tensor<3x4xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<2x3xf32> {
   %0 = nn.dequantize %x scale %s zero %z : tensor<4x2xui8>, tensor<f32>, tensor<ui8> -> tensor<4x2xf32>
   %1 = nn.dequantize %y scale %s zero %z : tensor<3x4xui8>, tensor<f32>, tensor<ui8> -> tensor<3x4xf32>
