@@ -58,6 +58,19 @@ Value codegen::callIntrinsic(KernelBuilder &k, StringRef name,
       .getResult(0);
 }
 
+Value codegen::interleavedQuads(KernelBuilder &k, ArrayRef<Value> four) {
+  auto interleaved = [&](Value x, Value y) -> Value {
+    int64_t count = cast<VectorType>(x.getType()).getNumElements();
+    SmallVector<int64_t> lanes;
+    for (int64_t lane = 0; lane < count; ++lane)
+      lanes.append({lane, count + lane});
+    return vector::ShuffleOp::create(k.b, x, y, lanes);
+  };
+  assert(four.size() == 4 && "a quad has four bytes");
+  return interleaved(interleaved(four[0], four[2]),
+                     interleaved(four[1], four[3]));
+}
+
 static Value shiftLeft(KernelBuilder &k, Value x, int64_t bits) {
   return arith::ShLIOp::create(k.b, x, k.iconst(bits, x.getType()));
 }
@@ -112,15 +125,7 @@ Values DotProduct::neighbours(Value memory, Index offset, int64_t step,
   Values parts;
   for (int64_t tap = 0; tap < taps; ++tap)
     parts.push_back(k.load(memory, k.add(offset, tap * step + first), k.VL));
-  auto interleaved = [&](Value x, Value y) -> Value {
-    int64_t count = cast<VectorType>(x.getType()).getNumElements();
-    SmallVector<int64_t> lanes;
-    for (int64_t lane = 0; lane < count; ++lane)
-      lanes.append({lane, count + lane});
-    return vector::ShuffleOp::create(k.b, x, y, lanes);
-  };
-  return {interleaved(interleaved(parts[0], parts[2]),
-                      interleaved(parts[1], parts[3]))};
+  return {interleavedQuads(k, parts)};
 }
 
 Values DotProduct::w(Value memory, Index offset) const {

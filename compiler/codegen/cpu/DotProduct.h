@@ -16,6 +16,9 @@ namespace nnv12::codegen {
 Value callIntrinsic(KernelBuilder &k, StringRef name, ValueRange operands,
                     Type result);
 
+/// Byte i of four vectors side by side, for each lane i: quads.
+Value interleavedQuads(KernelBuilder &k, ArrayRef<Value> four);
+
 /// Operands are made ready by x() and w() once, and used by add() often.
 class DotProduct {
 public:

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/DotProduct.h"
 #include "compiler/codegen/cpu/routines/Matrices.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -217,21 +218,13 @@ private:
 
 void QuadPack::panel(Value in, Index from, Value scratch, Index to,
                      int64_t present) const {
-  auto interleaved = [&](Value x, Value y) -> Value {
-    int64_t count = cast<VectorType>(x.getType()).getNumElements();
-    SmallVector<int64_t> lanes;
-    for (int64_t lane = 0; lane < count; ++lane)
-      lanes.append({lane, count + lane});
-    return vector::ShuffleOp::create(k.b, x, y, lanes);
-  };
   auto quad = [&](Index row, int64_t count) {
     Values lines;
     for (int64_t i = 0; i < 4; ++i)
       lines.push_back(k.loadPart(in, k.add(from, k.mul(k.add(row, i), columns)),
                                  panelWidth, i < count ? present : 0));
-    Value all = interleaved(interleaved(lines[0], lines[2]),
-                            interleaved(lines[1], lines[3]));
-    k.store(all, scratch, k.add(to, k.mul(row, panelWidth)));
+    k.store(interleavedQuads(k, lines), scratch,
+            k.add(to, k.mul(row, panelWidth)));
   };
   int64_t whole = rows / 4 * 4;
   k.loop(0, whole, 4, [&](Value row) { quad(row, 4); });
