@@ -186,11 +186,7 @@ Values BitsEmitter::forEachBlock(
 /// Arguments: left matrix, codes, scales, zeros?, result, bias?, then the
 /// offsets of codes, scales, result and bias.
 void BitsEmitter::microKernel(ValueRange args, const PanelTile &tile) {
-  auto next = [&](bool isThere) {
-    Value memory = isThere ? args.front() : Value();
-    args = args.drop_front(isThere);
-    return memory;
-  };
+  auto next = [&](bool isThere) { return takeIf(args, isThere); };
   Weights from;
   Value in = next(true);
   from.codes = next(true);

@@ -18,11 +18,7 @@ LinearMemory LinearMemory::of(ValueRange operands, const Epilogue &epilogue) {
 
 LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
                                 bool hasScale) {
-  auto next = [&](bool isThere) {
-    Value memory = isThere ? args.front() : Value();
-    args = args.drop_front(isThere);
-    return memory;
-  };
+  auto next = [&](bool isThere) { return takeIf(args, isThere); };
   LinearMemory memory;
   memory.in = next(true);
   memory.weights = next(true);

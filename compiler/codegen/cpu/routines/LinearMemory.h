@@ -6,6 +6,14 @@
 
 namespace nnv12::codegen {
 
+/// The first of `args`, which loses it; null, and nothing lost, where the
+/// operand is not there.
+inline Value takeIf(ValueRange &args, bool isThere) {
+  Value memory = isThere ? args.front() : Value();
+  args = args.drop_front(isThere);
+  return memory;
+}
+
 /// Memory of a conv, conv_transpose or matmul, in the order of a micro-kernel's
 /// arguments.
 struct LinearMemory {

@@ -96,6 +96,14 @@ private:
     return weights;
   }
 
+  /// The weights sixteen steps after step `u`; a panel's step is one cache
+  /// line.
+  void prefetch(Index weights, int64_t u) {
+    for (int64_t panel = 0; panel < t.panels; ++panel)
+      k.prefetch(memory.weights,
+                 k.add(k.add(weights, k.mul(a.weightPanel, panel)),
+                       (u + 16) * s.weightChannel));
+  }
   Values steps(Values acc, Index in, Index weights, int64_t count);
   Values quadSteps(Values acc, Index in, Index weights, int64_t count);
   Values channels(Values acc, Index in, Index weights, int64_t count) {
@@ -156,6 +164,7 @@ private:
     return k.add(k.add(a.out, position),
                  k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
   }
+  /// Numbers of the columns of vector j.
   Value column(Value memory, int64_t j) {
     return k.loadPart(memory, k.add(a.bias, j * k.VL), k.VL, stored(j));
   }
@@ -176,7 +185,6 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
   int64_t positions = t.rows * t.cols;
   bool byElement =
       k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
-  bool prefetch = !s.plainWeights;
   Values quads(positions);
   for (int64_t u = 0; u < count; ++u) {
     auto loadWeight = [&](int64_t j) {
@@ -215,11 +223,8 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
     Values w;
     for (int64_t j = 0; j < width; ++j)
       w.push_back(loadWeight(j));
-    if (prefetch) // sixteen steps ahead; a panel's step is one cache line
-      for (int64_t panel = 0; panel < t.panels; ++panel)
-        k.prefetch(memory.weights,
-                   k.add(k.add(weights, k.mul(a.weightPanel, panel)),
-                         (u + 16) * s.weightChannel));
+    if (!s.plainWeights)
+      prefetch(weights, u);
     for (int64_t p = 0; p < positions; ++p) {
       Value x = loadInput(p);
       for (int64_t j = 0; j < width; ++j)
@@ -239,10 +244,7 @@ Values PanelEmitter::quadSteps(Values acc, Index in, Index weights,
           dot.w(memory.weights, k.add(k.add(weights, u * s.weightChannel),
                                       k.add(k.mul(a.weightPanel, j / vectors),
                                             j % vectors * k.VL * 4))));
-    for (int64_t panel = 0; panel < t.panels; ++panel)
-      k.prefetch(memory.weights,
-                 k.add(k.add(weights, k.mul(a.weightPanel, panel)),
-                       (u + 16) * s.weightChannel));
+    prefetch(weights, u);
     int64_t bytes = isTail && u + 1 == count ? s.lastQuad : 4;
     for (int64_t p = 0; p < t.rows * t.cols; ++p) {
       Index at =
@@ -317,8 +319,7 @@ void PanelEmitter::emit(ValueRange args) {
   // low bits.
   if (s.epilogue.bias)
     for (int64_t j = 0; j < width; ++j) {
-      Value bias =
-          k.loadPart(memory.bias, k.add(a.bias, j * k.VL), k.VL, stored(j));
+      Value bias = column(memory.bias, j);
       for (int64_t p = 0; p < t.rows * t.cols; ++p)
         acc[p * width + j] =
             arith::AddFOp::create(k.b, acc[p * width + j], bias);

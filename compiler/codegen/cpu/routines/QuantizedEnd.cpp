@@ -41,11 +41,7 @@ LinearMemory QuantizedEnd::memory(ValueRange operands) const {
 }
 
 LinearMemory QuantizedEnd::take(ValueRange &args) const {
-  auto next = [&](bool isThere) {
-    Value memory = isThere ? args.front() : Value();
-    args = args.drop_front(isThere);
-    return memory;
-  };
+  auto next = [&](bool isThere) { return takeIf(args, isThere); };
   LinearMemory memory;
   memory.in = next(true);
   memory.weights = next(true);
