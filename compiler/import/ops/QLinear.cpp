@@ -335,6 +335,8 @@ static void matmulNBits(Node &n) {
     return;
   Type type = n.elem(x);
   Value groups = groupIndices(n, k, blocks);
+  if (n.failed())
+    return;
   auto eachBlock = [&](Value v) { // [N, K] out of one number a block
     if (groups)
       return n.gather(n.reshape(v, {columns, blocks}), groups, 1);
