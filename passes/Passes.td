@@ -149,6 +149,17 @@ def DequantizeConstants : Pass<"dequantize-constants", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"made", "made", "float constants made">];
 }
 
+def SpellRoundTrips : Pass<"spell-round-trips", "::mlir::func::FuncOp"> {
+  let summary = "compute a quantize and its dequantize with floats alone";
+  let description = [{
+    A dequantize of a quantize with the same zero point, a constant, is a
+    division, a rounding, a clip and a product, for processors that have no
+    integers of 8 bits. Runs where quantised products stay float, after the
+    passes that would make the division a part of a product.
+  }];
+  let statistics = [Statistic<"spelled", "spelled", "dequantizes replaced">];
+}
+
 def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
   let summary = "fold scales and shifts by channel into weights and bias";
   let description = [{

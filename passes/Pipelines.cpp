@@ -7,7 +7,8 @@
 
 using namespace mlir;
 
-void nnv12::buildSimplifyPipeline(OpPassManager &pm, bool whyFloat) {
+void nnv12::buildSimplifyPipeline(OpPassManager &pm,
+                                  QuantizedProducts quantized) {
   auto cleanUp = [&] {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
@@ -26,10 +27,12 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm, bool whyFloat) {
   add(createSinkTransposes());
   // Before passes that change weights, or put something between a product and
   // the quantize behind it.
-  add(createNormalizeQuantized());
-  FuseQuantizedOptions quantized;
-  quantized.whyFloat = whyFloat;
-  add(createFuseQuantized(quantized));
+  if (!quantized.stayFloat) {
+    add(createNormalizeQuantized());
+    FuseQuantizedOptions fuse;
+    fuse.whyFloat = quantized.why;
+    add(createFuseQuantized(fuse));
+  }
   DequantizeConstantsOptions others;
   others.keepWeights = true;
   add(createDequantizeConstants(others));
@@ -47,6 +50,8 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm, bool whyFloat) {
   add(createTrimWindow());
   add(createRaiseRank());
   add(createFlushTinyWeights());
+  if (quantized.stayFloat)
+    add(createSpellRoundTrips());
   cleanUp();
   add(createDedupeConstants());
   // Nothing looks at the elements of tables from here on.

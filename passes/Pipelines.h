@@ -12,9 +12,16 @@
 
 namespace nnv12 {
 
-/// Passes that simplify a model for any target (`--nn-simplify`). `whyFloat`:
-/// remarks say why layers of a quantised model stay float.
-void buildSimplifyPipeline(mlir::OpPassManager &pm, bool whyFloat = false);
+/// How products between QuantizeLinear and DequantizeLinear are computed.
+struct QuantizedProducts {
+  bool stayFloat = false;
+  /// Remarks say why layers stay float that could become products of bytes.
+  bool why = false;
+};
+
+/// Passes that simplify a model for any target (`--nn-simplify`).
+void buildSimplifyPipeline(mlir::OpPassManager &pm,
+                           QuantizedProducts quantized = {});
 
 /// Layouts and kernels of several layers (`--nn-layout`).
 void buildLayoutPipeline(mlir::OpPassManager &pm);

@@ -103,8 +103,16 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   OverlayPlan plan;
   plan.target = target->name;
   plan.profile = profile.gpu->name;
+  bool rounds = options.gpuRounds || options.gpuForce;
   plan.candidates =
-      stretchCandidates(order, layers, profile, *target, problem, use);
+      stretchCandidates(order, layers, profile, *target, problem, use, rounds);
+  auto stay = llvm::count_if(layers, [&](const PlannedLayer &layer) {
+    return !rounds && roundsNumbers(layer.layer.op);
+  });
+  if (stay)
+    emitRemark(location)
+        << stay << " layers of quantised numbers stay on the CPU, whose bytes "
+        << "they have; --quantized float makes layers of floats of them";
   search::Options how = searchOptions(options);
   if (options.gpuForce) {
     plan.found =

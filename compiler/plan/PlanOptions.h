@@ -52,6 +52,10 @@ struct PlanOptions {
   /// Every layer from `gpuForceFrom` on that the GPU can compute is its own.
   bool gpuForce = false;
   unsigned gpuForceFrom = 0;
+  /// The GPU may round numbers to integers, which it does not always do as the
+  /// CPUs do: else it takes no layer that makes or multiplies quantised
+  /// numbers.
+  bool gpuRounds = false;
   bool gpuHalf = false; ///< tensors of f32 are in f16 in the GPU's memory
   bool gpuCache = true; ///< the driver's cache has all pipelines
 };

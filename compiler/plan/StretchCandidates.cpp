@@ -18,9 +18,9 @@ class Finder {
 public:
   Finder(const ExecutionOrder &order, ArrayRef<PlannedLayer> layers,
          const device::DeviceProfile &profile, const codegen::GpuTarget &target,
-         search::Problem &problem)
+         search::Problem &problem, bool rounds)
       : order(order), layers(layers), profile(profile), gpu(*profile.gpu),
-        target(target), problem(problem) {}
+        target(target), problem(problem), rounds(rounds) {}
 
   StretchCandidates run(HalfUse use) {
     assert(problem.layers.size() == layers.size() && "of these layers");
@@ -96,6 +96,7 @@ private:
   bool mayBeInStretch(const PlannedLayer &layer) const {
     Operation *op = layer.layer.op;
     return !layer.layer.isComparedForEquality &&
+           (rounds || !roundsNumbers(op)) &&
            llvm::all_of(
                llvm::concat<Value>(op->getOperands(), op->getResults()),
                [&](Value v) {
@@ -219,6 +220,7 @@ private:
   const device::GpuProfile &gpu;
   const codegen::GpuTarget &target;
   search::Problem &problem;
+  const bool rounds;
   StretchCandidates found;
   llvm::StringMap<uint32_t> numbers; ///< of pipelines, by kernel
 };
@@ -229,6 +231,17 @@ StretchCandidates nnv12::stretchCandidates(const ExecutionOrder &order,
                                            const device::DeviceProfile &profile,
                                            const codegen::GpuTarget &target,
                                            search::Problem &problem,
-                                           HalfUse halves) {
-  return Finder(order, layers, profile, target, problem).run(halves);
+                                           HalfUse halves, bool rounds) {
+  return Finder(order, layers, profile, target, problem, rounds).run(halves);
+}
+
+bool nnv12::roundsNumbers(Operation *layer) {
+  auto isRounding = [](Operation *op) {
+    return isa<nn::QuantizeOp, nn::QConvOp, nn::QMatMulOp>(op);
+  };
+  return layer
+      ->walk([&](Operation *op) {
+        return isRounding(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }

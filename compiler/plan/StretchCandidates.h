@@ -38,12 +38,16 @@ struct StretchCandidates {
 /// weights in the file. Adds candidates, pipelines, tensors and the
 /// coprocessor to `problem`, whose layers are these. `half`: with tensors in
 /// f16 where they may be, whose kernels have the keys of those without.
-/// `profile` has a GPU.
+/// `profile` has a GPU. `rounds`: layers that roundsNumbers() are among them.
 StretchCandidates stretchCandidates(const ExecutionOrder &order,
                                     llvm::ArrayRef<PlannedLayer> layers,
                                     const device::DeviceProfile &profile,
                                     const codegen::GpuTarget &target,
-                                    search::Problem &problem, HalfUse halves);
+                                    search::Problem &problem, HalfUse halves,
+                                    bool rounds);
+
+/// Whether the layer makes quantised numbers, or multiplies them.
+bool roundsNumbers(mlir::Operation *layer);
 
 } // namespace nnv12
 

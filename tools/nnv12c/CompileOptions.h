@@ -4,6 +4,7 @@
 
 #include "compiler/import/ImportOptions.h"
 #include "compiler/plan/PlanOptions.h"
+#include "passes/Pipelines.h"
 #include "tools/nnv12c/HostTuning.h"
 
 #include <string>
@@ -52,9 +53,10 @@ struct CompileOptions {
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand
   bool checkTiles = false; ///< run each kernel's tiles, and see what they write
-  bool whyFloat = false;   ///< remarks: why quantised layers stay float
-  bool timing = false;     ///< print the time of each stage to stderr
-  bool summary = false;    ///< print to stdout what a bundle's plan is
+  /// Products between QuantizeLinear and DequantizeLinear.
+  QuantizedProducts quantized;
+  bool timing = false;  ///< print the time of each stage to stderr
+  bool summary = false; ///< print to stdout what a bundle's plan is
 };
 
 } // namespace nnv12

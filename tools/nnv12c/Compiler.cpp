@@ -273,7 +273,7 @@ private:
     if (!mainOf(*module))
       return module->emitError("found no function @main");
     PassManager pm(module.get()->getName());
-    buildSimplifyPipeline(pm, options.whyFloat);
+    buildSimplifyPipeline(pm, options.quantized);
     buildLayoutPipeline(pm);
     if (failed(pm.run(*module)))
       return failure();

@@ -226,8 +226,19 @@ static cl::opt<std::string, true> signingKey(
     Help{"Sign the bundle with this Ed25519 key: its header and, by way of "
          "their digests, its metadata, all code and all weights",
          "KEY"});
+enum class Quantized { Bytes, Float };
+static cl::opt<Quantized> quantized(
+    "quantized", cl::init(Quantized::Bytes),
+    Help{"How products between QuantizeLinear and DequantizeLinear are "
+         "computed"},
+    cl::values(clEnumValN(Quantized::Bytes, "bytes",
+                          "products of 8-bit integers, the same on every CPU; "
+                          "no GPU computes them (default)"),
+               clEnumValN(Quantized::Float, "float",
+                          "products of floats, as the model spells them, for "
+                          "GPUs")));
 static cl::opt<bool, true>
-    whyFloat("why-float", cl::location(given.whyFloat),
+    whyFloat("why-float", cl::location(given.quantized.why),
              Help{"Print why layers of a quantised model compute with floats"});
 static cl::opt<bool, true> timing("timing", cl::location(given.timing),
                                   Help{"Print the time of each stage"});
@@ -300,10 +311,11 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode,     memory,      parts,        gpuPrecision, gpuCache,
-       emitKind, lanes,       gpuForceFrom, threads,      storageMBps,
-       noCache,  gpuForce,    whyFloat,     timing,       quiet,
-       routines, checkBounds, checkTiles,   listOps,      listRoutines},
+      {mode,        memory,   parts,        gpuPrecision, gpuCache,
+       emitKind,    lanes,    gpuForceFrom, threads,      storageMBps,
+       noCache,     gpuForce, whyFloat,     timing,       quiet,
+       quantized,   routines, checkBounds,  checkTiles,   listOps,
+       listRoutines},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -385,6 +397,8 @@ int main(int argc, char **argv) {
     if (options.emit == Emit::Spirv)
       return fail("--emit spirv: found no --gpu, which it is for");
   }
+  options.quantized.stayFloat = quantized == Quantized::Float;
+  options.plan.gpuRounds = options.quantized.stayFloat;
   options.plan.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
   options.plan.gpuCache = gpuCache == GpuCache::Full;
   options.summary = !quiet;
