@@ -50,14 +50,18 @@ static Value broadcastElement(ElementEmitter &e, Value operand,
   return e.element(operand, e.broadcastIndex(index, e.view(operand).shape));
 }
 
+static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
+                          ArrayRef<Coord> index) {
+  e.addCost(10);
+  return e.binary(BinaryKind::div, e.element(quantize.getInput(), index),
+                  broadcastElement(e, quantize.getScale(), index));
+}
+
 static Value emitQuantize(ElementEmitter &e, Operation *op,
                           ArrayRef<Coord> index) {
   auto quantize = cast<nn::QuantizeOp>(op);
   Value zero = quantize.getZero();
-  Value x = e.element(quantize.getInput(), index);
-  e.addCost(10);
-  x = e.binary(BinaryKind::div, x,
-               broadcastElement(e, quantize.getScale(), index));
+  Value x = emitQuotient(e, quantize, index);
   Coords zeroIndex;
   if (zero)
     zeroIndex = e.broadcastIndex(index, e.view(zero).shape);
@@ -65,10 +69,56 @@ static Value emitQuantize(ElementEmitter &e, Operation *op,
                        e.elementType(quantize.getOutput()));
 }
 
+/// The integer that `quantize` makes of an element, less the zero point `zero`,
+/// as a whole number of f32: it is never an integer in between.
+static Value emitRounded(ElementEmitter &e, nn::QuantizeOp quantize, Value zero,
+                         ArrayRef<Coord> index) {
+  Type type = e.elementType(quantize.getOutput()), f32 = e.k.b.getF32Type();
+  Value x = emitUnary(e.k, rounding(type.getContext()),
+                      emitQuotient(e, quantize, index));
+  auto limit = [&](double bound) {
+    Value number = e.k.fconst(bound, f32);
+    return zero ? e.binary(BinaryKind::sub, number, zero) : number;
+  };
+  double most = std::ldexp(1.0, int(type.getIntOrFloatBitWidth())) - 1;
+  auto nearer = [&](Value bound, arith::CmpFPredicate isWithin) {
+    e.unify(x, bound);
+    Value keeps = arith::CmpFOp::create(e.k.b, isWithin, x, bound);
+    x = e.k.select(keeps, x, bound);
+  };
+  // Among integers there is one zero.
+  x = e.binary(BinaryKind::add, x, e.k.fconst(0, f32));
+  // NaN becomes the least number, as it does where it becomes an unsigned one.
+  nearer(limit(0), arith::CmpFPredicate::OGT);
+  nearer(limit(most), arith::CmpFPredicate::OLT);
+  return x;
+}
+
+/// The quantize that this kernel computes before a dequantize of the same zero
+/// point, of unsigned integers; or null.
+static nn::QuantizeOp quantizeBefore(ElementEmitter &e,
+                                     nn::DequantizeOp dequantize) {
+  Value input = dequantize.getInput();
+  auto quantize = input.getDefiningOp<nn::QuantizeOp>();
+  return quantize && !e.isLeaf(input) && e.isUnsigned(input) &&
+                 quantize.getZero() == dequantize.getZero()
+             ? quantize
+             : nn::QuantizeOp();
+}
+
 static Value emitDequantize(ElementEmitter &e, Operation *op,
                             ArrayRef<Coord> index) {
   auto dequantize = cast<nn::DequantizeOp>(op);
   Type i32 = e.k.b.getI32Type(), integer = e.elementType(dequantize.getInput());
+  if (nn::QuantizeOp quantize = quantizeBefore(e, dequantize)) {
+    Value zero = quantize.getZero();
+    if (zero)
+      zero = emitCast(e.k, broadcastElement(e, zero, index), integer,
+                      e.k.b.getF32Type());
+    Value x = emitRounded(e, quantize, zero, index);
+    return e.binary(BinaryKind::mul, x,
+                    broadcastElement(e, dequantize.getScale(), index));
+  }
   Value x =
       emitCast(e.k, e.element(dequantize.getInput(), index), integer, i32);
   e.addCost(3);

@@ -196,6 +196,37 @@ TEST(Element, CastsInBetween) {
   }
 }
 
+/// Quantized and at once no longer: whole steps of the scale.
+TEST(Element, RoundTrip) {
+  Tensor x = random({64}, 5, "", 40);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double special[] = {0.375,    -0.375,    1.125, -1.875, 0.0,   -0.0,
+                            infinity, -infinity, NAN,   1e30,   -1e30, 1e-40,
+                            -0.1,     0.37499,   95.6,  -96.4};
+  llvm::copy(special, x.data.begin());
+  for (std::string type : {"ui8", "i8", "ui16"})
+    for (double zero : {0.0, 3.0}) {
+      int bits = type.back() == '8' ? 8 : 16;
+      double lo = type[0] == 'u' ? 0 : -std::ldexp(1.0, bits - 1);
+      double hi = lo + std::ldexp(1.0, bits) - 1;
+      std::string narrow = "tensor<64x" + type + ">";
+      if (type == "i8") // whose NaN is the processor's
+        x.data[8] = 0;
+      check("nn.fuse (%a = %0, %s = %1, %z = %2) : ($0, $1, $2) -> $r {\n"
+            "  %3 = nn.quantize %a scale %s zero %z : $0, $1, $2 -> " +
+                narrow + "\n  %4 = nn.dequantize %3 scale %s zero %z : " +
+                narrow + ", $1, $2 -> $r\n  nn.yield %4 : $r\n}",
+            {x, {{}, "f32", "", {0.75}}, {{}, type, "", {zero}}},
+            {{64}, "f32", "", {}}, [&](const Indices &i) {
+              double q = x.at(i);
+              q = std::isnan(q)
+                      ? lo
+                      : std::nearbyint(double(float(q) / 0.75f)) + zero;
+              return (std::clamp(q, lo, hi) - zero) * 0.75;
+            });
+    }
+}
+
 TEST(Element, Transpose) {
   for (const std::string &from : layouts4)
     for (Shape perm :
