@@ -532,6 +532,8 @@ Box BitsMatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
   Value value = getOperation()->getOperand(operand);
   if (shapeOf(value).size() == 1)
     return vectorPart(value, part, part.lo.size() - 1);
+  if (value == getLhsScales())
+    operand = 0; // rows are those of lhs
   return factorPart(part, shapeOf(value), operand, /*sumsLast=*/true);
 }
 

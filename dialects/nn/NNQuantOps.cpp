@@ -178,6 +178,17 @@ LogicalResult BitsMatMulOp::verify() {
     return emitOpError() << "found a bias " << getBias().getType()
                          << ", expected " << n << " elements";
   SmallVector<int64_t> shape(l);
+  bool isBytes = typeOf(getLhs()).getElementType().isUnsignedInteger(8);
+  if (isBytes != bool(getLhsScales()) ||
+      (!isBytes && !typeOf(getLhs()).getElementType().isF32()))
+    return emitOpError() << "found a left matrix " << getLhs().getType()
+                         << (getLhsScales() ? " with" : " without")
+                         << " scales, expected f32, or ui8 with scales";
+  shape.back() = k / block;
+  if (isBytes && (k % block || dims(getLhsScales()) != ArrayRef(shape)))
+    return emitOpError() << "found scales " << getLhsScales().getType()
+                         << " for a left matrix " << getLhs().getType()
+                         << ", expected one for each block of " << block;
   shape.back() = n;
   if (dims(getOutput()) != ArrayRef<int64_t>(shape) ||
       !getType().getElementType().isF32())

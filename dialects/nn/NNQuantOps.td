@@ -130,27 +130,29 @@ def NN_QMatMulOp : NN_QuantizedProductOp<"qmatmul", []> {
 
 def NN_BitsMatMulOp
     : NN_Op<"bits_matmul", [AttrSizedOperandSegments, NN_Weighted, NN_Parts]> {
-  let summary = "matrix product of floats with weights of four or eight bits";
+  let summary = "matrix product with weights of four or eight bits";
   let description = [{
-    lhs […, M, K] f32, codes [N, K * bits / 8] bytes, of which one has two codes
-    of four bits, the first one in its low half, or one of eight. Code q of row
-    n and column k is the weight (q - zero) * scales[n][k / block] of f32, where
+    lhs […, M, K], codes [N, K * bits / 8] bytes, of which one has two codes of
+    four bits, the first one in its low half, or one of eight. Code q of row n
+    and column k is the weight (q - zero) * scales[n][k / block] of f32, where
     the zero is zeros[n][k / block], of f32 too, or the attribute. bias [N].
-    result = activation(lhs * transposed weights + bias). `bytes`: lhs may be
-    rounded to 8 bits, with a scale for each block of a row (accuracy_level 4 of
-    MatMulNBits).
+    result = activation(lhs * transposed weights + bias).
+
+    lhs is f32, or ui8 with lhs_scales […, M, K / block]: element q of a row
+    stands for q - 128 times the scale of its block. Sums of a block are exact
+    then, and blocks are whole.
   }];
-  let arguments = (ins NN_F32Tensor:$lhs, NN_ByteTensor:$codes,
+  let arguments = (ins NN_Tensor:$lhs, NN_ByteTensor:$codes,
       NN_F32Tensor:$scales, Optional<NN_F32Tensor>:$zeros,
-      Optional<NN_F32Tensor>:$bias, I64Attr:$bits, I64Attr:$block,
-      DefaultValuedAttr<F64Attr, "0.0">:$zero,
-      DefaultValuedAttr<BoolAttr, "false">:$bytes,
+      Optional<NN_F32Tensor>:$lhs_scales, Optional<NN_F32Tensor>:$bias,
+      I64Attr:$bits, I64Attr:$block, DefaultValuedAttr<F64Attr, "0.0">:$zero,
       OptionalAttr<NN_FunctionAttr>:$activation);
   let assemblyFormat = [{
-    $lhs `,` $codes `scales` $scales (`zeros` $zeros^)? (`bias` $bias^)? `bits`
-    $bits `block` $block attr-dict `:` type($lhs) `,` type($codes) `scales`
-    type($scales) (`zeros` type($zeros)^)? (`bias` type($bias)^)? `->`
-    type($output)}];
+    $lhs `,` $codes `scales` $scales (`zeros` $zeros^)?
+    (`lhs_scales` $lhs_scales^)? (`bias` $bias^)? `bits` $bits `block` $block
+    attr-dict `:` type($lhs) `,` type($codes) `scales` type($scales)
+    (`zeros` type($zeros)^)? (`lhs_scales` type($lhs_scales)^)?
+    (`bias` type($bias)^)? `->` type($output)}];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isFactor(unsigned operand) { return operand < 2; }

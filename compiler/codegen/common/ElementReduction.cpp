@@ -547,7 +547,15 @@ static Value emitBitsMatMul(ElementEmitter &e, Operation *op,
         e.binary(BinaryKind::mul, weight, e.element(matmul.getScales(), place));
     Coords row(index.begin(), index.end());
     row.back() = i[0];
-    return e.binary(BinaryKind::mul, e.element(matmul.getLhs(), row), weight);
+    Value x = e.element(matmul.getLhs(), row);
+    if (Value scales = matmul.getLhsScales()) {
+      x = emitCast(e.k, x, e.elementType(matmul.getLhs()), i32);
+      x = e.binary(BinaryKind::sub, x, e.k.iconst(128, i32));
+      row.back() = place[1];
+      x = e.binary(BinaryKind::mul, emitCast(e.k, x, i32, f32),
+                   e.element(scales, row));
+    }
+    return e.binary(BinaryKind::mul, x, weight);
   });
   if (Value bias = matmul.getBias())
     sum = e.binary(BinaryKind::add, sum, e.element(bias, column));

@@ -95,10 +95,10 @@ Values DotProduct::x(Value memory, Index offset, int64_t count) const {
     }
     return parts;
   }
-  return inputs(as(k, k.broadcast(quad, k.VL), k.b.getI8Type()));
+  return unsignedQuads(as(k, k.broadcast(quad, k.VL), k.b.getI8Type()));
 }
 
-Values DotProduct::inputs(Value bytes) const {
+Values DotProduct::unsignedQuads(Value bytes) const {
   if (way == Way::dot)
     return {bytes};
   bool isPlain = way == Way::plain;
@@ -129,7 +129,10 @@ Values DotProduct::neighbours(Value memory, Index offset, int64_t step,
 }
 
 Values DotProduct::w(Value memory, Index offset) const {
-  Value bytes = k.load(memory, offset, 4 * k.VL);
+  return signedQuads(k.load(memory, offset, 4 * k.VL));
+}
+
+Values DotProduct::signedQuads(Value bytes) const {
   if (way == Way::dot)
     return {bytes};
   if (way == Way::pairs) {

@@ -34,6 +34,9 @@ public:
                     int64_t first) const;
   /// Four bytes of w for each lane, from the offset on.
   Values w(Value memory, Index offset) const;
+  /// The same out of vectors of 4 * VL bytes.
+  Values unsignedQuads(Value bytes) const;
+  Values signedQuads(Value bytes) const;
   Value add(Value acc, const Values &x, const Values &w) const;
 
   /// How many positions a tile of `panels` panels of 16 lanes can have in
@@ -45,9 +48,6 @@ public:
   static bool isFast(const Target &target) { return wayOf(target) == Way::dot; }
 
 private:
-  /// Out of a vector that has four bytes for each lane.
-  Values inputs(Value bytes) const;
-
   enum class Way {
     dot,   ///< one instruction: AVX-512 VNNI, AVX VNNI
     pairs, ///< products of pairs of 16 bits: AVX2, AVX-512

@@ -261,6 +261,22 @@ static Value groupIndices(Node &n, int64_t k, int64_t blocks) {
   return n.ints(groups);
 }
 
+/// Each block of the rows of x [M, K] in 8 bits: round(x / scale) + 128, where
+/// the scale [M, K / block] makes 127 of the block's largest number.
+static Quantized quantizedBlocks(Node &n, Value x, int64_t block) {
+  int64_t rows = n.dim(x, 0), blocks = n.dim(x, 1) / block;
+  Value cut = n.reshape(x, {rows, blocks, block});
+  Value high = n.reduce(ReduceKind::max, cut, {2}, true);
+  Value low = n.reduce(ReduceKind::min, cut, {2}, true);
+  Value most = n.binary(BinaryKind::max, high, n.unary(UnaryKind::neg, low));
+  // A block of zeros has any scale.
+  Value scale = n.div(n.binary(BinaryKind::max, most, 0x1p-100), 127);
+  Type u8 = n.builder().getIntegerType(8, /*isSigned=*/false);
+  Value bytes = quantized(n, cut, scale, n.scalar(u8, 128), u8);
+  return {n.reshape(bytes, {rows, blocks * block}),
+          n.reshape(scale, {rows, blocks}), Value()};
+}
+
 /// MatMulNBits whose codes take bytes or halves of them, as they are in the
 /// file; `zero` is a float, or one a block.
 static Value productWithCodes(Node &n, const nn::ConstantData &packed,
@@ -288,11 +304,13 @@ static Value productWithCodes(Node &n, const nn::ConstantData &packed,
   Value rows = n.reshape(n.cast(x, n.f32()), {n.size(x) / depth, depth});
   if (n.failed())
     return {};
-  bool mayRound = n.intAttr("accuracy_level", 0) == 4;
+  Quantized q = {rows, Value(), Value()};
+  if (n.intAttr("accuracy_level", 0) == 4 && depth % block == 0)
+    q = quantizedBlocks(n, rows, block);
   Value y = n.create<nn::BitsMatMulOp>(
-      {rows, codes, scales, zero, bias ? n.cast(bias, n.f32()) : Value()},
-      {n.attr("bits", bits), n.attr("block", block), n.number("zero", common),
-       n.flag("bytes", mayRound)},
+      {q.values, codes, scales, zero, q.scale,
+       bias ? n.cast(bias, n.f32()) : Value()},
+      {n.attr("bits", bits), n.attr("block", block), n.number("zero", common)},
       RankedTensorType::get({n.size(x) / depth, columns}, n.f32()));
   s.back() = columns;
   return n.reshape(n.cast(y, n.elem(x)), s);

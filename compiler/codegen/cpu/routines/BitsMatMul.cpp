@@ -339,12 +339,14 @@ class BitsMatMul : public CpuRoutine {
 public:
   BitsMatMul()
       : CpuRoutine("bits_matmul.panels",
-                   "weights of four or eight bits in panels of 16 rows") {}
+                   "floats times weights of four or eight bits in panels of 16 "
+                   "rows") {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::BitsMatMulOp>(layer);
-    return op && elementsOf(op.getOutput()) > 0 && elementsOf(op.getLhs()) > 0
+    return op && !op.getLhsScales() && elementsOf(op.getOutput()) > 0 &&
+                   elementsOf(op.getLhs()) > 0
                ? ""
-               : "it is no product with weights of few bits";
+               : "it is no product of floats with weights of few bits";
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);

@@ -257,6 +257,23 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
          rowBlocks == int64_t(divideCeil(rows, rowBlock)));
 }
 
+void codegen::emitRowGroups(
+    KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
+    const PanelTile &tile,
+    llvm::function_ref<void(const PanelTile &, Index)> body) {
+  PanelTile odd = tile;
+  odd.rows = grid.rows % tile.rows;
+  if (grid.rows < tile.rows)
+    return body(odd, 0);
+  Index whole = k.sub(block.rows, tile.rows - 1);
+  k.loop(0, whole, tile.rows, [&](Value row) { body(tile, row); });
+  if (odd.rows == 0)
+    return;
+  // Only the last block has rows left over.
+  Index done = k.mul(k.div(block.rows, tile.rows), tile.rows);
+  k.ifThen(k.less(done, block.rows), [&] { body(odd, done); });
+}
+
 void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
                              const PanelGrid &grid, const PanelBlock &block,
                              const PanelTile &tile, Index panel) {
@@ -274,7 +291,7 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
       at.terms = k.add(at.terms, k.add(k.mul(row, shape.termRow), col));
     callPanelKernel(k, shape, t, block.memory, at);
   };
-  auto columns = [&](PanelTile t, Index row) {
+  auto columns = [&](PanelTile t, const Index &row) {
     int64_t whole = grid.cols / tile.cols, rest = grid.cols % tile.cols;
     k.repeat(whole, [&](Index i) { call(t, row, k.mul(i, tile.cols)); });
     if (rest) {
@@ -282,17 +299,7 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
       call(t, row, whole * tile.cols);
     }
   };
-  PanelTile odd = tile;
-  odd.rows = grid.rows % tile.rows;
-  if (grid.rows < tile.rows)
-    return columns(odd, 0);
-  Index whole = k.sub(block.rows, tile.rows - 1);
-  k.loop(0, whole, tile.rows, [&](Value row) { columns(tile, row); });
-  if (odd.rows == 0)
-    return;
-  // Only the last block has rows left over.
-  Index done = k.mul(k.div(block.rows, tile.rows), tile.rows);
-  k.ifThen(k.less(done, block.rows), [&] { columns(odd, done); });
+  emitRowGroups(k, grid, block, tile, columns);
 }
 
 /// Makes floats of `count` panels' scales and weights, in scratch, as far as

@@ -190,6 +190,12 @@ void emitPanelGroups(
 void emitScales(KernelBuilder &k, Value halves, Index first, int64_t count,
                 Value to, Index start);
 
+/// The row groups of the block: `body` gets the tile, which may have fewer
+/// rows, and the first of them.
+void emitRowGroups(KernelBuilder &k, const PanelGrid &grid,
+                   const PanelBlock &block, const PanelTile &tile,
+                   function_ref<void(const PanelTile &, Index row)> body);
+
 /// All positions of the block for the panel group that begins at `panel`.
 void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
                     const PanelGrid &grid, const PanelBlock &block,

@@ -21,6 +21,7 @@ const RoutineSet &cpuRoutines() {
                               qconvGemmRoutines(),
                               qconvDirectRoutines(),
                               bitsMatMulRoutine(),
+                              bitsMatMulBytesRoutine(),
                               qmatmulPanelsRoutines(),
                               qmatmulPackingRoutine(),
                               matmulPanelsRoutines(),

@@ -18,6 +18,7 @@ template <typename T> Variants onlyRoutine() {
   return pointer;
 }
 
+Variants bitsMatMulBytesRoutine();
 Variants bitsMatMulRoutine();
 Variants convDepthwiseRoutines();
 Variants convDirectRoutines();

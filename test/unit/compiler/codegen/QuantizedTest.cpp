@@ -1,8 +1,10 @@
 //===- QuantizedTest.cpp - Products of bytes against brute force ----------===//
 
 #include "LayerCheck.h"
+#include "RandomLayer.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -312,6 +314,83 @@ TEST(QConvDepthwise, Window) {
   onAll(x, "qconv.depthwise.nChw16c");
 }
 
+namespace {
+
+/// A layer of a routine, with random sizes.
+QConvCase randomConv(const std::string &routine, Random &random) {
+  QConvCase x;
+  bool isFlat = routine == "qconv.gemm", isFirst = routine == "qconv.first",
+       isDepthwise = routine == "qconv.depthwise";
+  x.seed = unsigned(random.below(1 << 20));
+  x.n = random.from(1, 2);
+  x.groups = isFirst || random.oneOf(2) ? 1 : random.from(2, 3);
+  // Groups are of whole blocks.
+  int64_t block = x.groups > 1 ? 16 : 1;
+  x.c = x.groups * block * random.from(1, block > 1 ? 3 : isFirst ? 4 : 70);
+  x.o = x.groups * block * random.from(1, block > 1 ? 3 : 70);
+  if (isDepthwise)
+    x.groups = x.o = x.c = random.from(2, 50);
+  x.h = random.from(1, 14), x.w = random.from(1, 20);
+  if (!isFlat) {
+    x.kh = random.from(1, 5), x.kw = random.from(1, 5);
+    x.strideH = random.from(1, 3), x.strideW = random.from(1, 3);
+    x.dilationH = random.from(1, 2);
+    x.dilationW = isFirst ? 1 : random.from(1, 2);
+    x.top = random.below(4), x.bottom = random.below(4);
+    x.left = random.below(4), x.right = random.below(4);
+    x.h += (x.kh - 1) * x.dilationH, x.w += (x.kw - 1) * x.dilationW;
+    if (routine == "qconv.direct" && x.kh * x.kw == 1)
+      x.strideH = 2; // else it is flat
+    x.padding = random.oneOf(2);
+  }
+  for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale})
+    *flag = random.oneOf(2);
+  const char *results[] = {"ui8", "ui8", "i8", "f32", "i32"};
+  x.result = results[random.below(5)];
+  x.activation = x.result != "i32" && random.oneOf(2) ? "relu" : "";
+  return x;
+}
+
+/// More than a few where a measurement asks for them.
+int64_t numRandom() {
+  const char *text = std::getenv("NNV12_RANDOM_LAYERS");
+  return text ? std::atoll(text) : 16;
+}
+
+} // namespace
+
+TEST(QConvRandom, Layers) {
+  Random random(1);
+  const char *routines[] = {"qconv.gemm", "qconv.direct", "qconv.first",
+                            "qconv.depthwise"};
+  for (int64_t i = 0; i < numRandom() && !::testing::Test::HasFailure(); ++i) {
+    std::string routine = routines[i % 4];
+    bool hasRows = routine != "qconv.depthwise";
+    QConvCase x = randomConv(routine, random);
+    x.rows &= hasRows;
+    onAll(x, routine + ".nChw16c");
+  }
+}
+
+TEST(QMatMulRandom, Layers) {
+  Random random(2);
+  for (int64_t i = 0; i < numRandom() && !::testing::Test::HasFailure(); ++i) {
+    QMatMulCase x;
+    bool isPacked = i % 2;
+    x.m = random.from(1, 40), x.n = random.from(1, 80);
+    x.k = random.from(1, 150), x.transposeRhs = random.oneOf(2);
+    if (random.oneOf(2))
+      x.batch = {random.from(1, 3)};
+    if (isPacked && random.oneOf(2))
+      x.rhsBatch = x.batch;
+    x.rows = random.oneOf(2);
+    const char *results[] = {"ui8", "f32", "i32"};
+    x.result = results[random.below(3)];
+    for (const std::string &target : quantizedTargets())
+      x.run(isPacked ? "qmatmul.packing" : "qmatmul.panels", target);
+  }
+}
+
 TEST(QPool, Maximum) {
   for (std::string type : {"ui8", "i8"})
     for (int64_t c : {16, 20})
@@ -392,13 +471,15 @@ TEST(QMatMul, Packing) {
 namespace {
 
 /// Weights of few bits: codes, scales, zeros or one zero, and maybe a bias.
+/// The left matrix has floats, or `isBytes`.
 void checkBits(int64_t m, int64_t n, int64_t k, int64_t bits, int64_t block,
                bool zeros, bool bias, const std::string &routine,
-               std::vector<std::string> targets) {
+               std::vector<std::string> targets, bool isBytes = false,
+               double zero = 7) {
   int64_t blocks = (k + block - 1) / block, bytes = (k * bits + 7) / 8;
-  std::vector<Tensor> in = {random({m, k}),
-                            integers({n, bytes}, "ui8", 0, 255, 2),
-                            random({n, blocks}, 3)};
+  std::vector<Tensor> in = {
+      isBytes ? integers({m, k}, "ui8", 0, 255, 1) : random({m, k}),
+      integers({n, bytes}, "ui8", 0, 255, 2), random({n, blocks}, 3)};
   std::string text = "nn.bits_matmul %0, %1 scales %2",
               types = "$0, $1 scales $2";
   int next = 3;
@@ -410,11 +491,15 @@ void checkBits(int64_t m, int64_t n, int64_t k, int64_t bits, int64_t block,
   };
   if (zeros)
     add("zeros", integers({n, blocks}, "f32", 0, (1 << bits) - 1, 4));
+  size_t lhsScales = in.size();
+  if (isBytes)
+    add("lhs_scales", random({m, blocks}, 6));
   if (bias)
     add("bias", random({n}, 5));
   text += " bits " + std::to_string(bits) + " block " + std::to_string(block) +
-          " {zero = 7.0" + (bias ? ", activation = #nn.fn<relu>" : "") +
-          "} : " + types + " -> $r";
+          " {zero = " + std::to_string(zero) +
+          (bias ? ", activation = #nn.fn<relu>" : "") + "} : " + types +
+          " -> $r";
   SCOPED_TRACE(text);
   check(
       text, in, {{m, n}},
@@ -424,9 +509,11 @@ void checkBits(int64_t m, int64_t n, int64_t k, int64_t bits, int64_t block,
           int code = int(in[1].at({i[1], j * bits / 8}));
           if (bits == 4)
             code = j % 2 ? code >> 4 : code & 15;
-          double zero = zeros ? in[3].at({i[1], j / block}) : 7;
-          sum +=
-              in[0].at({i[0], j}) * (code - zero) * in[2].at({i[1], j / block});
+          double middle = zeros ? in[3].at({i[1], j / block}) : zero;
+          double x = in[0].at({i[0], j});
+          if (isBytes)
+            x = (x - 128) * in[lhsScales].at({i[0], j / block});
+          sum += x * (code - middle) * in[2].at({i[1], j / block});
         }
         if (bias)
           sum = std::max(sum + in.back().at({i[1]}), 0.0);
@@ -447,5 +534,19 @@ TEST(BitsMatMul, Sizes) {
                   testTargets());
         checkBits(m, 131, 71, bits, 16, zeros, true, "bits_matmul.panels",
                   testTargets());
+      }
+}
+
+TEST(BitsMatMul, Bytes) {
+  checkBits(2, 5, 48, 4, 16, true, true, "element", layerTargets(), true);
+  for (int64_t bits : {4, 8})
+    for (bool zeros : {false, true})
+      for (int64_t m : {1, 3, 29}) {
+        checkBits(m, 40, 96, bits, 32, zeros, false, "bits_matmul.bytes",
+                  quantizedTargets(), true);
+        checkBits(m, 131, 48, bits, 16, zeros, true, "bits_matmul.bytes",
+                  quantizedTargets(), true, 7.25);
+        checkBits(m, 16, 256, bits, 128, zeros, true, "bits_matmul.bytes",
+                  quantizedTargets(), true, 0);
       }
 }

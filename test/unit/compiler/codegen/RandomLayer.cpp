@@ -303,9 +303,14 @@ void Maker::addBitsMatMul() {
   int64_t m = random.from(1, 5), n = random.from(1, 5), k = random.from(1, 9);
   int64_t bits = random.oneOf(2) ? 4 : 8, block = 2 * random.from(1, 3);
   Shape blocks{n, (k + block - 1) / block};
-  Value lhs = real({m, k}), codes = byte({n, (k * bits + 7) / 8});
+  bool isBytes = k % block == 0 && random.oneOf(2);
+  Value lhs = isBytes
+                  ? argument(type({m, k}, b.getIntegerType(8, false)), 0, 255)
+                  : real({m, k});
+  Value codes = byte({n, (k * bits + 7) / 8});
   Value scales = real(blocks), zeros = perhaps(blocks);
-  add("bits_matmul", {lhs, codes, scales, zeros, perhaps({n})},
+  Value lhsScales = isBytes ? real({m, k / block}) : Value();
+  add("bits_matmul", {lhs, codes, scales, zeros, lhsScales, perhaps({n})},
       {number("bits", bits), number("block", block)},
       {type({m, n}, b.getF32Type())});
 }
