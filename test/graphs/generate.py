@@ -24,6 +24,7 @@ import pieces_detection
 import pieces_image
 import pieces_microsoft
 import pieces_more
+import pieces_qdq
 import pieces_quantised
 import pieces_sequence
 import pieces_shape
@@ -91,6 +92,7 @@ def tastes(draw):
         pieces_microsoft.PIECES,
         pieces_detection.PIECES,
         pieces_quantised.PIECES,
+        pieces_qdq.PIECES,
     )
     return {
         piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6])
@@ -116,6 +118,7 @@ def fitting_pieces(graph, x, taste):
         rows += [(w * weight, piece) for w, piece in pieces_sequence.PIECES]
     if graph.microsoft:
         rows += pieces_microsoft.PIECES + pieces_quantised.PIECES
+        rows += pieces_qdq.PIECES
     return [(w * taste[piece], piece) for w, piece in rows]
 
 
