@@ -15,22 +15,14 @@ DotProduct::DotProduct(KernelBuilder &k) : k(k), way(wayOf(k.target)) {}
 
 DotProduct::Way DotProduct::wayOf(const Target &target) {
   if (target.architecture != "x86-64")
-    return Way::plain;
+    return target.has("dotprod") ? Way::signedDot : Way::words;
   if (target.has("avx512vnni") || target.has("avxvnni"))
     return Way::dot;
   return Way::pairs;
 }
 
 int64_t DotProduct::steps(const Target &target) {
-  switch (wayOf(target)) {
-  case Way::dot:
-    return 1;
-  case Way::pairs:
-    return 4;
-  case Way::plain:
-    return 16;
-  }
-  llvm_unreachable("all ways are listed");
+  return wayOf(target) == Way::pairs ? 4 : 1;
 }
 
 int64_t DotProduct::maxPositions(const Target &target, int64_t panels) {
@@ -58,17 +50,23 @@ Value codegen::callIntrinsic(KernelBuilder &k, StringRef name,
       .getResult(0);
 }
 
+/// Lanes [first, first + count) of x and y, by turns.
+static Value interleaved(KernelBuilder &k, Value x, Value y, int64_t first,
+                         int64_t count) {
+  int64_t second = cast<VectorType>(x.getType()).getNumElements() + first;
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < count; ++lane)
+    lanes.append({first + lane, second + lane});
+  return vector::ShuffleOp::create(k.b, x, y, lanes);
+}
+
 Value codegen::interleavedQuads(KernelBuilder &k, ArrayRef<Value> four) {
-  auto interleaved = [&](Value x, Value y) -> Value {
-    int64_t count = cast<VectorType>(x.getType()).getNumElements();
-    SmallVector<int64_t> lanes;
-    for (int64_t lane = 0; lane < count; ++lane)
-      lanes.append({lane, count + lane});
-    return vector::ShuffleOp::create(k.b, x, y, lanes);
+  auto whole = [&](Value x, Value y) {
+    return interleaved(k, x, y, 0,
+                       cast<VectorType>(x.getType()).getNumElements());
   };
   assert(four.size() == 4 && "a quad has four bytes");
-  return interleaved(interleaved(four[0], four[2]),
-                     interleaved(four[1], four[3]));
+  return whole(whole(four[0], four[2]), whole(four[1], four[3]));
 }
 
 static Value shiftLeft(KernelBuilder &k, Value x, int64_t bits) {
@@ -87,24 +85,16 @@ Values DotProduct::x(Value memory, Index offset, int64_t count) const {
   Type i32 = k.b.getI32Type();
   Value bytes = k.loadPart(memory, offset, 4, count);
   Value quad = k.extract(as(k, bytes, i32), 0);
-  if (way == Way::plain) {
-    Values parts;
-    for (int64_t i = 0; i < 4; ++i) {
-      Value byte = k.bitAnd(shiftUnsigned(k, quad, 8 * i), k.iconst(255, i32));
-      parts.push_back(k.broadcast(byte, k.VL));
-    }
-    return parts;
-  }
   return unsignedQuads(as(k, k.broadcast(quad, k.VL), k.b.getI8Type()));
 }
 
 Values DotProduct::unsignedQuads(Value bytes) const {
-  if (way == Way::dot)
+  if (way == Way::dot || way == Way::signedDot)
     return {bytes};
-  bool isPlain = way == Way::plain;
-  Value words = as(k, bytes, isPlain ? k.b.getI32Type() : k.b.getI16Type());
+  bool isPair = way == Way::pairs;
+  Value words = as(k, bytes, isPair ? k.b.getI16Type() : k.b.getI32Type());
   Values parts;
-  for (int64_t i = 0; i < (isPlain ? 4 : 2); ++i)
+  for (int64_t i = 0; i < (isPair ? 2 : 4); ++i)
     parts.push_back(k.bitAnd(shiftUnsigned(k, words, 8 * i),
                              k.iconst(255, words.getType())));
   return parts;
@@ -112,8 +102,20 @@ Values DotProduct::unsignedQuads(Value bytes) const {
 
 Values DotProduct::neighbours(Value memory, Index offset, int64_t step,
                               int64_t first) const {
-  assert(way == Way::dot && "others sum floats");
+  assert(isFast(k.target) && "others sum floats");
   constexpr int64_t bytes = 16, taps = 4;
+  if (way == Way::signedDot) {
+    // Half of a register at a time: neighbouring windows share the first steps.
+    auto half = [&](Value x, Value y, bool isUpper) {
+      return interleaved(k, x, y, isUpper ? bytes / 2 : 0, bytes / 2);
+    };
+    Values pixels;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      pixels.push_back(k.load(memory, k.add(offset, tap * step), bytes));
+    bool isUpper = first >= bytes / 2;
+    return {half(half(pixels[0], pixels[2], isUpper),
+                 half(pixels[1], pixels[3], isUpper), first / 4 % 2)};
+  }
   if (step == bytes) {
     Value all = k.load(memory, offset, taps * bytes);
     SmallVector<int64_t> lanes;
@@ -133,18 +135,17 @@ Values DotProduct::w(Value memory, Index offset) const {
 }
 
 Values DotProduct::signedQuads(Value bytes) const {
-  if (way == Way::dot)
+  if (way == Way::dot || way == Way::signedDot)
     return {bytes};
-  if (way == Way::pairs) {
-    Value pairs = as(k, bytes, k.b.getI16Type());
-    return {shiftSigned(k, shiftLeft(k, pairs, 8), 8),
-            shiftSigned(k, pairs, 8)};
+  if (way == Way::words) {
+    Value words = as(k, bytes, k.b.getI32Type());
+    Values parts;
+    for (int64_t i = 0; i < 4; ++i)
+      parts.push_back(shiftSigned(k, shiftLeft(k, words, 24 - 8 * i), 24));
+    return parts;
   }
-  Value quads = as(k, bytes, k.b.getI32Type());
-  Values parts;
-  for (int64_t i = 0; i < 4; ++i)
-    parts.push_back(shiftSigned(k, shiftLeft(k, quads, 24 - 8 * i), 24));
-  return parts;
+  Value pairs = as(k, bytes, k.b.getI16Type());
+  return {shiftSigned(k, shiftLeft(k, pairs, 8), 8), shiftSigned(k, pairs, 8)};
 }
 
 Value DotProduct::add(Value acc, const Values &x, const Values &w) const {
@@ -154,14 +155,27 @@ Value DotProduct::add(Value acc, const Values &x, const Values &w) const {
                          isWide ? "llvm.x86.avx512.vpdpbusd.512"
                                 : "llvm.x86.avx512.vpdpbusd.256",
                          {acc, x[0], w[0]}, acc.getType());
+  if (way == Way::signedDot)
+    return callIntrinsic(k, "llvm.aarch64.neon.sdot", {acc, x[0], w[0]},
+                         acc.getType());
+  StringRef multiplyPairs =
+      isWide ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
   for (auto [a, b] : llvm::zip_equal(x, w)) {
     Value product = way == Way::pairs
-                        ? callIntrinsic(k,
-                                        isWide ? "llvm.x86.avx512.pmaddw.d.512"
-                                               : "llvm.x86.avx2.pmadd.wd",
-                                        {a, b}, acc.getType())
+                        ? callIntrinsic(k, multiplyPairs, {a, b}, acc.getType())
                         : Value(arith::MulIOp::create(k.b, a, b));
     acc = arith::AddIOp::create(k.b, acc, product);
   }
   return acc;
+}
+
+Value DotProduct::start(Value acc, ArrayRef<Values> w) const {
+  if (way != Way::signedDot)
+    return acc;
+  // The sum for x = 0 is not 0.
+  Value zero = k.iconst(-128, k.vec(4 * k.VL, k.b.getI8Type())),
+        sum = k.iconst(0, acc.getType());
+  for (const Values &weights : w)
+    sum = add(sum, {zero}, weights);
+  return arith::SubIOp::create(k.b, acc, sum);
 }

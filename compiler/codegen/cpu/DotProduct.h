@@ -29,15 +29,18 @@ public:
   Values x(Value memory, Index offset, int64_t count = 4) const;
   /// Four vectors of 16 bytes lie apart by `step`, from the offset on: the
   /// bytes of each of the lanes from `first` on are its four. Only where
-  /// isFast().
+  /// isFast(), and flipped where that is asked for.
   Values neighbours(Value memory, Index offset, int64_t step,
                     int64_t first) const;
   /// Four bytes of w for each lane, from the offset on.
   Values w(Value memory, Index offset) const;
-  /// The same out of vectors of 4 * VL bytes.
+  /// The same out of vectors of 4 * VL bytes. Where x has to be signed
+  /// (takesSigned()), unsigned ones are below 128.
   Values unsignedQuads(Value bytes) const;
   Values signedQuads(Value bytes) const;
   Value add(Value acc, const Values &x, const Values &w) const;
+  /// Where x is flipped: the sum that a sum of products with these begins with.
+  Value start(Value acc, ArrayRef<Values> w) const;
 
   /// How many positions a tile of `panels` panels of 16 lanes can have in
   /// registers.
@@ -45,13 +48,25 @@ public:
   /// Instructions of add().
   static int64_t steps(const Target &target);
   /// Whether add() is one instruction.
-  static bool isFast(const Target &target) { return wayOf(target) == Way::dot; }
+  static bool isFast(const Target &target) {
+    return wayOf(target) == Way::dot || flips(target);
+  }
+  /// Whether add() takes x as signed bytes.
+  static bool takesSigned(const Target &target) {
+    return wayOf(target) == Way::signedDot;
+  }
+  /// Whether x is flipped, x - 128 as a signed byte, when its neighbours() are
+  /// taken.
+  static bool flips(const Target &target) {
+    return wayOf(target) == Way::signedDot;
+  }
 
 private:
   enum class Way {
-    dot,   ///< one instruction: AVX-512 VNNI, AVX VNNI
-    pairs, ///< products of pairs of 16 bits: AVX2, AVX-512
-    plain  ///< products of 32 bits
+    dot,       ///< one instruction: AVX-512 VNNI, AVX VNNI
+    signedDot, ///< one instruction, of signed numbers: AArch64
+    pairs,     ///< products of pairs of 16 bits: AVX2, AVX-512
+    words      ///< products of 32 bits: AArch64 without dot products
   };
   static Way wayOf(const Target &target);
 

@@ -55,7 +55,8 @@ const std::vector<Target> &bases() {
        "generic",
        // An order that suits one that issues in order suits all others.
        "cortex-a55",
-       "+neon",
+       // A load of two registers is slower than two loads on little cores.
+       "+neon,+slow-paired-128",
        {"neon"},
        /*vectorLanes=*/4,
        /*vectorRegisters=*/32,
@@ -65,7 +66,8 @@ const std::vector<Target> &bases() {
        // 128, Neoverse N1 64 and 1024.
        64 * 1024,
        512 * 1024,
-       &aarch64TileCosts},
+       &aarch64TileCosts,
+       &aarch64QuadCosts},
   };
   return table;
 }
@@ -76,6 +78,7 @@ struct Added {
   const char *name;
   Extension extension;
   std::vector<std::string> features;
+  const TileCosts *quadCosts = nullptr;
 };
 const std::vector<Added> extensions = {
     {"x86-64-v4",
@@ -86,8 +89,16 @@ const std::vector<Added> extensions = {
     // base.
     {"x86-64-v4", "vnni", Extension::DotProducts, {"avx512vnni", "avx512vbmi"}},
     {"x86-64-v3", "vnni", Extension::DotProducts, {"avxvnni"}},
-    {"aarch64", "i8mm", Extension::MatrixProducts, {"dotprod", "i8mm"}},
-    {"aarch64", "dotprod", Extension::DotProducts, {"dotprod"}},
+    {"aarch64",
+     "i8mm",
+     Extension::MatrixProducts,
+     {"dotprod", "i8mm"},
+     &i8mmQuadCosts},
+    {"aarch64",
+     "dotprod",
+     Extension::DotProducts,
+     {"dotprod"},
+     &dotprodQuadCosts},
 };
 
 /// All targets, per architecture the best one first: AVX-512 without dot
@@ -104,6 +115,7 @@ const std::vector<Target> &targets() {
         row.name += std::string("+") + added.name;
         row.extension = added.extension;
         row.added = added.features;
+        row.quadCosts = added.quadCosts;
         llvm::append_range(row.required, added.features);
       }
       all.push_back(std::move(target));

@@ -58,6 +58,8 @@ struct Target {
   int64_t firstLevelCache, secondLevelCache; ///< bytes
   /// Where it is absent, a formula serves (tileCost).
   const TileCosts *tileCosts = nullptr;
+  /// The same for micro-kernels of bytes, whose step is a quad.
+  const TileCosts *quadCosts = nullptr;
 
   std::string base = {}; ///< the name of the target without the extension
   Extension extension = Extension::None;

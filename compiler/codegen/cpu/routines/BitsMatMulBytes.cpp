@@ -43,6 +43,7 @@ public:
         zero(op.getZero().convertToDouble()), hasZeros(bool(op.getZeros())),
         isZeroWhole(!hasZeros && zero == std::floor(zero) &&
                     std::abs(zero) <= 255),
+        flipsCodes(bits == 8 && DotProduct::takesSigned(k.target)),
         vectors(panelWidth / k.VL), dot(k) {
     epilogue.bias = bool(op.getBias());
     epilogue.activation = op.getActivationAttr();
@@ -85,6 +86,8 @@ private:
   /// Whether terms are those that a sum begins with: the zero times the sum of
   /// the block's bytes. Else they are these sums.
   const bool isZeroWhole;
+  /// Codes of bytes are multiplied less 128, as signed ones.
+  const bool flipsCodes;
   const int64_t vectors; ///< of a panel
   const DotProduct dot;
   Epilogue epilogue;
@@ -164,7 +167,8 @@ void ByteBitsEmitter::prepare(const Memory &memory, Index row, Index count,
       sum = vector::ReductionOp::create(k.b, vector::CombiningKind::ADD, wide,
                                         sum);
     }
-    int64_t factor = isZeroWhole ? -int64_t(zero) : -1;
+    // Codes less 128 have a zero that is less by as much.
+    int64_t factor = isZeroWhole ? (flipsCodes ? 128 : 0) - int64_t(zero) : -1;
     Value term = arith::MulIOp::create(k.b, sum, k.iconst(factor, i32));
     k.store(vector::BitCastOp::create(k.b, k.vec(termSize, i8),
                                       k.broadcast(term, 1)),
@@ -185,10 +189,13 @@ Values ByteBitsEmitter::blockSums(const Memory &memory, const PanelTile &tile,
   int64_t width = tile.panels * vectors;
   VectorType words = k.vec(k.VL, i32), bytes = k.vec(quad * k.VL, i8);
   Values sums(tile.rows * width, k.iconst(0, words));
-  for (int64_t row = 0; isZeroWhole && row < tile.rows; ++row)
+  for (int64_t row = 0; (isZeroWhole || flipsCodes) && row < tile.rows; ++row) {
+    Value first = term(memory.in, k.add(in, row * rowSize()));
+    if (!isZeroWhole)
+      first = arith::MulIOp::create(k.b, first, k.iconst(-128, i32));
     for (int64_t j = 0; j < width; ++j)
-      sums[row * width + j] =
-          k.broadcast(term(memory.in, k.add(in, row * rowSize())), k.VL);
+      sums[row * width + j] = k.broadcast(first, k.VL);
+  }
   // The quads of bytes that one vector of codes meets.
   auto step = [&](Index index, Values state) {
     SmallVector<SmallVector<Values>> parts(perByte());
@@ -205,6 +212,8 @@ Values ByteBitsEmitter::blockSums(const Memory &memory, const PanelTile &tile,
         }
         if (bits == 4)
           code = k.bitAnd(code, k.iconst(15, bytes));
+        if (flipsCodes)
+          code = k.bitXor(code, k.iconst(-128, bytes));
         parts[part].push_back(dot.unsignedQuads(code));
       }
     }

@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/ArmProducts.h"
 #include "compiler/codegen/cpu/routines/ConvPanels.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "llvm/Support/MathExtras.h"
@@ -209,6 +210,8 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
   shape.inRow = w.strideRows * copy.rowSize();
   shape.kernelCol = c.hasColumnQuads() ? 4 : w.dilationCols * block;
   shape.scalesColumns = grid.scalesColumns();
+  shape.hasFlippedInputs = copy.flips =
+      c.quantized && copy.copies && ArmProducts::canFlip(k.target);
 
   auto body = [&](PanelBlock b, Value scratch) {
     b.at = c.call(k, b.batch);

@@ -36,13 +36,13 @@ namespace {
 
 constexpr int64_t mostChannels = 3;
 
-using AxisPhases = SmallVector<Phase>;
+using Phases = SmallVector<Phase>;
 
 /// The inputs that all phases of an axis together read, seen from output 0
 /// of each.
 struct Span {
   int64_t low = 0, high = 0, outputs = 0, inputStep = 1;
-  explicit Span(const AxisPhases &axis) : inputStep(axis[0].inputStep) {
+  explicit Span(const Phases &axis) : inputStep(axis[0].inputStep) {
     assert(
         llvm::all_of(
             axis, [&](const Phase &p) { return p.inputStep == inputStep; }) &&
@@ -68,7 +68,7 @@ struct Span {
 class FewChannelsEmitter {
 public:
   FewChannelsEmitter(KernelBuilder &k, const WindowShape &w, Epilogue epilogue,
-                     AxisPhases rows, AxisPhases cols)
+                     Phases rows, Phases cols)
       : k(k), w(w), epilogue(epilogue), rows(std::move(rows)),
         cols(std::move(cols)), copy(w, divideCeil(w.channels, block), block) {
     assert(w.outChannels >= 1 && w.outChannels <= mostChannels &&
@@ -100,7 +100,7 @@ private:
   KernelBuilder &k;
   WindowShape w;
   Epilogue epilogue;
-  AxisPhases rows, cols;
+  Phases rows, cols;
   int64_t tilePixels;
   HaloCopy copy;
 };

@@ -45,11 +45,16 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
   };
   if (fill && makesFloats)
     fill = asFloats(fill);
+  auto flipped = [&](Value bytes) {
+    return flips ? k.bitXor(bytes, k.iconst(-128, bytes.getType())) : bytes;
+  };
   Value zero = fill ? k.broadcast(fill, VL) : k.number(0, k.vec(VL, element));
+  zero = flipped(zero);
   auto load = [&](Index at, int64_t lanes) {
     if (makesFloats)
       return asFloats(k.loadPart(in, at, VL, lanes));
-    return isByte ? k.load(in, at, lanes) : k.loadPart(in, at, VL, lanes);
+    return isByte ? flipped(k.load(in, at, lanes))
+                  : k.loadPart(in, at, VL, lanes);
   };
   auto store = [&](Value x, Index at, int64_t lanes) {
     auto type = cast<VectorType>(x.getType());

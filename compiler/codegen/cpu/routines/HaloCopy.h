@@ -19,6 +19,8 @@ struct HaloCopy {
   bool copies = false;
   /// Whether a copy of unsigned bytes has floats.
   bool makesFloats = false;
+  /// Whether a copy has bytes less 128, as signed bytes.
+  bool flips = false;
   int64_t firstColumn = 0; ///< negative in front of the input
   int64_t columns;
   int64_t rows = 0; ///< of a copy

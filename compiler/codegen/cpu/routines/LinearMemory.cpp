@@ -30,8 +30,8 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in,   weights, out,   bias,     residual,
-                rows, scale,   shift, outScale, outZero};
+  Values all = {in,    weights, out,      bias,    residual, rows,
+                scale, shift,   outScale, outZero, prepared};
   llvm::erase(all, Value());
   return all;
 }

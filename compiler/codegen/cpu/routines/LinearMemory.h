@@ -24,6 +24,8 @@ struct LinearMemory {
   // A quantised product alone has these (QuantizedEnd.h). Each may be null.
   Value rows = {}, shift = {}, outScale = {}, outZero = {};
   Value padding = {}; ///< not a micro-kernel's
+  /// Bytes that ArmProducts prepares: a micro-kernel's alone. May be null.
+  Value prepared = {};
 
   /// From the operands of a kernel: out, in, weights, then bias and residual
   /// where the epilogue has them.

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 
+#include "compiler/codegen/cpu/ArmProducts.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
@@ -71,6 +72,11 @@ Work PanelRoutine::work(Operation *layer) const {
           copiedInput * double(llvm::product_of(shapeOf(layer->getOperand(0))));
   }
   return work;
+}
+
+bool codegen::matrixProductsPay(int64_t rows, int64_t columns, int64_t bytes) {
+  // Weights and sums are put into another order and back.
+  return rows >= 16 && columns > panelWidth && bytes >= 64 && bytes % 4 == 0;
 }
 
 /// Cost of all micro-kernel calls of a plane with this tile.
@@ -363,6 +369,29 @@ void codegen::emitScales(KernelBuilder &k, Value halves, Index first,
   k.loop(whole, count, 1, [&](Value i) { convert(i, 1); });
 }
 
+/// Lets ArmProducts prepare the weights of a panel group, for all positions of
+/// the block.
+static void prepareBytes(KernelBuilder &k, const PanelGrid &grid,
+                         PanelShape &shape, PanelBlock &block,
+                         const PanelTile &tile, Index panel) {
+  Index distance = block.at.weightPanel;
+  ArmProducts::prepare(
+      k,
+      {block.memory.weights, k.add(block.at.weights, k.mul(panel, distance)),
+       distance, tile.panels, grid.panelWeights, shape.channelBlock},
+      block.scratch, block.scratchAt);
+  if (ArmProducts::movesWeights(k.target)) {
+    block.memory.weights = block.scratch;
+    block.at.weights = block.scratchAt;
+    block.at.weightPanel = grid.panelWeights;
+    block.weightStep = 0;
+    return;
+  }
+  shape.addsPrepared = true;
+  block.memory.prepared = block.scratch;
+  block.at.prepared = block.scratchAt;
+}
+
 void codegen::emitPanelGroups(
     KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
     llvm::function_ref<void(const PanelBlock &, const PanelTile &, Index)>
@@ -396,8 +425,11 @@ void codegen::emitPanelGroups(
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                              const PanelGrid &grid, const PanelBlock &block) {
   emitPanelGroups(k, grid, block,
-                  [&](const PanelBlock &b, const PanelTile &tile, Index panel) {
-                    emitPanelGroup(k, shape, grid, b, tile, panel);
+                  [&](PanelBlock b, const PanelTile &tile, Index panel) {
+                    PanelShape s = shape;
+                    if (grid.quads && ArmProducts::isFor(k.target))
+                      prepareBytes(k, grid, s, b, tile, panel);
+                    emitPanelGroup(k, s, grid, b, tile, panel);
                   });
 }
 
@@ -439,13 +471,16 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
         b.memory = memoryOf(operands);
         b.halvesAt = halvesAt;
         b.scratch = scratch;
-        b.scratchAt = ownScratch / int64_t(sizeof(float));
+        b.scratchAt = ownScratch * 8 / scratchElement.getIntOrFloatBitWidth();
         k.loop(begin, end, 1, [&](Value t) { tile(b, t, begin, scratch); });
       },
       weights, scratchElement);
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = ownScratch + grid.widenedSize() * int64_t(sizeof(float));
+  if (grid.quads && ArmProducts::isFor(k.target))
+    info.scratchBytes += ArmProducts::preparedBytes(k.target, grid.tile.panels,
+                                                    grid.panelWeights);
   return info;
 }
 

@@ -100,6 +100,10 @@ protected:
   const PanelTuning tuning;
 };
 
+/// Whether instructions for products of matrices pay for sums of so many bytes,
+/// of rows by columns.
+bool matrixProductsPay(int64_t rows, int64_t columns, int64_t bytes);
+
 struct PanelGrid {
   // The layer.
   int64_t batches = 1, rows = 1, cols = 1;

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 
+#include "compiler/codegen/cpu/ArmProducts.h"
 #include "compiler/codegen/cpu/DotProduct.h"
 #include "llvm/ADT/Twine.h"
 
@@ -13,10 +14,10 @@ using namespace nnv12::codegen;
 
 int64_t codegen::maxPositions(const Target &target, int64_t panels,
                               bool quads) {
+  if (const TileCosts *costs = quads ? target.quadCosts : target.tileCosts)
+    return costs->maxPositions(panels);
   if (quads)
     return DotProduct::maxPositions(target, panels);
-  if (target.tileCosts)
-    return target.tileCosts->maxPositions(panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   int64_t registers = target.vectorRegisters - 1;
   // A single position needs each weight once: it is no more than an operand.
@@ -28,8 +29,8 @@ int64_t codegen::maxPositions(const Target &target, int64_t panels,
 
 double codegen::tileCost(const Target &target, int64_t positions,
                          int64_t panels, bool quads) {
-  if (!quads && target.tileCosts)
-    return target.tileCosts->of(positions, panels);
+  if (const TileCosts *costs = quads ? target.quadCosts : target.tileCosts)
+    return costs->of(positions, panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   if (quads) {
     // Inputs and weights take a load, or some instructions to be made ready.
@@ -76,6 +77,7 @@ public:
 private:
   /// Columns of vector j (of all panels) that exist.
   int64_t lanes(int64_t j) const {
+    j += first;
     if (j / vectors != t.panels - 1)
       return k.VL;
     return std::clamp<int64_t>(t.lastLanes - j % vectors * k.VL, 0, k.VL);
@@ -106,6 +108,7 @@ private:
   }
   Values steps(Values acc, Index in, Index weights, int64_t count);
   Values quadSteps(Values acc, Index in, Index weights, int64_t count);
+  Values armSteps(Values acc, Index in, Index weights, int64_t count);
   Values channels(Values acc, Index in, Index weights, int64_t count) {
     assert(count > 0 && "there is a channel");
     int64_t chunk = std::min(unroll, count), chunks = count / chunk;
@@ -157,6 +160,8 @@ private:
     return acc;
   }
 
+  /// The columns of vectors [first, first + width).
+  void columns();
   void finish(const Values &acc);
   void finishQuantized(const Values &acc);
   /// Where the result of vector j of a position is.
@@ -166,20 +171,25 @@ private:
   }
   /// Numbers of the columns of vector j.
   Value column(Value memory, int64_t j) {
-    return k.loadPart(memory, k.add(a.bias, j * k.VL), k.VL, stored(j));
+    return k.loadPart(memory, k.add(a.bias, (first + j) * k.VL), k.VL,
+                      stored(j));
   }
 
   KernelBuilder &k;
   const PanelShape &s;
   const PanelTile &t;
   int64_t vectors, width, accumulators, unroll;
-  bool isTail = false; ///< behind the whole blocks
+  int64_t first = 0;              ///< of the vectors that are computed
+  bool isTail = false;            ///< behind the whole blocks
+  std::optional<ArmProducts> arm; ///< how bytes are multiplied, where it is so
   LinearMemory memory;
   PanelCall a;
 };
 
 /// `count` channels in a straight line.
 Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
+  if (arm)
+    return armSteps(acc, in, weights, count);
   if (s.quantized)
     return quadSteps(acc, in, weights, count);
   int64_t positions = t.rows * t.cols;
@@ -257,9 +267,46 @@ Values PanelEmitter::quadSteps(Values acc, Index in, Index weights,
   return acc;
 }
 
+Values PanelEmitter::armSteps(Values acc, Index in, Index weights,
+                              int64_t count) {
+  VectorType quads = k.vec(4, k.b.getI32Type());
+  // Two or four quads are one access, if memory has all of their bytes.
+  int64_t bytes = isTail ? s.lastQuad : 4;
+  bool isOne = bytes == 4 && (count == 2 || count == 4);
+  auto input = [&](int64_t p, int64_t count) -> Value {
+    Index at = k.add(in, position(p, s.inRow, s.inCol));
+    Value x = k.iconst(0, quads);
+    for (int64_t u = 0; u < count && !isOne; ++u) {
+      Value quad = k.loadPart(memory.in, k.add(at, u * s.inChannel), 4,
+                              u + 1 == count ? bytes : 4);
+      quad = vector::BitCastOp::create(k.b, k.vec(1, k.b.getI32Type()), quad);
+      x = k.insert(k.extract(quad, 0), x, u);
+    }
+    if (isOne && count == 2) {
+      Value both = k.load(memory.in, at, 8);
+      both = vector::BitCastOp::create(k.b, k.vec(1, k.b.getI64Type()), both);
+      x = k.insert(k.extract(both, 0), k.iconst(0, k.vec(2, k.b.getI64Type())),
+                   0);
+    }
+    if (isOne && count == 4)
+      x = k.load(memory.in, at, 16);
+    return vector::BitCastOp::create(k.b, k.vec(16, k.b.getI8Type()), x);
+  };
+  // A load from below an address is one step of a Neoverse N1, one from above
+  // it two.
+  int64_t block = count * s.weightChannel;
+  SmallVector<Index> ends = {k.hide(k.add(weights, block))};
+  for (int64_t panel = 1; panel < t.panels; ++panel)
+    ends.push_back(k.add(ends.back(), a.weightPanel));
+  return arm->steps(acc, count, input, [&](int64_t panel, int64_t offset) {
+    return k.load(memory.weights, k.add(ends[panel], offset - block), 16);
+  });
+}
+
 void PanelEmitter::emit(ValueRange args) {
   memory = s.quantized ? s.quantized->take(args)
                        : LinearMemory::take(args, s.epilogue, s.scalesColumns);
+  memory.prepared = takeIf(args, s.addsPrepared);
   size_t next = 0;
   for (Index *index :
        {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock, &a.kernelRow,
@@ -268,15 +315,32 @@ void PanelEmitter::emit(ValueRange args) {
   bool hasTerms = s.quantized && s.quantized->rows;
   if (hasTerms)
     a.terms = args[next++];
+  if (s.addsPrepared)
+    a.prepared = args[next++];
   // As a constant the distance would become part of each address. An
   // instruction of aarch64 has no room for most, and registers for one each run
   // out.
-  bool arePanelsApart = t.panels > 1 && s.weightChannel == panelWidth;
+  bool arePanelsApart =
+      t.panels > 1 && (s.quantized || s.weightChannel == panelWidth);
   if (k.target.multiplyByElement && arePanelsApart)
     a.weightPanel = k.hide(a.weightPanel);
 
+  if (!s.quantized || !ArmProducts::isFor(k.target))
+    return columns();
+  int64_t positions = t.rows * t.cols, all = width,
+          most = ArmProducts::mostVectors(k.target, positions);
+  for (; first < all; first += width) {
+    width = std::min(most, all - first);
+    arm.emplace(k, positions, first, width, s.hasFlippedInputs);
+    accumulators = arm->registers();
+    columns();
+  }
+}
+
+void PanelEmitter::columns() {
+  bool hasTerms = s.quantized && s.quantized->rows;
   VectorType sums = k.vec(k.VL, s.quantized ? Type(k.b.getI32Type()) : Type());
-  Values acc(accumulators, k.number(0, sums));
+  Values acc(t.rows * t.cols * width, k.number(0, sums));
   // Sums of integers are exact, so that a bias costs nothing in front.
   if (s.quantized && s.quantized->bias)
     for (int64_t j = 0; j < width; ++j) {
@@ -284,12 +348,21 @@ void PanelEmitter::emit(ValueRange args) {
       for (int64_t p = 0; p < t.rows * t.cols; ++p)
         acc[p * width + j] = bias;
     }
+  for (int64_t j = 0; s.addsPrepared && j < width; ++j) {
+    Value bytes =
+        k.load(memory.prepared, k.add(a.prepared, (first + j) * 4 * k.VL), 16);
+    Value base = vector::BitCastOp::create(k.b, sums, bytes);
+    for (int64_t p = 0; p < t.rows * t.cols; ++p)
+      acc[p * width + j] = arith::AddIOp::create(k.b, acc[p * width + j], base);
+  }
   for (int64_t p = 0; hasTerms && p < t.rows * t.cols; ++p) {
     Value term = k.load(memory.rows, k.add(a.terms, position(p, s.termRow, 1)));
     term = k.broadcast(term, k.VL);
     for (int64_t j = 0; j < width; ++j)
       acc[p * width + j] = arith::AddIOp::create(k.b, acc[p * width + j], term);
   }
+  if (arm)
+    acc = arm->enter(acc);
   acc.push_back(k.val(a.in));
   acc.push_back(k.val(a.weights));
   acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
@@ -305,6 +378,9 @@ void PanelEmitter::emit(ValueRange args) {
   isTail = true;
   if (s.channelTail)
     acc = window(acc, in, weights, s.channelTail);
+  isTail = false;
+  if (arm)
+    acc = arm->leave(acc);
 
   if (s.quantized)
     return finishQuantized(acc);
@@ -331,36 +407,41 @@ void PanelEmitter::finishQuantized(const Values &acc) {
   const QuantizedEnd &end = *s.quantized;
   Values scales(width), shifts(width);
   SmallVector<Index> panels;
+  int64_t firstPanel = first / vectors;
   for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
     if (end.scale)
       scales[j] = column(memory.scale, j);
     if (end.shift)
       shifts[j] = column(memory.shift, j);
     // Panels of a dense result follow each other.
-    if (j % vectors == 0 && s.blockedResult)
-      panels.push_back(k.val(k.add(a.out, k.mul(a.outPanel, j / vectors))));
-    else if (j % vectors == 0)
-      panels.push_back(k.add(a.out, j / vectors * panelWidth));
+    int64_t panel = (first + j) / vectors;
+    bool isNew = firstPanel + int64_t(panels.size()) == panel;
+    if (isNew && s.blockedResult)
+      panels.push_back(k.val(k.add(a.out, k.mul(a.outPanel, panel))));
+    else if (isNew)
+      panels.push_back(k.add(a.out, panel * panelWidth));
   }
   SmallVector<QuantizedEnd::Piece> pieces;
   auto add = [&](int64_t p, int64_t j) {
     if (stored(j) > 0)
       pieces.push_back({acc[p * width + j], scales[j], shifts[j],
-                        k.add(k.add(panels[j / vectors], j % vectors * k.VL),
+                        k.add(k.add(panels[(first + j) / vectors - firstPanel],
+                                    (first + j) % vectors * k.VL),
                               position(p, s.outRow, s.outCol)),
                         lanes(j), stored(j)});
   };
   // In the order of memory.
   int64_t positions = t.rows * t.cols;
-  if (s.blockedResult)
-    for (int64_t panel = 0; panel < t.panels; ++panel)
-      for (int64_t p = 0; p < positions; ++p)
-        for (int64_t v = 0; v < vectors; ++v)
-          add(p, panel * vectors + v);
-  else
+  if (!s.blockedResult)
     for (int64_t p = 0; p < positions; ++p)
       for (int64_t j = 0; j < width; ++j)
         add(p, j);
+  for (int64_t j = 0, next; s.blockedResult && j < width; j = next) {
+    next = std::min(width, j + vectors - (first + j) % vectors);
+    for (int64_t p = 0; p < positions; ++p)
+      for (int64_t v = j; v < next; ++v)
+        add(p, v);
+  }
   end.store(k, pieces, memory.out, end.shared(k, memory));
 }
 
@@ -428,7 +509,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
       os << s.lastQuad;
     if (s.quantized->rows)
       os << "_t" << s.termRow;
-    os << s.quantized->suffix();
+    os << s.quantized->suffix() << (s.addsPrepared ? "_prepared" : "")
+       << (s.hasFlippedInputs ? "_flipped" : "");
   }
   os << s.epilogue.suffix();
   return name;
@@ -450,6 +532,8 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                                 args.scale};
   if (shape.quantized && shape.quantized->rows)
     indices.push_back(args.terms);
+  if (shape.addsPrepared)
+    indices.push_back(args.prepared);
   k.callMicroKernel(
       nameOf(shape, tile, haveHalves(memory)), memory.arguments(), indices,
       [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });

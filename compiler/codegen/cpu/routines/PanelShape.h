@@ -44,6 +44,10 @@ struct PanelShape {
   /// Distance of neighbouring rows' numbers in QuantizedEnd::rows; those of
   /// columns lie side by side.
   int64_t termRow = 1;
+  /// Whether inputs are x - 128, as signed bytes (ArmProducts).
+  bool hasFlippedInputs = false;
+  /// Whether 32-bit numbers of columns are added that ArmProducts prepared.
+  bool addsPrepared = false;
 };
 
 /// The tile of positions and panels that registers hold.
@@ -61,7 +65,8 @@ struct PanelCall {
   Index kernelRow;   ///< input distance of kernel rows
   Index weightPanel; ///< distance of panels
   Index outPanel;
-  Index terms; ///< of the first position, in QuantizedEnd::rows
+  Index terms;    ///< of the first position, in QuantizedEnd::rows
+  Index prepared; ///< bytes of the first column
 };
 
 } // namespace nnv12::codegen

@@ -27,8 +27,13 @@ public:
                           ConvPanels(cast<nn::QConvOp>(layer), block), tuning);
   }
 
-  Extension extension(Operation *) const override {
-    return Extension::DotProducts;
+  Extension extension(Operation *layer) const override {
+    ConvPanels c(cast<nn::QConvOp>(layer), block);
+    return block == panelWidth &&
+                   matrixProductsPay(c.w.outHeight * c.w.outWidth,
+                                     c.outChannels, c.channels * c.taps())
+               ? Extension::MatrixProducts
+               : Extension::DotProducts;
   }
 
 protected:

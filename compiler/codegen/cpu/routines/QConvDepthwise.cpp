@@ -48,6 +48,7 @@ public:
     // Quads reach beyond the window.
     int64_t reach = usesDots ? (4 * quads - w.kernelCols) * w.dilationCols : 0;
     copy.makesFloats = !usesDots;
+    copy.flips = DotProduct::flips(k.target);
     copy.copyColumns(-w.left, w.inputCols(w.outWidth) + reach);
     planRows();
     copy.rows = w.inputRows(std::min(rowBlock, w.outHeight));
@@ -60,6 +61,9 @@ private:
     // input; several rows share the permutations.
     bool usesDots = DotProduct::isFast(target);
     int64_t sums = target.vectorRegisters >= 32 ? (usesDots ? 20 : 12) : 8;
+    if (DotProduct::flips(target)) // neighbours share permutations, which wait
+      sums = std::clamp<int64_t>(
+          24 - w.kernelRows * divideCeil(w.kernelCols, 4), 4, 16);
     PixelTile tile;
     tile.rows = usesDots && w.strideRows < w.kernelRows
                     ? std::min<int64_t>(
@@ -134,6 +138,7 @@ Values QDepthwiseEmitter::dotSums(const LinearMemory &memory, Index inAt,
   for (int64_t i = 0; i < w.kernelRows * quads; ++i)
     weights.push_back(dot.w(
         memory.weights, k.add(weightsAt, i * 4 * block + vector * k.VL * 4)));
+  std::fill(acc.begin(), acc.end(), dot.start(acc[0], weights));
   // An input row serves the output rows whose windows have it: pairs of an
   // output row and a kernel row.
   std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> uses;

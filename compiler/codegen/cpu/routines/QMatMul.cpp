@@ -116,8 +116,10 @@ public:
                      "panels of 16 columns",
                      tuning) {}
   std::string misfit(Operation *layer) const override;
-  Extension extension(Operation *) const override {
-    return Extension::DotProducts;
+  Extension extension(Operation *layer) const override {
+    QMatMulShape s(cast<nn::QMatMulOp>(layer));
+    return matrixProductsPay(s.m, s.n, s.k) ? Extension::MatrixProducts
+                                            : Extension::DotProducts;
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);

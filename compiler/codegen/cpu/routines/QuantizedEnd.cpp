@@ -86,9 +86,11 @@ Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
 }
 
 /// To the nearest integer, ties to even. Numbers that are too large for one
-/// become a large one, NaN the smallest.
+/// become a large one; NaN the smallest with x86-64, zero with AArch64.
 static Value toInteger(KernelBuilder &k, Value y) {
   Type floats = y.getType(), ints = withElement(floats, k.b.getI32Type());
+  if (k.target.architecture == "aarch64")
+    return callIntrinsic(k, "llvm.aarch64.neon.fcvtns", {y}, ints);
   Value large = k.fconst(1 << 20, floats);
   Value isLarge =
       arith::CmpFOp::create(k.b, arith::CmpFPredicate::OLT, large, y);
@@ -130,30 +132,30 @@ Value QuantizedEnd::bytesOf(KernelBuilder &k, ArrayRef<Value> y,
     quads = vector::ShuffleOp::create(k.b, quads, quads, order);
     return vector::BitCastOp::create(k.b, bytes, quads);
   }
-  VectorType ints = k.vec(k.VL, i32);
-  Value low = k.iconst(isUnsigned ? 0 : -128, ints),
-        high = k.iconst(isUnsigned ? 255 : 127, ints),
-        zero = k.broadcast(shared.zero, k.VL);
-  Values parts;
-  for (Value part : whole) {
-    part = arith::AddIOp::create(k.b, part, zero);
-    part = arith::MaxSIOp::create(k.b, part, low);
-    part = arith::MinSIOp::create(k.b, part, high);
-    parts.push_back(arith::TruncIOp::create(k.b, k.vec(k.VL, i8), part));
+  // NEON's instructions narrow a vector, with saturation, to half a vector.
+  auto joined = [&](Value low, Value high) -> Value {
+    SmallVector<int64_t> all;
+    for (int64_t lane = 0,
+                 lanes = cast<VectorType>(low.getType()).getDimSize(0);
+         lane < 2 * lanes; ++lane)
+      all.push_back(lane);
+    return vector::ShuffleOp::create(k.b, low, high, all);
+  };
+  Value zero =
+      k.broadcast(arith::TruncIOp::create(k.b, i16, shared.zero), 2 * k.VL);
+  Values halves;
+  for (size_t i = 0; i < whole.size(); i += 2) {
+    auto narrow = [&](Value part) {
+      return callIntrinsic(k, "llvm.aarch64.neon.sqxtn", {part},
+                           k.vec(k.VL, i16));
+    };
+    Value both = joined(narrow(whole[i]), narrow(whole[i + 1]));
+    both = callIntrinsic(k, "llvm.sadd.sat", {both, zero}, words);
+    halves.push_back(callIntrinsic(
+        k, isUnsigned ? "llvm.aarch64.neon.sqxtun" : "llvm.aarch64.neon.sqxtn",
+        {both}, k.vec(2 * k.VL, i8)));
   }
-  while (parts.size() > 1) {
-    Values joined;
-    for (size_t i = 0; i < parts.size(); i += 2) {
-      SmallVector<int64_t> all(
-          2 * cast<VectorType>(parts[i].getType()).getNumElements());
-      for (auto [lane, from] : llvm::enumerate(all))
-        from = int64_t(lane);
-      joined.push_back(
-          vector::ShuffleOp::create(k.b, parts[i], parts[i + 1], all));
-    }
-    parts = joined;
-  }
-  return parts[0];
+  return joined(halves[0], halves[1]);
 }
 
 /// Whether the second piece's results are right behind the first one's, all of

@@ -102,7 +102,7 @@ bool takeOnly(llvm::StringRef text, nnv12::codegen::Target &target,
   for (auto &row : table.costs)
     std::fill_n(row, positions, 1e9);
   table.costs[panels - 1][positions - 1] = 1;
-  target.tileCosts = &table;
+  target.tileCosts = target.quadCosts = &table;
   return true;
 }
 

@@ -482,3 +482,5 @@ std::vector<std::string> test::testTargets() {
   }
   return result;
 }
+
+bool test::emulatesArm() { return !qemu().empty(); }

@@ -129,6 +129,8 @@ bool isTier(llvm::StringRef name);
 /// The targets of CPUs that tests go through: the machine's own, and with
 /// NNV12_TIER=full (tools/check --full) all that it runs.
 std::vector<std::string> testTargets();
+/// Whether qemu runs kernels of aarch64, with all extensions.
+bool emulatesArm();
 
 } // namespace nnv12::test
 

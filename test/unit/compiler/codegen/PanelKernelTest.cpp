@@ -101,8 +101,8 @@ TEST(PanelKernel, TilesFollowTheTable) {
       found += text.substr(at + 7, text.find("_k1x1", at) - at - 7) + " ";
     return found;
   };
-  EXPECT_EQ(tiles("conv.gemm.nChw16c"), "6x1x1 1x1x1 ");
-  EXPECT_EQ(tiles("conv.gemm.nChw16c.p1"), "6x1x1 1x1x1 ");
+  EXPECT_EQ(tiles("conv.gemm.nChw16c"), "5x1x1 4x1x1 ");
+  EXPECT_EQ(tiles("conv.gemm.nChw16c.p1"), "5x1x1 4x1x1 ");
   EXPECT_EQ(tiles("conv.gemm.nChw16c.p4"), "3x1x2 1x1x2 ");
 }
 

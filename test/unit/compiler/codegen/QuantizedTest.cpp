@@ -3,9 +3,11 @@
 #include "LayerCheck.h"
 #include "RandomLayer.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <optional>
 #include <random>
 
 using namespace nnv12::test;
@@ -16,6 +18,10 @@ namespace {
 std::vector<std::string> quantizedTargets() {
   std::vector<std::string> targets = testTargets();
   targets.push_back("x86-64-v4+vnni");
+  if (emulatesArm())
+    for (std::string name : {"aarch64", "aarch64+dotprod", "aarch64+i8mm"})
+      if (!llvm::is_contained(targets, name))
+        targets.push_back(name);
   return targets;
 }
 
@@ -27,6 +33,7 @@ struct QConvCase {
   bool padding = false, bias = true, rows = false, shift = false,
        outScale = false;
   std::string activation, result = "ui8", input = "ui8";
+  std::optional<double> allInputs, allWeights; ///< else at random
   unsigned seed = 1;
 
   void run(const std::string &routine, const std::string &target) const;
@@ -57,6 +64,10 @@ void QConvCase::run(const std::string &routine,
     in[1].data[i] = i % 2 ? 127 : -128;
   for (size_t i = 0; i < in[0].data.size(); i += 5)
     in[0].data[i] = input == "ui8" ? 255 : 127;
+  for (auto [tensor, all] :
+       {std::pair(&in[0], allInputs), std::pair(&in[1], allWeights)})
+    if (all)
+      tensor->data.assign(tensor->data.size(), *all);
   int next = 2;
   std::string text = "nn.qconv %0, %1", types = " : $0, $1";
   auto add = [&](bool isThere, const std::string &word, Tensor tensor) {
@@ -252,6 +263,30 @@ TEST(QConvGemm, Sizes) {
   onAll(x, "qconv.gemm.nChw16c");
 }
 
+/// Where sums of two or four products leave 16 bits, or the signs of all are
+/// the same.
+TEST(QConvGemm, Extremes) {
+  for (double x : {0, 128, 255})
+    for (double w : {-128, 127}) {
+      QConvCase c = qconv(72, 40, 3, 7, 1, 1, 0);
+      c.allInputs = x, c.allWeights = w, c.result = "i32";
+      onAll(c, "qconv.gemm.nChw16c");
+      c = qconv(16, 16, 5, 6, 3, 1, 1);
+      c.allInputs = x, c.allWeights = w, c.result = "i32", c.groups = 16;
+      onAll(c, "qconv.depthwise.nChw16c");
+    }
+}
+
+/// Positions of a tile, and those that remain.
+TEST(QConvGemm, Positions) {
+  for (int64_t positions : {1, 2, 3, 17, 19, 21})
+    for (int64_t outputs : {24, 56}) {
+      QConvCase x = qconv(68, outputs, 1, positions, 1, 1, 0);
+      x.result = "i32", x.rows = positions % 4 == 1;
+      onAll(x, "qconv.gemm.nChw16c");
+    }
+}
+
 TEST(QConvDirect, Window) {
   onAll(qconv(32, 32, 9, 9, 1, 2, 0), "qconv.direct.nChw16c");
   onAll(qconv(32, 48, 14, 14, 3, 1, 1), "qconv.direct.nChw16c");
@@ -437,6 +472,8 @@ TEST(QMatMul, Sizes) {
                                                               {13, 10, 3},
                                                               {64, 1, 64},
                                                               {64, 64, 64},
+                                                              {19, 40, 84},
+                                                              {16, 100, 76},
                                                               {9, 64, 4096}})
       for (bool transposed : {false, true}) {
         QMatMulCase x;

@@ -199,7 +199,8 @@ TEST_F(ExtensionTest, LLVMMayUseItInTheirKernelsAlone) {
   // Functions of equal attributes share a group.
   EXPECT_EQ(functionsWith("x86-64-v4+vnni", "+avx512vnni,+avx512vbmi"), 1u);
   EXPECT_EQ(functionsWith("x86-64-v3+vnni", "+avxvnni"), 1u);
-  EXPECT_EQ(functionsWith("aarch64+dotprod", "+neon,+dotprod"), 1u);
+  EXPECT_EQ(functionsWith("aarch64+dotprod", "+neon,+slow-paired-128,+dotprod"),
+            1u);
   EXPECT_EQ(functionsWith("x86-64-v4", "+avx512vnni,+avx512vbmi"), 0u);
 }
 
