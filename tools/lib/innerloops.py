@@ -12,11 +12,13 @@ import nnv12tools
 MCA = "llvm-mca-22"
 ROUNDS = 100  # that llvm-mca repeats a loop
 
-FUNCTION = re.compile(r"([A-Za-z_][\w.]*):")
+FUNCTION = re.compile(r'"?([A-Za-z_][\w.+]*)"?:')
 LABEL = re.compile(r"(\.L\w+):")
 BRANCH = re.compile(
     r"\t(?:b\.\w+|b|cbn?z\s+\w+,|tbn?z\s+\w+, #\d+,)\s+(\.L\w+)$"
 )
+# The instructions that a micro-kernel is for: of floats, and of bytes.
+MULTIPLY_ADD = re.compile(r"\t(?:fmla|u?sdot|us?mmla|sml[as]l2?|smull2?)\t")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Loop:
 
     @property
     def multiply_adds(self):
-        return sum("\tfmla\t" in line for line in self.lines)
+        return sum(bool(MULTIPLY_ADD.match(line)) for line in self.lines)
 
     @property
     def stack_accesses(self):
@@ -69,6 +71,7 @@ def cycles(loops, cpu):
     answer = nnv12tools.call(
         [
             *(MCA, "-mtriple=aarch64", f"-mcpu={cpu}", "-json"),
+            "-mattr=+dotprod,+i8mm",
             *(f"-iterations={ROUNDS}", "-resource-pressure=false"),
             *("-instruction-info=false", path),
         ]
