@@ -115,6 +115,9 @@ def FuseQuantized : Pass<"fuse-quantized", "::mlir::func::FuncOp"> {
     go. Another function stays one of f32, and is followed by the division that
     QuantizeLinear defines.
 
+    Products whose weights are constants within [-64, 64] are marked
+    (`small_weights`).
+
     Layers of the model that sum up integers (MatMulInteger, ConvInteger) get
     the bias, the scale, the shift, the function and the quantize that follow
     them in the same way, each computed as it was spelled.

@@ -53,6 +53,9 @@ def NN_DequantizeOp : NN_Quantisation<"dequantize"> {
 //   y = activation(f32(sum) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
+// `small_weights`: the constant w is within [-64, 64], so two products fit in 16
+// bits.
+//
 // Absent parts are skipped; without a scale the sum is the result (i32),
 // without 8 bits y is (f32). Zero points of x and w are a part of the bias.
 class NN_QuantizedProductOp<string mnemonic, list<Trait> traits>
@@ -86,7 +89,8 @@ def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
            (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
                DefaultValuedAttr<I64Attr, "1">:$groups,
-               OptionalAttr<NN_FunctionAttr>:$activation));
+               OptionalAttr<NN_FunctionAttr>:$activation,
+               UnitAttr:$small_weights));
   let assemblyFormat = [{
     $input `,` $weights (`padding` $padding^)? (`bias` $bias^)?
     (`rows` $rows^)? (`scale` $scale^)? (`shift` $shift^)?
@@ -116,7 +120,8 @@ def NN_QMatMulOp : NN_QuantizedProductOp<"qmatmul", []> {
   let arguments =
       !con((ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
            (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
-               OptionalAttr<NN_FunctionAttr>:$activation));
+               OptionalAttr<NN_FunctionAttr>:$activation,
+               UnitAttr:$small_weights));
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`rows` $rows^)? (`scale` $scale^)?
     (`shift` $shift^)?

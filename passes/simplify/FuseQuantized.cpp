@@ -379,6 +379,16 @@ template <typename Op> struct EndWithQuantize : OpRewritePattern<QuantizeOp> {
   }
 };
 
+/// Constants of seven bits, as quantisers make them for CPUs whose sums of two
+/// products saturate.
+bool areSmall(Value weights) {
+  auto data = ConstantData::get(weights);
+  for (int64_t i = 0, end = data ? data->size() : 0; i < end; ++i)
+    if (std::abs(data->asInt(i)) > 64)
+      return false;
+  return data.has_value();
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -396,6 +406,12 @@ struct FuseQuantized : nnv12::impl::FuseQuantizedBase<FuseQuantized> {
                     EndWithFunction<QConvOp>, EndWithFunction<QMatMulOp>,
                     EndWithQuantize<QConvOp>, EndWithQuantize<QMatMulOp>>(
         getOperation());
+    getOperation().walk([](Operation *op) {
+      if (auto conv = dyn_cast<QConvOp>(op))
+        conv.setSmallWeights(areSmall(conv.getWeights()));
+      else if (auto matmul = dyn_cast<QMatMulOp>(op))
+        matmul.setSmallWeights(areSmall(matmul.getRhs()));
+    });
   }
 
 private:

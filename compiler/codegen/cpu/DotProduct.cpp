@@ -11,26 +11,33 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-DotProduct::DotProduct(KernelBuilder &k) : k(k), way(wayOf(k.target)) {}
+DotProduct::DotProduct(KernelBuilder &k, bool isSmall)
+    : k(k), way(wayOf(k.target, isSmall)) {}
 
-DotProduct::Way DotProduct::wayOf(const Target &target) {
+DotProduct::Way DotProduct::wayOf(const Target &target, bool isSmall) {
   if (target.architecture != "x86-64")
     return target.has("dotprod") ? Way::signedDot : Way::words;
   if (target.has("avx512vnni") || target.has("avxvnni"))
     return Way::dot;
-  return Way::pairs;
+  return isSmall ? Way::bytePairs : Way::pairs;
 }
 
-int64_t DotProduct::steps(const Target &target) {
-  return wayOf(target) == Way::pairs ? 4 : 1;
+int64_t DotProduct::steps(const Target &target, bool isSmall) {
+  Way way = wayOf(target, isSmall);
+  return way == Way::pairs ? 4 : way == Way::bytePairs ? 3 : 1;
 }
 
-int64_t DotProduct::maxPositions(const Target &target, int64_t panels) {
+int64_t DotProduct::readySteps(const Target &target, bool isSmall) {
+  return wayOf(target, isSmall) == Way::pairs ? 3 : 1;
+}
+
+int64_t DotProduct::maxPositions(const Target &target, int64_t panels,
+                                 bool isSmall) {
   int64_t vectors = panels * 16 / target.vectorLanes;
-  Way way = wayOf(target);
+  Way way = wayOf(target, isSmall);
   // Other registers hold a step's weights, in two forms for pairs, and the
   // input of a position. The register allocator needs some more.
-  int64_t others = way == Way::dot ? vectors + 6 : 2 * vectors + 4;
+  int64_t others = way == Way::pairs ? 2 * vectors + 4 : vectors + 6;
   int64_t positions = (target.vectorRegisters - others) / vectors;
   return std::max<int64_t>(positions, vectors + 4 <= target.vectorRegisters);
 }
@@ -89,7 +96,7 @@ Values DotProduct::x(Value memory, Index offset, int64_t count) const {
 }
 
 Values DotProduct::unsignedQuads(Value bytes) const {
-  if (way == Way::dot || way == Way::signedDot)
+  if (way != Way::pairs && way != Way::words)
     return {bytes};
   bool isPair = way == Way::pairs;
   Value words = as(k, bytes, isPair ? k.b.getI16Type() : k.b.getI32Type());
@@ -135,7 +142,7 @@ Values DotProduct::w(Value memory, Index offset) const {
 }
 
 Values DotProduct::signedQuads(Value bytes) const {
-  if (way == Way::dot || way == Way::signedDot)
+  if (way != Way::pairs && way != Way::words)
     return {bytes};
   if (way == Way::words) {
     Value words = as(k, bytes, k.b.getI32Type());
@@ -160,6 +167,16 @@ Value DotProduct::add(Value acc, const Values &x, const Values &w) const {
                          acc.getType());
   StringRef multiplyPairs =
       isWide ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+  if (way == Way::bytePairs) {
+    VectorType words = k.vec(2 * k.VL, k.b.getI16Type());
+    Value sums = callIntrinsic(k,
+                               isWide ? "llvm.x86.avx512.pmaddubs.w.512"
+                                      : "llvm.x86.avx2.pmadd.ub.sw",
+                               {x[0], w[0]}, words);
+    sums = callIntrinsic(k, multiplyPairs, {sums, k.iconst(1, words)},
+                         acc.getType());
+    return arith::AddIOp::create(k.b, acc, sums);
+  }
   for (auto [a, b] : llvm::zip_equal(x, w)) {
     Value product = way == Way::pairs
                         ? callIntrinsic(k, multiplyPairs, {a, b}, acc.getType())

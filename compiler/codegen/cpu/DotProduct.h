@@ -22,7 +22,8 @@ Value interleavedQuads(KernelBuilder &k, ArrayRef<Value> four);
 /// Operands are made ready by x() and w() once, and used by add() often.
 class DotProduct {
 public:
-  explicit DotProduct(KernelBuilder &k);
+  /// `isSmall`: one of the factors is, so that two products fit in 16 bits.
+  explicit DotProduct(KernelBuilder &k, bool isSmall = false);
 
   /// Four bytes of x, those at the offset, in all lanes. Only `count` of them
   /// are read.
@@ -44,9 +45,11 @@ public:
 
   /// How many positions a tile of `panels` panels of 16 lanes can have in
   /// registers.
-  static int64_t maxPositions(const Target &target, int64_t panels);
-  /// Instructions of add().
-  static int64_t steps(const Target &target);
+  static int64_t maxPositions(const Target &target, int64_t panels,
+                              bool isSmall);
+  /// Instructions of add(), and of what makes an operand ready for it.
+  static int64_t steps(const Target &target, bool isSmall);
+  static int64_t readySteps(const Target &target, bool isSmall);
   /// Whether add() is one instruction.
   static bool isFast(const Target &target) {
     return wayOf(target) == Way::dot || flips(target);
@@ -66,9 +69,10 @@ private:
     dot,       ///< one instruction: AVX-512 VNNI, AVX VNNI
     signedDot, ///< one instruction, of signed numbers: AArch64
     pairs,     ///< products of pairs of 16 bits: AVX2, AVX-512
+    bytePairs, ///< two products in 16 bits, with saturation: AVX2, AVX-512
     words      ///< products of 32 bits: AArch64 without dot products
   };
-  static Way wayOf(const Target &target);
+  static Way wayOf(const Target &target, bool isSmall = false);
 
   KernelBuilder &k;
   const Way way;

@@ -44,7 +44,7 @@ public:
         isZeroWhole(!hasZeros && zero == std::floor(zero) &&
                     std::abs(zero) <= 255),
         flipsCodes(bits == 8 && DotProduct::takesSigned(k.target)),
-        vectors(panelWidth / k.VL), dot(k) {
+        vectors(panelWidth / k.VL), dot(k, /*isSmall=*/bits == 4) {
     epilogue.bias = bool(op.getBias());
     epilogue.activation = op.getActivationAttr();
   }

@@ -27,6 +27,7 @@ PanelGrid ConvPanels::grid(int64_t rows, int64_t cols) const {
   grid.panelWeights = panelWeights();
   grid.sharesWeights = groups == 1;
   grid.quads = quantized.has_value();
+  grid.smallWeights = smallWeights;
   grid.lastLanes = outChannels - (panels - 1) * panelWidth;
   return grid;
 }
@@ -54,6 +55,7 @@ PanelShape ConvPanels::shape() const {
   shape.weightBlock = w.kernelRows * shape.weightRow;
   shape.epilogue = epilogue;
   shape.quantized = quantized;
+  shape.smallWeights = smallWeights;
   if (quantized) {
     shape.channelBlock = llvm::divideCeil(block, 4);
     shape.channelTail = llvm::divideCeil(channels % block, 4);

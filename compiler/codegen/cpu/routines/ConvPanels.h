@@ -26,6 +26,7 @@ struct ConvPanels {
   int64_t inBlocks, panels;              ///< of one group
   Epilogue epilogue;
   std::optional<QuantizedEnd> quantized; ///< takes the epilogue's place
+  bool smallWeights = false;             ///< see PanelShape
 
   template <typename Op>
   ConvPanels(Op op, int64_t block)
@@ -33,10 +34,12 @@ struct ConvPanels {
         channels(w.channels / groups), outChannels(w.outChannels / groups),
         inBlocks(llvm::divideCeil(channels, block)),
         panels(llvm::divideCeil(outChannels, panelWidth)) {
-    if constexpr (std::is_same_v<Op, nn::QConvOp>)
+    if constexpr (std::is_same_v<Op, nn::QConvOp>) {
       quantized = QuantizedEnd::of(op);
-    else
+      smallWeights = op.getSmallWeights();
+    } else {
       epilogue = Epilogue::of(op);
+    }
     assert(channels * groups == w.channels &&
            outChannels * groups == w.outChannels && "groups are of one size");
   }

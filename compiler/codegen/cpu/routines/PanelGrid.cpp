@@ -91,7 +91,8 @@ static double planeCost(const Target &target, const PanelGrid &grid,
     for (auto [nc, c] : parts(grid.cols, cols))
       for (auto [np, p] : parts(grid.panels, panels))
         if (nr && nc && np)
-          sum += double(nr * nc * np) * tileCost(target, r * c, p, grid.quads);
+          sum += double(nr * nc * np) *
+                 tileCost(target, r * c, p, grid.quads, grid.smallWeights);
   return sum;
 }
 
@@ -105,7 +106,8 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
   int64_t mostRows =
       grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
   for (int64_t panels = std::min(least, most); panels <= most; ++panels) {
-    int64_t positions = maxPositions(target, panels, grid.quads);
+    int64_t positions =
+        maxPositions(target, panels, grid.quads, grid.smallWeights);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
       for (int64_t rows = 1; rows * cols <= positions && rows <= mostRows;
            ++rows) {

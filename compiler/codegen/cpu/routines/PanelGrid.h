@@ -113,6 +113,7 @@ struct PanelGrid {
   bool cutsRows = true;           ///< whether a runtime tile may have some rows
   bool sharesWeights = false;     ///< whether all batches have the same
   bool quads = false;             ///< whether operands are bytes
+  bool smallWeights = false;      ///< see PanelShape
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;

@@ -12,12 +12,12 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-int64_t codegen::maxPositions(const Target &target, int64_t panels,
-                              bool quads) {
+int64_t codegen::maxPositions(const Target &target, int64_t panels, bool quads,
+                              bool smallWeights) {
   if (const TileCosts *costs = quads ? target.quadCosts : target.tileCosts)
     return costs->maxPositions(panels);
   if (quads)
-    return DotProduct::maxPositions(target, panels);
+    return DotProduct::maxPositions(target, panels, smallWeights);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   int64_t registers = target.vectorRegisters - 1;
   // A single position needs each weight once: it is no more than an operand.
@@ -28,14 +28,14 @@ int64_t codegen::maxPositions(const Target &target, int64_t panels,
 }
 
 double codegen::tileCost(const Target &target, int64_t positions,
-                         int64_t panels, bool quads) {
+                         int64_t panels, bool quads, bool smallWeights) {
   if (const TileCosts *costs = quads ? target.quadCosts : target.tileCosts)
     return costs->of(positions, panels);
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   if (quads) {
     // Inputs and weights take a load, or some instructions to be made ready.
-    auto steps = double(DotProduct::steps(target));
-    double ready = steps == 1 ? 1 : 3;
+    auto steps = double(DotProduct::steps(target, smallWeights)),
+         ready = double(DotProduct::readySteps(target, smallWeights));
     return std::max({double(positions * vectors) * steps,
                      double(positions + vectors) * ready, 8.0}) +
            1.0;
@@ -59,8 +59,9 @@ public:
       : k(k), s(shape), t(tile), vectors(panelWidth / k.VL),
         width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
     assert(t.rows * t.cols >= 1 &&
-           t.rows * t.cols <=
-               maxPositions(k.target, t.panels, s.quantized.has_value()) &&
+           t.rows * t.cols <= maxPositions(k.target, t.panels,
+                                           s.quantized.has_value(),
+                                           s.smallWeights) &&
            "registers hold the tile");
     assert(t.lastLanes >= 1 && t.lastLanes <= panelWidth &&
            s.channelTail >= 0 && s.channelTail <= s.channelBlock &&
@@ -246,7 +247,7 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
 
 Values PanelEmitter::quadSteps(Values acc, Index in, Index weights,
                                int64_t count) {
-  DotProduct dot(k);
+  DotProduct dot(k, s.smallWeights);
   for (int64_t u = 0; u < count; ++u) {
     SmallVector<Values> w;
     for (int64_t j = 0; j < width; ++j)
@@ -505,6 +506,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
     os << "_s";
   if (s.quantized) {
     os << "_q";
+    if (s.smallWeights)
+      os << 's';
     if (s.lastQuad != 4)
       os << s.lastQuad;
     if (s.quantized->rows)

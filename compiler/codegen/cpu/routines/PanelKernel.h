@@ -28,12 +28,13 @@ void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
 
 /// How many positions a tile of `panels` panels can have in registers; 0 if it
 /// cannot be.
-int64_t maxPositions(const Target &target, int64_t panels, bool quads = false);
+int64_t maxPositions(const Target &target, int64_t panels, bool quads = false,
+                     bool smallWeights = false);
 
 /// Arithmetic in units of one vector multiply-add that a tile takes a step,
 /// loads and loop overhead accounted for.
 double tileCost(const Target &target, int64_t positions, int64_t panels,
-                bool quads = false);
+                bool quads = false, bool smallWeights = false);
 
 } // namespace nnv12::codegen
 

@@ -39,6 +39,7 @@ struct PanelShape {
   Epilogue epilogue;
   /// Operands are bytes, and this takes the place of the epilogue.
   std::optional<QuantizedEnd> quantized = std::nullopt;
+  bool smallWeights = false; ///< of two products of bytes the sum has 16 bits
   /// Bytes of the last quad of a partial block that lie in memory.
   int64_t lastQuad = 4;
   /// Distance of neighbouring rows' numbers in QuantizedEnd::rows; those of

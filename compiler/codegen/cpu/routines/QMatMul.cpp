@@ -29,10 +29,11 @@ using llvm::divideCeil;
 namespace {
 
 struct QMatMulShape {
-  int64_t m, n, k; ///< rows, of all batches where these share a right matrix
+  int64_t m, n, k;   ///< rows, of all batches where these share a right matrix
+  bool smallWeights; ///< see PanelShape
   SmallVector<int64_t> batch, lhsBatch, rhsBatch;
 
-  explicit QMatMulShape(nn::QMatMulOp op) {
+  explicit QMatMulShape(nn::QMatMulOp op) : smallWeights(op.getSmallWeights()) {
     ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs()),
                       out = shapeOf(op.getOutput());
     k = lhs.back();
@@ -59,6 +60,7 @@ struct QMatMulShape {
     grid.panelWeights = panelSize();
     grid.sharesWeights = batch.empty();
     grid.quads = true;
+    grid.smallWeights = smallWeights;
     grid.lastLanes = n - (grid.panels - 1) * panelWidth;
     return grid;
   }
@@ -73,6 +75,7 @@ struct QMatMulShape {
   PanelShape shape(const QuantizedEnd &end) const {
     PanelShape shape;
     shape.quantized = end;
+    shape.smallWeights = smallWeights;
     shape.inRow = k;
     shape.inChannel = 4;
     shape.channelBlock = 4;

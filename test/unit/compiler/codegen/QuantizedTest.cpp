@@ -31,7 +31,7 @@ struct QConvCase {
           strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;
   bool padding = false, bias = true, rows = false, shift = false,
-       outScale = false;
+       outScale = false, smallWeights = false;
   std::string activation, result = "ui8", input = "ui8";
   std::optional<double> allInputs, allWeights; ///< else at random
   unsigned seed = 1;
@@ -62,6 +62,9 @@ void QConvCase::run(const std::string &routine,
   // The extremes, side by side: where pairs of products would saturate.
   for (size_t i = 0; i < in[1].data.size(); i += 7)
     in[1].data[i] = i % 2 ? 127 : -128;
+  if (smallWeights)
+    for (double &w : in[1].data)
+      w = std::clamp(w, -64.0, 64.0);
   for (size_t i = 0; i < in[0].data.size(); i += 5)
     in[0].data[i] = input == "ui8" ? 255 : 127;
   for (auto [tensor, all] :
@@ -100,7 +103,7 @@ void QConvCase::run(const std::string &routine,
       pair(dilationH, dilationW) + " pads " + pair(top, left) + ", " +
       pair(bottom, right) + " {groups = " + std::to_string(groups) + " : i64" +
       (activation.empty() ? "" : ", activation = #nn.fn<" + activation + ">") +
-      "}" + types + " -> $r";
+      (smallWeights ? ", small_weights" : "") + "}" + types + " -> $r";
   int64_t group = c / groups, outputs = o / groups;
   auto formula = [&](const Indices &i) -> double {
     int64_t sum = bias ? int64_t(biases.data[i[1]]) : 0;
@@ -139,7 +142,7 @@ void QConvCase::run(const std::string &routine,
 struct QMatMulCase {
   Shape batch, rhsBatch;
   int64_t m = 4, n = 16, k = 16;
-  bool transposeRhs = false, rows = false;
+  bool transposeRhs = false, rows = false, smallWeights = false;
   std::string result = "ui8";
 
   void run(const std::string &routine, const std::string &target) const;
@@ -174,7 +177,13 @@ void QMatMulCase::run(const std::string &routine,
   if (isByte)
     add("out_zero", {{}, "ui8", "", {9}});
   text += std::string(" {transpose_rhs = ") +
-          (transposeRhs ? "true" : "false") + "} : " + types + " -> $r";
+          (transposeRhs ? "true" : "false") +
+          (smallWeights ? ", small_weights" : "") + "} : " + types + " -> $r";
+  // The extremes, side by side.
+  for (size_t j = 0; smallWeights && j < in[1].data.size(); ++j)
+    in[1].data[j] = in[1].data[j] < 0 ? -64 : 64;
+  for (size_t j = 0; smallWeights && j < in[0].data.size(); j += 3)
+    in[0].data[j] = 255;
   auto formula = [&](const Indices &i) -> double {
     int64_t column = i.back(), sum = int64_t(in[2].data[column]);
     Indices row(i.begin(), i.end());
@@ -287,6 +296,19 @@ TEST(QConvGemm, Positions) {
     }
 }
 
+/// Weights of seven bits, whose pairs of products fit in 16 bits.
+TEST(QConvGemm, SmallWeights) {
+  for (double w : {-64, 64}) {
+    QConvCase x = qconv(72, 40, 3, 7, 1, 1, 0);
+    x.allInputs = 255, x.allWeights = w, x.result = "i32";
+    x.smallWeights = true;
+    onAll(x, "qconv.gemm.nChw16c");
+    x = qconv(3, 40, 9, 9, 3, 1, 1);
+    x.allInputs = 255, x.allWeights = w, x.smallWeights = true;
+    onAll(x, "qconv.first.nChw16c");
+  }
+}
+
 TEST(QConvDirect, Window) {
   onAll(qconv(32, 32, 9, 9, 1, 2, 0), "qconv.direct.nChw16c");
   onAll(qconv(32, 48, 14, 14, 3, 1, 1), "qconv.direct.nChw16c");
@@ -378,7 +400,7 @@ QConvCase randomConv(const std::string &routine, Random &random) {
       x.strideH = 2; // else it is flat
     x.padding = random.oneOf(2);
   }
-  for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale})
+  for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale, &x.smallWeights})
     *flag = random.oneOf(2);
   const char *results[] = {"ui8", "ui8", "i8", "f32", "i32"};
   x.result = results[random.below(5)];
@@ -389,7 +411,7 @@ QConvCase randomConv(const std::string &routine, Random &random) {
 /// More than a few where a measurement asks for them.
 int64_t numRandom() {
   const char *text = std::getenv("NNV12_RANDOM_LAYERS");
-  return text ? std::atoll(text) : 16;
+  return text ? std::atoll(text) : 8;
 }
 
 } // namespace
@@ -419,6 +441,7 @@ TEST(QMatMulRandom, Layers) {
     if (isPacked && random.oneOf(2))
       x.rhsBatch = x.batch;
     x.rows = random.oneOf(2);
+    x.smallWeights = !isPacked && random.oneOf(2);
     const char *results[] = {"ui8", "f32", "i32"};
     x.result = results[random.below(3)];
     for (const std::string &target : quantizedTargets())
