@@ -48,11 +48,14 @@ createMachine(const Target &target, Effort effort, std::string &error) {
   // Only a kernel's own fma is contracted: results must not depend on the code
   // that the optimiser happens to see.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Aggressive;
+  // Without any optimisation LLVM 22 fails on tiles that outlive a block.
+  if (effort == Effort::Least)
+    level = target.has("amx-tile") ? llvm::CodeGenOptLevel::Less
+                                   : llvm::CodeGenOptLevel::None;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small,
-      effort == Effort::Full ? llvm::CodeGenOptLevel::Aggressive
-                             : llvm::CodeGenOptLevel::None));
+      llvm::CodeModel::Small, level));
 }
 
 /// No function of a C library exists for kernels, not even memset.

@@ -24,7 +24,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/ArmProducts.h"
-#include "compiler/codegen/cpu/routines/ConvPanels.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
+#include "compiler/codegen/cpu/routines/ConvMatrix.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -197,6 +198,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
   grid.cutsRows = !regions;
+  grid.hasMatrixUnit = c.quantized && MatrixUnit::isIn(k.target);
   PanelGrid::Costs costs = c.costs();
   costs.inputRowBytes =
       c.inBlocks * w.strideRows * copy.rowSize() * c.elementSize();
@@ -212,10 +214,14 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
   shape.scalesColumns = grid.scalesColumns();
   shape.hasFlippedInputs = copy.flips =
       c.quantized && copy.copies && ArmProducts::canFlip(k.target);
+  if (grid.hasMatrixUnit)
+    describeRowsInPlace(shape);
 
   auto body = [&](PanelBlock b, Value scratch) {
     b.at = c.call(k, b.batch);
     b.at.inBlock = copy.planeSize();
+    if (grid.hasMatrixUnit)
+      b.at.blocks = c.inBlocks;
     b.at.kernelRow = w.dilationRows * copy.rowSize();
     if (regions) {
       b.at.in = k.mul(b.batch, c.inSize());

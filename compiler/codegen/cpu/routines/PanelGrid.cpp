@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/ArmProducts.h"
 #include "compiler/codegen/cpu/Widen.h"
+#include "compiler/codegen/cpu/routines/MatrixKernel.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/Support/MathExtras.h"
@@ -74,11 +75,6 @@ Work PanelRoutine::work(Operation *layer) const {
   return work;
 }
 
-bool codegen::matrixProductsPay(int64_t rows, int64_t columns, int64_t bytes) {
-  // Weights and sums are put into another order and back.
-  return rows >= 16 && columns > panelWidth && bytes >= 64 && bytes % 4 == 0;
-}
-
 /// Cost of all micro-kernel calls of a plane with this tile.
 static double planeCost(const Target &target, const PanelGrid &grid,
                         int64_t rows, int64_t cols, int64_t panels) {
@@ -133,7 +129,11 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   int64_t least = tuning.panels ? tuning.panels : 1;
   if (tuning.orFewer && target.tileCosts)
     least = 2;
-  tile = chooseTile(target, *this, least, most);
+  if (!hasMatrixUnit)
+    tile = chooseTile(target, *this, least, most);
+  else if (tile = matrixTile(cols > 1 ? cols : rows, panels, tuning.panels);
+           cols > 1)
+    std::swap(tile.rows, tile.cols);
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);
   // Row blocks whose input stays in the cache.
@@ -145,8 +145,9 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
                : rowGroups;
   rowBlocks = divideCeil(rowGroups, blockGroups);
   panelChunks = 1;
-  int64_t wanted = std::clamp<int64_t>(
-      int64_t(costs.multiplyAdds / tuning.tileMultiplyAdds), 1, tuning.tiles);
+  double worth = tuning.tileMultiplyAdds * (hasMatrixUnit ? matrixUnitGain : 1);
+  int64_t wanted =
+      std::clamp<int64_t>(int64_t(costs.multiplyAdds / worth), 1, tuning.tiles);
   int64_t inputBytes = costs.inputRowBytes * rows;
   widensOnce = narrow && sharesWeights && cutsRows && rowGroups >= wanted &&
                wanted > 1 && costs.weightBytes <= target.secondLevelCache / 4;
@@ -282,22 +283,58 @@ void codegen::emitRowGroups(
   k.ifThen(k.less(done, block.rows), [&] { body(odd, done); });
 }
 
+/// The call for the panel group at `panel` and position (row, col) of the
+/// block.
+static PanelCall callAt(KernelBuilder &k, const PanelShape &shape,
+                        const PanelBlock &block, Index panel, Index row,
+                        Index col) {
+  PanelCall at = block.at;
+  at.weights = k.add(at.weights,
+                     k.mul(panel, block.weightStep.value_or(at.weightPanel)));
+  at.bias = k.add(at.bias, k.mul(panel, panelWidth));
+  at.in = k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
+  at.out = k.add(k.add(at.out, k.mul(panel, at.outPanel)),
+                 k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
+  if (shape.quantized && shape.quantized->rows)
+    at.terms = k.add(at.terms, k.add(k.mul(row, shape.termRow), col));
+  return at;
+}
+
+/// The same as emitPanelGroup(), of a micro-kernel that takes all positions.
+static void emitMatrixGroup(KernelBuilder &k, const PanelShape &shape,
+                            const PanelGrid &grid, const PanelBlock &block,
+                            const PanelTile &tile, Index panel) {
+  PanelCall at = callAt(k, shape, block, panel, 0, 0);
+  auto call = [&](const PanelTile &tile, const MatrixPlane &plane) -> Values {
+    callMatrixKernel(k, shape, tile, block.memory, at, plane);
+    return {};
+  };
+  if (grid.cols > 1) {
+    call(tile, {block.rows, grid.cols, shape.inRow, shape.inCol});
+    return;
+  }
+  MatrixPlane all = {1, block.rows, 0, shape.inRow};
+  // The last block may have fewer rows than a tile.
+  int64_t rest = grid.rows - (grid.rowBlocks - 1) * grid.rowBlock;
+  if (rest >= tile.rows) {
+    call(tile, all);
+    return;
+  }
+  PanelTile odd = tile;
+  odd.rows = rest;
+  k.ifElse(
+      k.less(block.rows, tile.rows), {}, [&] { return call(odd, all); },
+      [&] { return call(tile, all); });
+}
+
 void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
                              const PanelGrid &grid, const PanelBlock &block,
                              const PanelTile &tile, Index panel) {
-  // A tile of `t` whose first position is (row, col) of the block.
-  auto call = [&](PanelTile t, Index row, Index col) {
-    PanelCall at = block.at;
-    at.weights = k.add(at.weights,
-                       k.mul(panel, block.weightStep.value_or(at.weightPanel)));
-    at.bias = k.add(at.bias, k.mul(panel, panelWidth));
-    at.in =
-        k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
-    at.out = k.add(k.add(at.out, k.mul(panel, at.outPanel)),
-                   k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
-    if (shape.quantized && shape.quantized->rows)
-      at.terms = k.add(at.terms, k.add(k.mul(row, shape.termRow), col));
-    callPanelKernel(k, shape, t, block.memory, at);
+  if (grid.hasMatrixUnit)
+    return emitMatrixGroup(k, shape, grid, block, tile, panel);
+  auto call = [&](const PanelTile &t, Index row, Index col) {
+    callPanelKernel(k, shape, t, block.memory,
+                    callAt(k, shape, block, panel, row, col));
   };
   auto columns = [&](PanelTile t, const Index &row) {
     int64_t whole = grid.cols / tile.cols, rest = grid.cols % tile.cols;

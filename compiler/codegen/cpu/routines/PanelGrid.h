@@ -100,10 +100,6 @@ protected:
   const PanelTuning tuning;
 };
 
-/// Whether instructions for products of matrices pay for sums of so many bytes,
-/// of rows by columns.
-bool matrixProductsPay(int64_t rows, int64_t columns, int64_t bytes);
-
 struct PanelGrid {
   // The layer.
   int64_t batches = 1, rows = 1, cols = 1;
@@ -114,6 +110,8 @@ struct PanelGrid {
   bool sharesWeights = false;     ///< whether all batches have the same
   bool quads = false;             ///< whether operands are bytes
   bool smallWeights = false;      ///< see PanelShape
+  /// Whether a matrix unit multiplies rows of bytes (MatrixKernel.h).
+  bool hasMatrixUnit = false;
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;

@@ -1,4 +1,4 @@
-//===- PanelShape.h - What sums of products look like -----------*- C++ -*-===//
+//===- PanelShape.h - The shape of sums of products -------------*- C++ -*-===//
 //
 // The description of a layer, of a tile and of a call that the micro-kernels of
 // sums of products share.

@@ -3,11 +3,13 @@
 // qconv.gemm.nChw16c, qconv.direct.nChw16c, qconv.first.nChw16c: as their
 // siblings of floats (ConvDirect.cpp), with bytes in the same blocks of
 // channels. A step multiplies quads: four input channels or, of a few dense
-// input channels, four neighbouring columns of the window.
+// input channels, four neighbouring columns of the window. On CPUs with AMX a
+// matrix unit takes many quads at once (ConvMatrix.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/routines/ConvPanels.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
+#include "compiler/codegen/cpu/routines/ConvMatrix.h"
 #include "compiler/codegen/cpu/routines/QConvLayouts.h"
 
 using namespace mlir;
@@ -23,17 +25,16 @@ public:
       : PanelRoutine(name, summary, tuning), block(block) {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return emitConvPanels(k, layer, symbol,
-                          ConvPanels(cast<nn::QConvOp>(layer), block), tuning);
+    ConvPanels c(cast<nn::QConvOp>(layer), block);
+    return MatrixUnit::isIn(k.target) && !readsRowsInPlace(c)
+               ? emitConvMatrix(k, layer, symbol, c, tuning)
+               : emitConvPanels(k, layer, symbol, c, tuning);
   }
 
   Extension extension(Operation *layer) const override {
     ConvPanels c(cast<nn::QConvOp>(layer), block);
-    return block == panelWidth &&
-                   matrixProductsPay(c.w.outHeight * c.w.outWidth,
-                                     c.outChannels, c.channels * c.taps())
-               ? Extension::MatrixProducts
-               : Extension::DotProducts;
+    return suitsMatrixUnit(c) ? Extension::MatrixProducts
+                              : Extension::DotProducts;
   }
 
 protected:

@@ -7,6 +7,8 @@
 //   for tile = (row block, chunk of panels)
 //     for panel group, row group: micro-kernel over K
 //
+// On CPUs with AMX its micro-kernel is that of MatrixKernel.h.
+//
 // qmatmul.packing: any other right matrix.
 //
 //   for tile = (batch, chunk of panels)
@@ -16,7 +18,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/DotProduct.h"
+#include "compiler/codegen/cpu/MatrixUnit.h"
 #include "compiler/codegen/cpu/routines/Matrices.h"
+#include "compiler/codegen/cpu/routines/MatrixKernel.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -50,6 +54,11 @@ struct QMatMulShape {
   int64_t panels() const { return divideCeil(n, panelWidth); }
   /// Bytes of a panel.
   int64_t panelSize() const { return llvm::alignTo(k, 16) * panelWidth; }
+
+  /// Rows without zeros between their bytes are what it takes.
+  bool suitsMatrixUnit() const {
+    return codegen::suitsMatrixUnit(m, k, n) && k % MatrixUnit::mostBytes == 0;
+  }
 
   /// With a tile that suits all of it.
   PanelGrid grid() const {
@@ -121,8 +130,8 @@ public:
   std::string misfit(Operation *layer) const override;
   Extension extension(Operation *layer) const override {
     QMatMulShape s(cast<nn::QMatMulOp>(layer));
-    return matrixProductsPay(s.m, s.n, s.k) ? Extension::MatrixProducts
-                                            : Extension::DotProducts;
+    return s.suitsMatrixUnit() ? Extension::MatrixProducts
+                               : Extension::DotProducts;
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = Routine::layouts(layer);
@@ -170,14 +179,19 @@ KernelInfo QMatMulPanels::emit(KernelBuilder &k, Operation *layer,
   QuantizedEnd end = QuantizedEnd::of(op);
 
   PanelGrid grid = s.grid();
+  grid.hasMatrixUnit = MatrixUnit::isIn(k.target);
   grid.plan(k.target, s.costs(), tuning);
   PanelShape shape = s.shape(end);
+  if (grid.hasMatrixUnit)
+    MatrixRow(s.k).describe(shape);
   // Rows a multiple of 4 KiB apart fall into one set of the first cache.
   bool copies = s.k % 4096 == 0 && s.m >= 8 && s.n >= 64;
   if (copies)
     shape.inRow = s.k + rowGap;
   auto tile = [&](PanelBlock b, Value scratch) {
     b.at = s.call();
+    if (grid.hasMatrixUnit)
+      MatrixRow(s.k).describe(b.at);
     b.at.in = k.mul(b.row, s.k);
     if (copies) {
       k.ifThen(b.isNew, [&] {

@@ -232,6 +232,12 @@ int main(int argc, char **argv) {
     return 1;
   }
   bool assembly = printAssembly, errors = measureErrors;
+  // Asks for what a process may not use of its own.
+  if (!assembly && !target->runsHere()) {
+    llvm::errs() << "kernel-bench: --for " << targetName
+                 << ": this machine cannot run it\n";
+    return 1;
+  }
   std::ifstream in(file);
   std::istream &lines = file == "-" ? std::cin : in;
   std::string line;

@@ -17,7 +17,7 @@ namespace {
 /// The targets of other tests, and the extensions with instructions for bytes.
 std::vector<std::string> quantizedTargets() {
   std::vector<std::string> targets = testTargets();
-  targets.push_back("x86-64-v4+vnni");
+  targets.insert(targets.end(), {"x86-64-v4+vnni", "x86-64-v4+amx"});
   if (emulatesArm())
     for (std::string name : {"aarch64", "aarch64+dotprod", "aarch64+i8mm"})
       if (!llvm::is_contained(targets, name))
@@ -340,6 +340,66 @@ TEST(QConvDirect, Ends) {
     }
 }
 
+/// Enough products for a matrix unit: rests of tiles, of steps and of panels.
+TEST(QConvMatrix, Flat) {
+  onAll(qconv(128, 32, 12, 12, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(144, 72, 7, 9, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(150, 56, 8, 8, 1, 1, 0), "qconv.gemm.nChw16c");
+  onAll(qconv(176, 65, 7, 7, 1, 1, 0), "qconv.gemm.nChw16c");
+  QConvCase x = qconv(256, 128, 8, 8, 1, 1, 0);
+  x.groups = 2, x.n = 2, x.rows = true, x.shift = true;
+  onAll(x, "qconv.gemm.nChw16c");
+}
+
+TEST(QConvMatrix, Window) {
+  onAll(qconv(128, 64, 17, 17, 1, 2, 0), "qconv.direct.nChw16c");
+  onAll(qconv(24, 40, 17, 15, 3, 2, 1), "qconv.direct.nChw16c");
+  onAll(qconv(32, 24, 9, 8, 5, 1, 2), "qconv.direct.nChw16c");
+  onAll(qconv(16, 33, 12, 12, 7, 1, 0), "qconv.direct.nChw16c");
+  QConvCase x = qconv(40, 72, 9, 12, 3, 1, 0);
+  x.kw = 5, x.top = 1, x.left = 3, x.right = 1, x.dilationH = 2;
+  x.padding = true, x.rows = true;
+  onAll(x, "qconv.direct.nChw16c");
+  x.strideW = 2, x.dilationW = 2, x.bottom = 2, x.n = 2;
+  onAll(x, "qconv.direct.nChw16c");
+  x = qconv(96, 96, 8, 8, 3, 1, 1);
+  x.groups = 3;
+  onAll(x, "qconv.direct.nChw16c");
+}
+
+/// Rows of tiles are neighbouring pixels.
+TEST(QConvMatrix, InPlace) {
+  onAll(qconv(16, 40, 14, 28, 3, 1, 1), "qconv.direct.nChw16c");
+  onAll(qconv(32, 33, 27, 28, 3, 2, 1), "qconv.direct.nChw16c");
+  QConvCase x = qconv(20, 24, 9, 59, 3, 1, 0);
+  x.kw = 4, x.rows = true;
+  onAll(x, "qconv.direct.nChw16c");
+  x = qconv(64, 64, 9, 30, 3, 1, 1);
+  x.groups = 2, x.n = 2, x.dilationH = 2;
+  onAll(x, "qconv.direct.nChw16c");
+}
+
+TEST(QConvMatrix, Ends) {
+  for (std::string result : {"ui8", "i8", "f32", "i32"})
+    for (bool flag : {false, true}) {
+      QConvCase x = qconv(32, 40, 7, 7, 3, 1, 1);
+      x.result = result, x.bias = flag, x.shift = flag, x.outScale = flag;
+      x.rows = flag;
+      if (result != "i32")
+        x.activation = flag ? "relu" : "";
+      onAll(x, "qconv.direct.nChw16c");
+    }
+}
+
+/// Blocks of rows begin anywhere in a row of the image.
+TEST(QConvMatrix, Blocks) {
+  for (std::string suffix : {"", ".p1", ".p4", ".fine"}) {
+    onAll(qconv(128, 72, 17, 19, 1, 1, 0), "qconv.gemm.nChw16c" + suffix);
+    onAll(qconv(16, 136, 11, 13, 3, 1, 1), "qconv.direct.nChw16c" + suffix);
+    onAll(qconv(16, 64, 9, 56, 3, 1, 1), "qconv.direct.nChw16c" + suffix);
+  }
+}
+
 TEST(QConvFirst, Window) {
   onAll(qconv(3, 32, 28, 28, 3, 2, 1), "qconv.first.nChw16c");
   onAll(qconv(3, 64, 30, 30, 7, 2, 3), "qconv.first.nChw16c");
@@ -497,7 +557,11 @@ TEST(QMatMul, Sizes) {
                                                               {64, 64, 64},
                                                               {19, 40, 84},
                                                               {16, 100, 76},
-                                                              {9, 64, 4096}})
+                                                              {9, 64, 4096},
+                                                              {16, 128, 256},
+                                                              {49, 80, 320},
+                                                              {70, 17, 448},
+                                                              {17, 24, 4096}})
       for (bool transposed : {false, true}) {
         QMatMulCase x;
         x.m = m, x.n = n, x.k = k, x.transposeRhs = transposed;
