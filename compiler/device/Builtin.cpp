@@ -77,6 +77,12 @@ DeviceProfile builtinProfile(const std::string &architecture,
                                                : 0.5;
   p.efficiency["qconv.depthwise"] = {depthwise, 1.5, 1};
   p.efficiency["qmatmul"] = {bytes, 1, 1};
+  // The tiles of AMX on an Emerald Rapids: 4 to 11 times in layers that are
+  // large.
+  if (has("+amx")) {
+    p.efficiency["qconv.gemm"] = p.efficiency["qconv.direct"] = {8, 0.8, 1};
+    p.efficiency["qmatmul.panels"] = {8, 1, 1};
+  }
   return p;
 }
 

@@ -30,9 +30,8 @@
 
 namespace nnv12::codegen {
 
-/// Whether products of matrices, of AMX or usmmla, are faster than dot products
-/// for this product of
-/// `rows` rows of `terms` bytes with `columns` columns, on CPUs that have both.
+/// Whether instructions for products of matrices, AMX's or usmmla, are faster
+/// than dot products for `rows` rows of `terms` bytes and `columns` columns.
 bool suitsMatrixUnit(int64_t rows, int64_t terms, int64_t columns);
 
 /// So many products take as long as one on dot products, about.
