@@ -11,15 +11,15 @@
 // read them: 16 quads of a panel are the 1024 bytes of a tile. A step takes up
 // to four pairs of tiles, so that each tile is used twice.
 //
-// Rows are in scratch, or in the image, where neighbouring pixels of a block of
-// channels lie side by side: a row are those of a kernel's row then, and the
-// next row begins a pixel behind (ConvMatrix.h).
+// Rows are in scratch or in the image. Neighbouring pixels of a block of
+// channels lie side by side there: those under a row of the window are a row of
+// the matrix, and the next one begins a pixel behind (ConvMatrix.h).
 //
-// PanelShape's blocks are of up to 64 bytes. A row in scratch whose
-// bytes are no multiple of 64 has zeros behind its first rest, so that all its
-// blocks are whole: those of weights overlap there. LLVM gives a register one
-// size in a function, so that blocks of another size would need registers of
-// their own.
+// PanelShape's blocks are of up to 64 bytes. Where the bytes of a row in
+// scratch are no multiple of 64, the rest of the division comes first, with
+// zeros behind it, so that all blocks are whole; the first two blocks of
+// weights overlap. LLVM gives a register one size in a function: blocks of
+// another size would need registers of their own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_MATRIXKERNEL_H
@@ -34,7 +34,7 @@ namespace nnv12::codegen {
 /// than dot products for `rows` rows of `terms` bytes and `columns` columns.
 bool suitsMatrixUnit(int64_t rows, int64_t terms, int64_t columns);
 
-/// So many products take as long as one on dot products, about.
+/// How many times as fast as dot products it is, about.
 constexpr double matrixUnitGain = 4;
 
 /// The bytes of a row of the matrix unit, of which `terms` are not zero.

@@ -55,7 +55,7 @@ struct QMatMulShape {
   /// Bytes of a panel.
   int64_t panelSize() const { return llvm::alignTo(k, 16) * panelWidth; }
 
-  /// Rows without zeros between their bytes are what it takes.
+  /// The matrix unit takes rows as they lie in memory, in whole blocks.
   bool suitsMatrixUnit() const {
     return codegen::suitsMatrixUnit(m, k, n) && k % MatrixUnit::mostBytes == 0;
   }
