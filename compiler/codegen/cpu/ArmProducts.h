@@ -67,6 +67,10 @@ public:
   static bool movesWeights(const Target &target) {
     return wayOf(target) == Way::matrices;
   }
+  /// The positions whose products take about as long as prepare().
+  static double preparingPositions(const Target &target) {
+    return movesWeights(target) ? 6 : 1;
+  }
   /// Writes that to scratch, from `to` on.
   static void prepare(KernelBuilder &k, const Panels &panels, Value scratch,
                       Index to);

@@ -125,6 +125,8 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   assert(batches > 0 && rows > 0 && cols > 0 && panels > 0 &&
          "there is something to compute");
   narrow = tuning.narrow;
+  if (quads && ArmProducts::isFor(target))
+    preparingPositions = ArmProducts::preparingPositions(target);
   int64_t most = tuning.panels ? tuning.panels : 8;
   int64_t least = tuning.panels ? tuning.panels : 1;
   if (tuning.orFewer && target.tileCosts)
@@ -248,7 +250,8 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
     int64_t block = size * tile.rows, blocks = divideCeil(rows, block);
     if (blocks > std::max<int64_t>(4 * least, 16))
       break;
-    double again = 0.02 * double(overhead * blocks) / double(groups);
+    double again = 0.02 * double(overhead * blocks) / double(groups) +
+                   preparingPositions / double(block * cols);
     if (narrow && !widensOnce)
       again += block * cols < leastWidenedPositions
                    ? microKernelLoss

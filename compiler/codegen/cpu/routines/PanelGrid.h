@@ -120,6 +120,9 @@ struct PanelGrid {
   std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow
   /// Whether a call of the kernel widens all weights, before its first tile.
   bool widensOnce = false;
+  /// Each row block of bytes prepares the weights. This takes as long as the
+  /// products of so many positions.
+  double preparingPositions = 0;
 
   /// Sizes that the plan weighs, in bytes.
   struct Costs {
