@@ -53,8 +53,8 @@ def NN_DequantizeOp : NN_Quantisation<"dequantize"> {
 //   y = activation(f32(sum) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
-// `small_weights`: the constant w is within [-64, 64], so two products fit in 16
-// bits.
+// `small_weights`: the constant w is within [-64, 64], so that two products fit
+// in 16 bits.
 //
 // Absent parts are skipped; without a scale the sum is the result (i32),
 // without 8 bits y is (f32). Zero points of x and w are a part of the bias.
@@ -82,15 +82,14 @@ def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
     out_zero has the result's type, if that is 8-bit. rows [N, 1, spatial…] has
     a number for each position of the result.
   }];
-  let arguments =
-      !con((ins NN_ByteTensor:$input, NN_ByteTensor:$weights,
-               Optional<NN_ByteTensor>:$padding),
-           NN_QuantizedEnd,
-           (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-               DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-               DefaultValuedAttr<I64Attr, "1">:$groups,
-               OptionalAttr<NN_FunctionAttr>:$activation,
-               UnitAttr:$small_weights));
+  let arguments = !con(
+      (ins NN_ByteTensor:$input, NN_ByteTensor:$weights,
+          Optional<NN_ByteTensor>:$padding),
+      NN_QuantizedEnd,
+      (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+          DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+          DefaultValuedAttr<I64Attr, "1">:$groups,
+          OptionalAttr<NN_FunctionAttr>:$activation, UnitAttr:$small_weights));
   let assemblyFormat = [{
     $input `,` $weights (`padding` $padding^)? (`bias` $bias^)?
     (`rows` $rows^)? (`scale` $scale^)? (`shift` $shift^)?
@@ -117,11 +116,10 @@ def NN_QMatMulOp : NN_QuantizedProductOp<"qmatmul", []> {
     scale and shift [N], out_scale and out_zero scalars; out_zero has the
     result's type, if that is 8-bit. rows […, M, 1] has a number for each row.
   }];
-  let arguments =
-      !con((ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
-           (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
-               OptionalAttr<NN_FunctionAttr>:$activation,
-               UnitAttr:$small_weights));
+  let arguments = !con(
+      (ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
+      (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
+          OptionalAttr<NN_FunctionAttr>:$activation, UnitAttr:$small_weights));
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`rows` $rows^)? (`scale` $scale^)?
     (`shift` $shift^)?

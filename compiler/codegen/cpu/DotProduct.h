@@ -47,7 +47,7 @@ public:
   /// registers.
   static int64_t maxPositions(const Target &target, int64_t panels,
                               bool isSmall);
-  /// Instructions of add(), and of what makes an operand ready for it.
+  /// How many instructions add() has, and those that make an operand ready.
   static int64_t steps(const Target &target, bool isSmall);
   static int64_t readySteps(const Target &target, bool isSmall);
   /// Whether add() is one instruction.
