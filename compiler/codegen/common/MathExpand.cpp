@@ -61,6 +61,16 @@ Value FloatMath::copySign(Value magnitude, Value sign) {
   return math::CopySignOp::create(b, magnitude, sign);
 }
 
+Value FloatMath::roundEven(Value x) {
+  if (k.fuses || !isF64())
+    return math::RoundEvenOp::create(b, x);
+  // Mesa's driver for CPUs without AVX-512 rounds f64 towards zero. Numbers of
+  // 2^52 have no fraction, so that a sum with it is rounded.
+  Value magnitude = abs(x), large = c(0x1p52);
+  Value whole = sub(add(magnitude, large), large);
+  return copySign(select(less(magnitude, large), whole, magnitude), x);
+}
+
 Value FloatMath::min(Value x, Value y) {
   // x < y ? x : y gives y where either is NaN, so only x needs a look.
   return select(isNaN(x), x, select(less(x, y), x, y));

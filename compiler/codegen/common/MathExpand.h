@@ -48,9 +48,9 @@ public:
   Value sqrt(Value x) { return mlir::math::SqrtOp::create(b, x); }
   Value floor(Value x) { return mlir::math::FloorOp::create(b, x); }
   Value ceil(Value x) { return mlir::math::CeilOp::create(b, x); }
-  Value roundEven(Value x) { return mlir::math::RoundEvenOp::create(b, x); }
   Value truncate(Value x) { return mlir::math::TruncOp::create(b, x); }
   Value copySign(Value magnitude, Value sign);
+  Value roundEven(Value x);
   Value compare(Predicate p, Value x, Value y) {
     return arith::CmpFOp::create(b, p, x, y);
   }
