@@ -20,8 +20,9 @@ using namespace nnv12;
 using namespace nnv12::test;
 
 PlannedModel::PlannedModel(MLIRContext &context, const std::string &model,
-                           PlanOptions options, bool alternatives)
-    : context(context), target(*codegen::Target::byName("host")) {
+                           PlanOptions options, bool alternatives,
+                           const std::string &target)
+    : context(context), target(*codegen::Target::byName(target)) {
   loadDialects(context);
   error = faultOf([&] {
     return success(succeeded(load(model)) &&

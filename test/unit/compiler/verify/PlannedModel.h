@@ -13,14 +13,16 @@
 
 namespace nnv12::test {
 
-/// A model for this machine's CPU and a GPU, as nnv12c plans and emits it.
+/// A model for a CPU and a GPU, as nnv12c plans and emits it.
 class PlannedModel {
 public:
   /// `model` is a path of an ONNX model or text of MLIR. With `alternatives`
   /// the plan also has parts of each stretch as stretches of their own. Where
-  /// anything fails `error` says why.
+  /// anything fails `error` says why. `target`: the CPU's name; this machine's
+  /// can run the bundle.
   PlannedModel(mlir::MLIRContext &context, const std::string &model,
-               PlanOptions options, bool alternatives);
+               PlanOptions options, bool alternatives,
+               const std::string &target = "host");
 
   /// The fault that the proof finds in a changed program, or nothing.
   std::string prove(const artifact::Program &program);

@@ -28,8 +28,9 @@ protected:
     options.gpu = codegen::GpuTarget::everything().name;
     options.gpuForce = true;
     options.gpuHalf = isHalf;
-    model = std::make_unique<test::PlannedModel>(context, test::everyForm,
-                                                 options, alternatives);
+    // Faults are looked for in a plan that every machine makes.
+    model = std::make_unique<test::PlannedModel>(
+        context, test::everyForm, options, alternatives, "x86-64-v4");
     ASSERT_EQ(model->error, "");
     program = model->program;
     ASSERT_EQ(prove(), "");
