@@ -15,8 +15,7 @@ using namespace nnv12::test;
 namespace {
 
 /// The targets of other tests, and the extensions with instructions for bytes.
-/// Those of Arm run under qemu, for minutes: random layers try them, or all
-/// tests with NNV12_TIER=full.
+/// qemu runs the targets of Arm slowly, so that few tests ask for them.
 std::vector<std::string> quantizedTargets(bool withArm = isTier("full")) {
   std::vector<std::string> targets = testTargets();
   targets.insert(targets.end(), {"x86-64-v4+vnni", "x86-64-v4+amx"});
