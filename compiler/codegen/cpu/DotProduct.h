@@ -36,11 +36,12 @@ public:
   /// Four bytes of w for each lane, from the offset on.
   Values w(Value memory, Index offset) const;
   /// The same out of vectors of 4 * VL bytes. Where x has to be signed
-  /// (takesSigned()), unsigned ones are below 128.
+  /// (flips()), unsigned ones are below 128.
   Values unsignedQuads(Value bytes) const;
   Values signedQuads(Value bytes) const;
   Value add(Value acc, const Values &x, const Values &w) const;
-  /// Where x is flipped: the sum that a sum of products with these begins with.
+  /// The number that a sum of products with these weights begins with, where x
+  /// is flipped.
   Value start(Value acc, ArrayRef<Values> w) const;
 
   /// How many positions a tile of `panels` panels of 16 lanes can have in
@@ -54,12 +55,7 @@ public:
   static bool isFast(const Target &target) {
     return wayOf(target) == Way::dot || flips(target);
   }
-  /// Whether add() takes x as signed bytes.
-  static bool takesSigned(const Target &target) {
-    return wayOf(target) == Way::signedDot;
-  }
-  /// Whether x is flipped, x - 128 as a signed byte, when its neighbours() are
-  /// taken.
+  /// Whether add() takes x as signed bytes, so that it is flipped: x - 128.
   static bool flips(const Target &target) {
     return wayOf(target) == Way::signedDot;
   }

@@ -36,9 +36,9 @@ public:
 
   // Sums pass between tiles and vectors through memory of the function.
 
-  /// Where such bytes are, for as long as the function runs.
+  /// The address of memory that the function has for as long as it runs.
   Value allocate(int64_t bytes);
-  /// That many bytes behind.
+  /// The address, so many bytes later.
   Value advance(Value address, Index bytes);
   /// Rows lie side by side.
   void store(Value tile, Value address, TileSize size);

@@ -225,21 +225,7 @@ void BitsEmitter::microKernel(ValueRange args, const PanelTile &tile) {
         }
         return next;
       });
-  for (int64_t row = 0; row < tile.rows; ++row)
-    for (int64_t j = 0; j < width; ++j) {
-      int64_t lanes = k.VL;
-      if (j / vectors == tile.panels - 1)
-        lanes =
-            std::clamp<int64_t>(tile.lastLanes - j % vectors * k.VL, 0, k.VL);
-      if (lanes == 0)
-        continue;
-      Value x = acc[row * width + j];
-      if (epilogue.bias)
-        x = arith::AddFOp::create(
-            k.b, x, k.loadPart(bias, Index(biasAt, j * k.VL), k.VL, lanes));
-      x = epilogue.apply(k, x, [] { return Value(); });
-      k.storePart(x, out, Index(outAt, row * columns + j * k.VL), lanes);
-    }
+  storeDenseTile(k, tile, acc, epilogue, {out, outAt, columns, bias, biasAt});
 }
 
 KernelInfo BitsEmitter::emit(nn::BitsMatMulOp op, StringRef symbol) {

@@ -43,7 +43,7 @@ public:
         zero(op.getZero().convertToDouble()), hasZeros(bool(op.getZeros())),
         isZeroWhole(!hasZeros && zero == std::floor(zero) &&
                     std::abs(zero) <= 255),
-        flipsCodes(bits == 8 && DotProduct::takesSigned(k.target)),
+        flipsCodes(bits == 8 && DotProduct::flips(k.target)),
         vectors(panelWidth / k.VL), dot(k, /*isSmall=*/bits == 4) {
     epilogue.bias = bool(op.getBias());
     epilogue.activation = op.getActivationAttr();
@@ -68,8 +68,6 @@ private:
   /// `codes`.
   Values blockSums(const Memory &memory, const PanelTile &tile, Index in,
                    Index codes);
-  void finish(const Memory &memory, const PanelTile &tile, const Values &acc,
-              Index outAt, Index biasAt);
   /// The i32 at an offset of memory of bytes.
   Value term(Value bytes, Index at) {
     return k.extract(vector::BitCastOp::create(k.b, k.vec(1, k.b.getI32Type()),
@@ -196,7 +194,7 @@ Values ByteBitsEmitter::blockSums(const Memory &memory, const PanelTile &tile,
     for (int64_t j = 0; j < width; ++j)
       sums[row * width + j] = k.broadcast(first, k.VL);
   }
-  // The quads of bytes that one vector of codes meets.
+  // A vector of codes is multiplied by one quad of bytes of each row, or two.
   auto step = [&](Index index, Values state) {
     SmallVector<SmallVector<Values>> parts(perByte());
     for (int64_t j = 0; j < width; ++j) {
@@ -284,28 +282,8 @@ void ByteBitsEmitter::microKernel(ValueRange args, const PanelTile &tile) {
     }
     return next;
   });
-  finish(memory, tile, acc, out, bias);
-}
-
-void ByteBitsEmitter::finish(const Memory &memory, const PanelTile &tile,
-                             const Values &acc, Index outAt, Index biasAt) {
-  int64_t width = tile.panels * vectors;
-  for (int64_t row = 0; row < tile.rows; ++row)
-    for (int64_t j = 0; j < width; ++j) {
-      int64_t lanes = k.VL;
-      if (j / vectors == tile.panels - 1)
-        lanes =
-            std::clamp<int64_t>(tile.lastLanes - j % vectors * k.VL, 0, k.VL);
-      if (lanes == 0)
-        continue;
-      Value x = acc[row * width + j];
-      if (epilogue.bias)
-        x = arith::AddFOp::create(
-            k.b, x,
-            k.loadPart(memory.bias, k.add(biasAt, j * k.VL), k.VL, lanes));
-      x = epilogue.apply(k, x, [] { return Value(); });
-      k.storePart(x, memory.out, k.add(outAt, row * columns + j * k.VL), lanes);
-    }
+  storeDenseTile(k, tile, acc, epilogue,
+                 {memory.out, out, columns, memory.bias, bias});
 }
 
 KernelInfo ByteBitsEmitter::emit(nn::BitsMatMulOp op, StringRef symbol) {

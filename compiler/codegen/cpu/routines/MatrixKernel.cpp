@@ -85,7 +85,7 @@ private:
     return std::min(tileRows, rows - tile * tileRows);
   }
   TileSize sumsSize(int64_t tile) const { return {rowsOf(tile), lineBytes}; }
-  /// Where the sums of a group's row are: panels lie apart.
+  /// The place of a row's sums for a panel.
   int64_t sumsAt(int64_t panel, int64_t row) const {
     return (panel * rows + row) * lineBytes;
   }

@@ -541,3 +541,25 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
       nameOf(shape, tile, haveHalves(memory)), memory.arguments(), indices,
       [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
 }
+
+void codegen::storeDenseTile(KernelBuilder &k, const PanelTile &tile,
+                             const Values &sums, const Epilogue &epilogue,
+                             const DenseTile &to) {
+  int64_t vectors = panelWidth / k.VL, width = tile.panels * vectors;
+  for (int64_t row = 0; row < tile.rows; ++row)
+    for (int64_t j = 0; j < width; ++j) {
+      int64_t lanes = k.VL;
+      if (j / vectors == tile.panels - 1)
+        lanes =
+            std::clamp<int64_t>(tile.lastLanes - j % vectors * k.VL, 0, k.VL);
+      if (lanes == 0)
+        continue;
+      Value x = sums[row * width + j];
+      if (epilogue.bias)
+        x = arith::AddFOp::create(
+            k.b, x,
+            k.loadPart(to.bias, k.add(to.biasAt, j * k.VL), k.VL, lanes));
+      x = epilogue.apply(k, x, [] { return Value(); });
+      k.storePart(x, to.out, k.add(to.at, row * to.columns + j * k.VL), lanes);
+    }
+}

@@ -26,6 +26,21 @@ void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                      const PanelTile &tile, const LinearMemory &memory,
                      const PanelCall &args);
 
+/// Where a tile's rows lie in a dense matrix of f32, and the bias of its first
+/// column, if there is one.
+struct DenseTile {
+  Value out;
+  Index at;
+  int64_t columns; ///< of the matrix
+  Value bias;
+  Index biasAt;
+};
+
+/// Adds the bias to a tile's sums, [row][vector of columns], applies the
+/// epilogue, and stores them.
+void storeDenseTile(KernelBuilder &k, const PanelTile &tile, const Values &sums,
+                    const Epilogue &epilogue, const DenseTile &to);
+
 /// How many positions a tile of `panels` panels can have in registers; 0 if it
 /// cannot be.
 int64_t maxPositions(const Target &target, int64_t panels, bool quads = false,
