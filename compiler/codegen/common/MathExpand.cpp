@@ -65,10 +65,14 @@ Value FloatMath::roundEven(Value x) {
   if (k.fuses || !isF64())
     return math::RoundEvenOp::create(b, x);
   // Mesa's driver for CPUs without AVX-512 rounds f64 towards zero. Numbers of
-  // 2^52 have no fraction, so that a sum with it is rounded.
+  // 2^52 have no fraction, so that a sum with it is rounded. No bits: those of
+  // f64 are int64, which few GPUs have. x meets no constant: a comparison of
+  // an integer's f64 would be one of its own type, which is not declared.
   Value magnitude = abs(x), large = c(0x1p52);
   Value whole = sub(add(magnitude, large), large);
-  return copySign(select(less(magnitude, large), whole, magnitude), x);
+  Value result = select(equal(magnitude, x), whole, neg(whole));
+  result = select(equal(magnitude, whole), x, result);
+  return select(less(magnitude, large), result, x);
 }
 
 Value FloatMath::min(Value x, Value y) {

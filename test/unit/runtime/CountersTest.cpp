@@ -226,8 +226,10 @@ TEST_F(CountersTest, WhatReadingMayTake) {
   Session session(bundle, options);
   run(session);
   EXPECT_EQ(fake.reads[0], 2u);
+  // On a busy machine a reading takes longer, and the next waits for longer.
   uint64_t start = now(), time = 0;
-  while ((time = now() - start) < 300'000'000)
+  while ((time = now() - start) < 300'000'000 ||
+         (fake.reads[0] < 4 && time < 60'000'000'000))
     run(session);
   // Before and after a run each; 2 ms a reading.
   EXPECT_GE(fake.reads[0], 4u);
@@ -378,13 +380,14 @@ TEST(SystemCounters, WhatProcessorsCount) {
       bit(NNV12_COUNTER_CYCLES) | bit(NNV12_COUNTER_INSTRUCTIONS) |
       bit(NNV12_COUNTER_CACHE_MISSES) | bit(NNV12_COUNTER_STALLED_CYCLES);
   EXPECT_EQ(counters.read(0, before) & ~31u, expected);
-  spin(2'000'000);
+  // Interrupts count in the clock that spin reads, not in events.
+  spin(20'000'000);
   EXPECT_EQ(counters.read(0, after) & ~31u, expected);
   for (nnv12_counter counter :
        {NNV12_COUNTER_CPU_TIME, NNV12_COUNTER_CYCLES,
         NNV12_COUNTER_INSTRUCTIONS, NNV12_COUNTER_CACHE_MISSES,
         NNV12_COUNTER_STALLED_CYCLES})
-    EXPECT_GE(after[counter] - before[counter], 1'900'000u) << counter;
+    EXPECT_GE(after[counter] - before[counter], 15'000'000u) << counter;
 }
 
 TEST(SystemCounters, Names) {
