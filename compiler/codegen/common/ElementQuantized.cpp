@@ -3,6 +3,8 @@
 #include "compiler/codegen/common/ElementQuantized.h"
 
 #include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/common/Reciprocal.h"
+#include "dialects/nn/ConstantData.h"
 
 #include <cassert>
 #include <cmath>
@@ -57,10 +59,69 @@ static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
                   broadcastElement(e, quantize.getScale(), index));
 }
 
+/// A quantize whose scale is a number known now, to unsigned integers.
+struct ByReciprocal {
+  Reciprocal reciprocal;
+  int zero;
+};
+
+static std::optional<ByReciprocal> byReciprocal(const ElementEmitter &e,
+                                                nn::QuantizeOp quantize) {
+  auto splat = [](Value value) {
+    auto constant = nn::ConstantData::get(value);
+    return constant ? constant->splat() : std::nullopt;
+  };
+  Type type = e.elementType(quantize.getOutput());
+  unsigned width = type.getIntOrFloatBitWidth();
+  std::optional<double> scale = splat(quantize.getScale()), zero = 0;
+  if (quantize.getZero())
+    zero = splat(quantize.getZero());
+  // NaN becomes the least integer below, which is zero among unsigned ones.
+  if (!e.k.fuses || !scale || !zero || !type.isUnsignedInteger() ||
+      (width != 8 && width != 16))
+    return std::nullopt;
+  int most = (1 << width) - 1, middle = int(*zero);
+  auto reciprocal = reciprocalOf(float(*scale), -middle, most - middle);
+  if (!reciprocal)
+    return std::nullopt;
+  return ByReciprocal{*reciprocal, middle};
+}
+
+/// Added to a number below 2^22, it leaves the nearest integer in the low bits.
+static constexpr double roundsToInteger = 0x1.8p23;
+
+/// The integer that quantize makes of an element, less the zero point, plus
+/// roundsToInteger.
+static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
+                          const Reciprocal &reciprocal, ArrayRef<Coord> index) {
+  BuilderBase &k = e.k;
+  e.addCost(5);
+  Value x = e.element(quantize.getInput(), index);
+  auto c = [&](double number) { return k.fconst(number, x.getType()); };
+  auto nearer = [&](Value bound, arith::CmpFPredicate isWithin) {
+    x = k.select(arith::CmpFOp::create(k.b, isWithin, x, bound), x, bound);
+  };
+  nearer(c(reciprocal.smallest), arith::CmpFPredicate::OGT);
+  nearer(c(reciprocal.largest), arith::CmpFPredicate::OLT);
+  x = k.fma(x, c(reciprocal.high),
+            arith::MulFOp::create(k.b, x, c(reciprocal.low)));
+  return arith::AddFOp::create(k.b, x, c(roundsToInteger));
+}
+
 static Value emitQuantize(ElementEmitter &e, Operation *op,
                           ArrayRef<Coord> index) {
   auto quantize = cast<nn::QuantizeOp>(op);
   Value zero = quantize.getZero();
+  if (auto by = byReciprocal(e, quantize)) {
+    BuilderBase &k = e.k;
+    Value x = emitQuotient(e, quantize, by->reciprocal, index);
+    Type ints = withElement(x.getType(), k.b.getI32Type());
+    x = arith::BitcastOp::create(k.b, ints, x);
+    if (by->zero)
+      x = arith::AddIOp::create(k.b, x, k.iconst(by->zero, ints));
+    Type type = computeType(e.elementType(quantize.getOutput()));
+    return arith::TruncIOp::create(k.b, withElement(ints, type), x);
+  }
   Value x = emitQuotient(e, quantize, index);
   Coords zeroIndex;
   if (zero)
@@ -74,6 +135,10 @@ static Value emitQuantize(ElementEmitter &e, Operation *op,
 static Value emitRounded(ElementEmitter &e, nn::QuantizeOp quantize, Value zero,
                          ArrayRef<Coord> index) {
   Type type = e.elementType(quantize.getOutput()), f32 = e.k.b.getF32Type();
+  if (auto by = byReciprocal(e, quantize))
+    return e.binary(BinaryKind::sub,
+                    emitQuotient(e, quantize, by->reciprocal, index),
+                    e.k.fconst(roundsToInteger, f32));
   Value x = emitUnary(e.k, rounding(type.getContext()),
                       emitQuotient(e, quantize, index));
   auto limit = [&](double bound) {

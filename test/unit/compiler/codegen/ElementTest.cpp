@@ -227,6 +227,50 @@ TEST(Element, RoundTrip) {
     }
 }
 
+/// With a scale that is known now, products take the place of the division.
+TEST(Element, ConstantScale) {
+  constexpr float scale = 0.05f;
+  Tensor x = random({331}, 6, "", 10);
+  for (size_t i = 0; i < x.data.size(); i += 3) {
+    float middle = (float(int(i) - 140) + 0.5f) * scale;
+    for (int steps = int(i / 3) % 7 - 3; steps; steps += steps < 0 ? 1 : -1)
+      middle = std::nextafter(middle, steps < 0 ? -1e9f : 1e9f);
+    x.data[i] = double(middle);
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double special[] = {infinity, -infinity, NAN, 3e38, -3e38, 1e-40, -0.0};
+  llvm::copy(special, x.data.begin() + 1);
+  for (std::string type : {"ui8", "i8", "ui16"})
+    for (int zero : {0, 101}) {
+      int bits = type.back() == '8' ? 8 : 16;
+      double lo = type[0] == 'u' ? 0 : -std::ldexp(1.0, bits - 1);
+      double hi = lo + std::ldexp(1.0, bits) - 1;
+      if (type == "i8") // whose NaN is the processor's
+        x.data[3] = 0;
+      auto quantized = [&](double number) {
+        float q = std::nearbyint(float(number) / scale);
+        return std::isnan(q) ? lo : std::clamp(double(q) + zero, lo, hi);
+      };
+      std::string narrow = "tensor<331x" + type + ">",
+                  head = "nn.fuse (%a = %0) : ($0) -> $r {\n"
+                         "  %s = nn.constant dense<0.05> : tensor<f32>\n"
+                         "  %z = nn.constant dense<" +
+                         std::to_string(zero) + "> : tensor<" + type +
+                         ">\n  %3 = nn.quantize %a scale %s zero %z : $0, "
+                         "tensor<f32>, tensor<" +
+                         type + "> -> " + narrow + "\n";
+      check(head + "  nn.yield %3 : " + narrow + "\n}", {x},
+            {{331}, type, "", {}},
+            [&](const Indices &i) { return quantized(x.at(i)); });
+      check(head + "  %4 = nn.dequantize %3 scale %s zero %z : " + narrow +
+                ", tensor<f32>, tensor<" + type +
+                "> -> $r\n  nn.yield %4 : $r\n}",
+            {x}, {{331}, "f32", "", {}}, [&](const Indices &i) {
+              return double(float(quantized(x.at(i)) - zero) * scale);
+            });
+    }
+}
+
 TEST(Element, Transpose) {
   for (const std::string &from : layouts4)
     for (Shape perm :
