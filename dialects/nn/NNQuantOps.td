@@ -33,7 +33,7 @@ def NN_QuantizeOp : NN_Quantisation<"quantize"> {
   let description = [{
     input f32; the result, integers of 2 to 16 bits, has its shape and the zero
     point's type. scale and zero broadcast to it. The division is one of f32,
-    ties go to the even integer, NaN becomes the zero point of no sign: 0.
+    ties go to the even integer, NaN becomes the least integer.
   }];
 }
 
@@ -56,7 +56,8 @@ def NN_DequantizeOp : NN_Quantisation<"dequantize"> {
 // `small_weights`: the constant w is within [-64, 64], so that two products fit
 // in 16 bits.
 //
-// Absent parts are skipped; without a scale the sum is the result (i32),
+// NaN becomes the least integer. Absent parts are skipped; without a scale the
+// sum is the result (i32),
 // without 8 bits y is (f32). Zero points of x and w are a part of the bias.
 class NN_QuantizedProductOp<string mnemonic, list<Trait> traits>
     : NN_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments,

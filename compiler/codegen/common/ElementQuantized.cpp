@@ -15,13 +15,15 @@ using namespace nnv12::codegen;
 using nn::BinaryKind;
 using nn::UnaryKind;
 
-static nn::FunctionAttr clipTo(Type type) {
-  unsigned width = type.getIntOrFloatBitWidth();
-  assert(width <= 16 && "f32 has all of its integers");
-  bool isUnsigned = type.isUnsignedInteger();
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
-  double high = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
-  return nn::FunctionAttr::get(type.getContext(), UnaryKind::clip, {low, high});
+/// x, or the bound that it is beyond; `low` for NaN.
+static Value emitWithin(ElementEmitter &e, Value x, Value low, Value high) {
+  for (auto [bound, isWithin] : {std::pair(low, arith::CmpFPredicate::OGT),
+                                 {high, arith::CmpFPredicate::OLT}}) {
+    e.unify(x, bound);
+    Value keeps = arith::CmpFOp::create(e.k.b, isWithin, x, bound);
+    x = e.k.select(keeps, x, bound);
+  }
+  return x;
 }
 
 static nn::FunctionAttr rounding(MLIRContext *context) {
@@ -31,17 +33,22 @@ static nn::FunctionAttr rounding(MLIRContext *context) {
 Value codegen::emitSaturated(ElementEmitter &e, Value x, Value zero,
                              ArrayRef<Coord> index, Type type) {
   Type f32 = e.k.b.getF32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  assert(width <= 16 && "f32 has all of its integers");
+  bool isUnsigned = type.isUnsignedInteger();
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, int(width) - 1);
+  double high = std::ldexp(1.0, int(isUnsigned ? width : width - 1)) - 1;
   x = emitUnary(e.k, rounding(type.getContext()), x);
   if (zero)
     x = e.binary(BinaryKind::add, x,
                  emitCast(e.k, e.element(zero, index), type, f32));
-  return emitCast(e.k, emitUnary(e.k, clipTo(type), x), f32, type);
+  x = emitWithin(e, x, e.k.fconst(low, f32), e.k.fconst(high, f32));
+  return emitCast(e.k, x, f32, type);
 }
 
 void codegen::saturatedTypes(ElementTypes &t, Type type) {
   Type f32 = Float32Type::get(type.getContext());
   unaryTypes(t, rounding(type.getContext()), f32);
-  unaryTypes(t, clipTo(type), f32);
   t.compute(f32);
   castTypes(t, type, f32);
   castTypes(t, f32, type);
@@ -76,7 +83,6 @@ static std::optional<ByReciprocal> byReciprocal(const ElementEmitter &e,
   std::optional<double> scale = splat(quantize.getScale()), zero = 0;
   if (quantize.getZero())
     zero = splat(quantize.getZero());
-  // NaN becomes the least integer below, which is zero among unsigned ones.
   if (!e.k.fuses || !scale || !zero || !type.isUnsignedInteger() ||
       (width != 8 && width != 16))
     return std::nullopt;
@@ -98,11 +104,7 @@ static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
   e.addCost(5);
   Value x = e.element(quantize.getInput(), index);
   auto c = [&](double number) { return k.fconst(number, x.getType()); };
-  auto nearer = [&](Value bound, arith::CmpFPredicate isWithin) {
-    x = k.select(arith::CmpFOp::create(k.b, isWithin, x, bound), x, bound);
-  };
-  nearer(c(reciprocal.smallest), arith::CmpFPredicate::OGT);
-  nearer(c(reciprocal.largest), arith::CmpFPredicate::OLT);
+  x = emitWithin(e, x, c(reciprocal.smallest), c(reciprocal.largest));
   x = k.fma(x, c(reciprocal.high),
             arith::MulFOp::create(k.b, x, c(reciprocal.low)));
   return arith::AddFOp::create(k.b, x, c(roundsToInteger));
@@ -146,17 +148,9 @@ static Value emitRounded(ElementEmitter &e, nn::QuantizeOp quantize, Value zero,
     return zero ? e.binary(BinaryKind::sub, number, zero) : number;
   };
   double most = std::ldexp(1.0, int(type.getIntOrFloatBitWidth())) - 1;
-  auto nearer = [&](Value bound, arith::CmpFPredicate isWithin) {
-    e.unify(x, bound);
-    Value keeps = arith::CmpFOp::create(e.k.b, isWithin, x, bound);
-    x = e.k.select(keeps, x, bound);
-  };
   // Among integers there is one zero.
   x = e.binary(BinaryKind::add, x, e.k.fconst(0, f32));
-  // NaN becomes the least number, as it does where it becomes an unsigned one.
-  nearer(limit(0), arith::CmpFPredicate::OGT);
-  nearer(limit(most), arith::CmpFPredicate::OLT);
-  return x;
+  return emitWithin(e, x, limit(0), limit(most));
 }
 
 /// The quantize that this kernel computes before a dequantize of the same zero

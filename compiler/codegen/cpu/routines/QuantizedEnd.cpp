@@ -86,11 +86,14 @@ Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
 }
 
 /// To the nearest integer, ties to even. Numbers that are too large for one
-/// become a large one; NaN the smallest with x86-64, zero with AArch64.
+/// become a large one, NaN one far below zero.
 static Value toInteger(KernelBuilder &k, Value y) {
   Type floats = y.getType(), ints = withElement(floats, k.b.getI32Type());
-  if (k.target.architecture == "aarch64")
+  if (k.target.architecture == "aarch64") {
+    // The instruction makes zero of NaN.
+    y = arith::MaxNumFOp::create(k.b, y, k.fconst(-(1 << 20), floats));
     return callIntrinsic(k, "llvm.aarch64.neon.fcvtns", {y}, ints);
+  }
   Value large = k.fconst(1 << 20, floats);
   Value isLarge =
       arith::CmpFOp::create(k.b, arith::CmpFPredicate::OLT, large, y);

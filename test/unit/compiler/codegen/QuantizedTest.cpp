@@ -32,7 +32,7 @@ struct QConvCase {
           strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;
   bool padding = false, bias = true, rows = false, shift = false,
-       outScale = false, smallWeights = false;
+       outScale = false, smallWeights = false, nanScale = false;
   std::string activation, result = "ui8", input = "ui8";
   std::optional<double> allInputs, allWeights; ///< else at random
   unsigned seed = 1;
@@ -87,6 +87,8 @@ void QConvCase::run(const std::string &routine,
          shifts = random({o}, seed + 4, "", 50);
   for (double &x : scales.data)
     x = float(std::fabs(x) + 0.0002);
+  if (nanScale)
+    scales.data[1] = std::nan("");
   add(padding, "padding", {{}, input, "", {fill}});
   add(bias, "bias", biases);
   Tensor terms = integers({n, 1, oh, ow}, "i32", -30000, 30000, seed + 5);
@@ -132,6 +134,8 @@ void QConvCase::run(const std::string &routine,
       return y;
     if (outScale)
       y = y / 0.75f;
+    if (std::isnan(y))
+      return result == "ui8" ? 0 : -128;
     double q = std::nearbyint(double(y)) + outZero;
     return result == "ui8" ? std::min(std::max(q, 0.0), 255.0)
                            : std::min(std::max(q, -128.0), 127.0);
@@ -289,6 +293,17 @@ TEST(QConvGemm, Extremes) {
 }
 
 /// Positions of a tile, and those that remain.
+/// NaN, from a scale that a model computes, is the same byte on all targets.
+TEST(QConvGemm, NotANumber) {
+  for (std::string result : {"ui8", "i8"})
+    for (bool outScale : {false, true}) {
+      QConvCase x = qconv(16, 20, 3, 7, 1, 1, 0);
+      x.nanScale = true, x.result = result, x.outScale = outScale;
+      onAll(x, "qconv.gemm.nChw16c", /*withArm=*/true);
+      onAll(x, "element");
+    }
+}
+
 TEST(QConvGemm, Positions) {
   for (int64_t positions : {1, 2, 3, 17, 19, 21})
     for (int64_t outputs : {24, 56}) {
