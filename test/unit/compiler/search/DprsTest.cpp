@@ -162,6 +162,9 @@ TEST(Dprs, oneCopyServesAllReaders) {
   // Greedy never pays for the first copy.
   EXPECT_EQ(greedy(net).cost, 9);
   EXPECT_EQ(uniform(net, 1).cost, 8);
+  // Once another layer has, it takes the copy.
+  net.layers[0].signatures = {{{1}, {0}, 1}};
+  EXPECT_EQ(greedy(net).cost, 8);
 }
 
 TEST(Dprs, copiesOfCopies) {
@@ -244,6 +247,39 @@ TEST(Dprs, tiesGoToTheLowerNumber) {
   EXPECT_EQ(greedy(net).signatures, (std::vector<uint32_t>{1}));
   EXPECT_EQ(uniform(net, 1).signatures, (std::vector<uint32_t>{2}));
   EXPECT_EQ(uniform(net, 0).signatures, (std::vector<uint32_t>{1}));
+}
+
+TEST(Dprs, tiesOfWholeChoices) {
+  // All in one schema or all in the other: no signature is a dead end.
+  Net net;
+  net.values.assign(4, {2, {0, impossible, impossible, 0}});
+  net.layers.push_back({{}, {0}, {{{}, {0}, 1}, {{}, {1}, 1}}});
+  for (uint32_t i = 0; i < 3; ++i)
+    net.layers.push_back(layerOf(i, i + 1, {{{0}, {0}, 1}, {{1}, {1}, 1}}));
+  EXPECT_EQ(dprs(net).signatures, (std::vector<uint32_t>{0, 0, 0, 0}));
+  EXPECT_EQ(dprs(net, {0, 0}).signatures, (std::vector<uint32_t>{0, 0, 0, 0}));
+}
+
+TEST(Dprs, descentEndsWhereNoLayerCanDoBetter) {
+  Random random(8);
+  int inexact = 0;
+  for (int round = 0; round < 300; ++round) {
+    NetDraw draw = drawOf(round);
+    draw.leastLayers = 6;
+    draw.choices = 1e9;
+    Net net = randomNet(random, draw);
+    NetChoice found = dprs(net, {1 << 27, 1});
+    inexact += !found.exact;
+    for (size_t i = 0; i < found.signatures.size(); ++i) {
+      std::vector<uint32_t> other = found.signatures;
+      for (uint32_t s = 0; s < net.layers[i].signatures.size(); ++s) {
+        other[i] = s;
+        ASSERT_GE(priced(net, other).cost, found.cost * (1 - 1e-9))
+            << "round " << round << ", layer " << i;
+      }
+    }
+  }
+  EXPECT_GE(inexact, 100);
 }
 
 TEST(Dprs, startIsNeverBeaten) {
@@ -363,6 +399,27 @@ TEST(Dprs, likeInceptionV3) {
   }
   b.output(b.mixing(value));
   solveInTime("Inception-v3", b.net);
+}
+
+TEST(Dprs, likeNASNet) {
+  // Cells of five sums that read the two cells before and each other.
+  NetBuilder b(6, 4);
+  uint32_t before = b.mixing(b.input()), last = b.mixing(before);
+  for (int cell = 0; cell < 15; ++cell) {
+    std::vector<uint32_t> states = {b.mixing(before), b.mixing(last)};
+    for (int block = 0; block < 5; ++block) {
+      auto read = [&] {
+        uint32_t state = states[b.random.below(unsigned(states.size()))];
+        return b.random.below(4) ? b.mixing(state) : state;
+      };
+      uint32_t left = read(), right = read();
+      states.push_back(b.keeping({left, right}));
+    }
+    before = last;
+    last = b.keeping({states.begin() + 2, states.end()});
+  }
+  b.output(last);
+  solveInTime("NASNet", b.net);
 }
 
 TEST(Dprs, manyOperandsManyReaders) {

@@ -140,7 +140,7 @@ std::string checkNetChoice(const Net &net, const NetChoice &choice) {
       choice.produced.size() != net.values.size())
     return "sizes";
   double cost = 0;
-  std::set<std::pair<uint32_t, unsigned>> existing;
+  std::set<std::pair<uint32_t, unsigned>> existing, read;
   for (uint32_t v = 0; v < net.values.size(); ++v) {
     if (net.values[v].given != noSchema &&
         net.values[v].given != choice.produced[v])
@@ -154,6 +154,7 @@ std::string checkNetChoice(const Net &net, const NetChoice &choice) {
       return "a copy of a copy that exists";
     const NetValue &value = net.values[adapt.value];
     cost += value.adapt[size_t(adapt.from) * value.schemas + adapt.to];
+    read.insert({adapt.value, adapt.from});
   }
   for (size_t i = 0; i < net.layers.size(); ++i) {
     const NetLayer &layer = net.layers[i];
@@ -161,10 +162,12 @@ std::string checkNetChoice(const Net &net, const NetChoice &choice) {
       return "no such signature";
     const Signature &signature = layer.signatures[choice.signatures[i]];
     cost += signature.cost;
-    for (size_t k = 0; k < layer.operands.size(); ++k)
+    for (size_t k = 0; k < layer.operands.size(); ++k) {
       if (signature.operands[k] != anySchema &&
           !existing.count({layer.operands[k], signature.operands[k]}))
         return "an operand is missing";
+      read.insert({layer.operands[k], signature.operands[k]});
+    }
     for (size_t k = 0; k < layer.results.size(); ++k)
       if (signature.results[k] != anySchema &&
           signature.results[k] != choice.produced[layer.results[k]])
@@ -174,6 +177,10 @@ std::string checkNetChoice(const Net &net, const NetChoice &choice) {
     if (net.values[v].required != noSchema &&
         !existing.count({v, net.values[v].required}))
       return "an output is missing";
+  for (const NetAdapt &adapt : choice.adapts)
+    if (net.values[adapt.value].required != adapt.to &&
+        !read.count({adapt.value, adapt.to}))
+      return "a copy for nobody";
   if (!(std::abs(cost - choice.cost) <= 1e-9 * (1 + cost)))
     return "costs " + std::to_string(cost) + ", not " +
            std::to_string(choice.cost);

@@ -13,8 +13,8 @@ namespace nnv12::search {
 double exactNetCost(const Net &net);
 
 /// Adds up a choice: "" if each layer finds its operands in the schemas that it
-/// reads, each copy is made once and from one that exists, each output is
-/// there, and the cost is right.
+/// reads, each copy is made once, from one that exists and for a reader, each
+/// output is there, and the cost is right.
 std::string checkNetChoice(const Net &net, const NetChoice &choice);
 
 } // namespace nnv12::search
