@@ -87,13 +87,11 @@ private:
         least = std::min(least, net.layers[i].signatures[s].cost);
       bound += least;
     }
-    // The largest tables that leave half of the steps for the descent.
+    // The largest tables that half of the steps suffice for.
     for (uint64_t size : {1u << 16, 1u << 12, 1u << 8, 1u << 4}) {
-      if (steps > limits.steps / 2)
-        break;
       Elimination::Outline outline =
           problem.outline(std::min(size, largest), steps);
-      if (outline.steps > limits.steps / 2 || !affords(outline))
+      if (outline.steps > limits.steps / 2)
         continue;
       steps += outline.steps;
       Elimination::Solution solution = problem.solve(outline);
@@ -112,9 +110,10 @@ private:
       if (choice.cost < best.cost)
         best = std::move(choice);
     };
+    uint64_t limit = steps + limits.steps / 2;
     for (const std::vector<uint32_t> &chosen : starts) {
       consider(chosen);
-      consider(descend(view, live, chosen, limits.steps, steps));
+      consider(descend(view, live, chosen, limit, steps));
     }
     // Sums in another order may round to more.
     best.bound = std::min(best.cost, bound * (1 - 1e-9));

@@ -88,7 +88,8 @@ private:
     uint64_t fill = 0;
     for (size_t a = 0; a < around.size(); ++a)
       for (size_t b = a + 1; b < around.size(); ++b)
-        fill += !adjacent(around[a], around[b]);
+        if (!adjacent(around[a], around[b]))
+          fill += uint64_t(problem.sizes[around[a]]) * problem.sizes[around[b]];
     counted += around.size() * around.size() / 2;
     return {0, fill, v};
   }

@@ -44,9 +44,10 @@ public:
     uint64_t entries = 0;        ///< of all results
     uint64_t steps = 0;          ///< additions
   };
-  /// Least fill first: the variable whose neighbours lack the fewest pairs, of
-  /// those whose table has at most `largest` entries. Ties go to the lower
-  /// number. Adds its own cost to `steps`.
+  /// Least fill first: the variable whose neighbours lack the fewest pairs,
+  /// each of which counts as many entries as a table of the two has, of those
+  /// whose own table has at most `largest`. Ties go to the lower number. Adds
+  /// its own cost to `steps`.
   Outline outline(uint64_t largest, uint64_t &steps) const;
 
   struct Solution {

@@ -87,15 +87,19 @@ struct NetChoice {
 
 /// Limits of an exact solution.
 struct NetLimits {
+  /// In all. Where they do not suffice, half of them are for a bound, and half
+  /// for descents.
   uint64_t steps = uint64_t(1) << 27;
   /// Entries of a table. All tables together have at most 8 times as many.
   uint64_t table = uint64_t(1) << 20;
 };
 
 /// The cheapest choice: the paper's DPRS as elimination of variables. Beyond
-/// the limits, which only the bound and the evaluation of a few starts exceed,
-/// a good choice with a bound. `start` is one signature a layer that it is
-/// never dearer than, or empty.
+/// the limits it is a good choice with a bound, the best of some descents:
+/// never dearer than greedy(), any uniform(), or `start`, which has one
+/// signature a layer or is empty. Dead ends are found and starts are evaluated
+/// whatever the limits. The net is only read, and the answer is the same on all
+/// machines.
 NetChoice dprs(const Net &net, const NetLimits &limits = {},
                const std::vector<uint32_t> &start = {});
 

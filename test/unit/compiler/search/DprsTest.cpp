@@ -422,6 +422,30 @@ TEST(Dprs, likeNASNet) {
   solveInTime("NASNet", b.net);
 }
 
+TEST(Dprs, likeHRNet) {
+  // Four resolutions, each the sum of all four, again and again.
+  NetBuilder b(10, 4);
+  std::vector<uint32_t> parts = {b.mixing(b.input())};
+  while (parts.size() < 4)
+    parts.push_back(b.mixing(parts.back()));
+  for (int stage = 0; stage < 3; ++stage) {
+    for (uint32_t &part : parts)
+      part = b.mixing(b.mixing(part));
+    std::vector<uint32_t> sums;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      uint32_t sum = parts[i];
+      for (size_t j = 0; j < parts.size(); ++j)
+        if (j != i)
+          sum = b.keeping({sum, b.mixing(parts[j])});
+      sums.push_back(b.keeping({sum}));
+    }
+    parts = sums;
+  }
+  for (uint32_t part : parts)
+    b.output(part);
+  solveInTime("HRNet", b.net);
+}
+
 TEST(Dprs, manyOperandsManyReaders) {
   // 24 layers read one value, one layer reads all of theirs, and so on.
   NetBuilder b(4, 4);
