@@ -1,8 +1,8 @@
 //===- Net.h - Which schema each layer computes in --------------*- C++ -*-===//
 //
 // Plain structs: a net of layers that read and make values, and its cheapest
-// assignment of signatures. All costs are milliseconds. SoftNeuro, section IV
-// ("Dynamic Programming for Routine Selection").
+// assignment of signatures. All costs are milliseconds. SoftNeuro, section IV:
+// dynamic programming for routine selection (DPRS).
 //
 // A value exists in one or several schemas: an element type and a layout, here
 // only a number. Its producer makes it in one of them; adapts make copies in
