@@ -8,15 +8,15 @@
 
 using namespace nnv12::codegen;
 
-/// Whether all numbers whose quotient is within two units in the last place of
-/// `middle` are rounded as their quotients are. Such a unit is four units of x
-/// at most.
+/// Whether all numbers whose quotient is within a unit in the last place of
+/// `middle` are rounded as their quotients are: beyond it both are on the same
+/// side. Such a unit is two units of x at most.
 static bool isExactNear(const Reciprocal &r, float scale, float middle) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   float x = middle * scale;
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < 4; ++i)
     x = std::nextafter(x, -infinity);
-  for (int i = 0; i <= 20; ++i, x = std::nextafter(x, infinity))
+  for (int i = 0; i <= 8; ++i, x = std::nextafter(x, infinity))
     if (std::nearbyint(r.quotient(x)) != std::nearbyint(x / scale))
       return false;
   return true;
