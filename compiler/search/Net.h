@@ -24,7 +24,7 @@ namespace nnv12::search {
 /// schema in the one that suits the readers best.
 inline constexpr uint8_t anySchema = 255;
 inline constexpr uint8_t noSchema = 254;
-/// That a value may have. Prices grow with 2^schemas: prune them to 4.
+/// A value has at most so many. Prices grow with 2^schemas: prune them to 4.
 inline constexpr unsigned mostSchemas = 8;
 /// Cost of the impossible.
 inline constexpr double impossible = std::numeric_limits<double>::infinity();

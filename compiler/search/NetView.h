@@ -65,7 +65,7 @@ struct ValueView {
   uint8_t required = 0;                  ///< set of schemas
 };
 
-/// Where a layer meets a value.
+/// A value that a layer reads or makes.
 struct NetPort {
   static constexpr uint32_t producer = ~0u;
   uint32_t value;

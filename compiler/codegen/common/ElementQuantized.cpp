@@ -7,13 +7,27 @@
 #include "dialects/nn/ConstantData.h"
 
 #include <cassert>
-#include <cmath>
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 using nn::BinaryKind;
 using nn::UnaryKind;
+
+namespace {
+/// The integers that a type of at most 16 bits holds.
+struct IntegerRange {
+  int least, most;
+};
+} // namespace
+
+static IntegerRange rangeOf(Type type) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  assert(width <= 16 && "f32 has all of its integers");
+  int most = (1 << width) - 1, half = 1 << (width - 1);
+  return type.isUnsignedInteger() ? IntegerRange{0, most}
+                                  : IntegerRange{-half, half - 1};
+}
 
 /// x, or the bound that it is beyond; `low` for NaN.
 static Value emitWithin(ElementEmitter &e, Value x, Value low, Value high) {
@@ -33,16 +47,13 @@ static nn::FunctionAttr rounding(MLIRContext *context) {
 Value codegen::emitSaturated(ElementEmitter &e, Value x, Value zero,
                              ArrayRef<Coord> index, Type type) {
   Type f32 = e.k.b.getF32Type();
-  unsigned width = type.getIntOrFloatBitWidth();
-  assert(width <= 16 && "f32 has all of its integers");
-  bool isUnsigned = type.isUnsignedInteger();
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, int(width) - 1);
-  double high = std::ldexp(1.0, int(isUnsigned ? width : width - 1)) - 1;
   x = emitUnary(e.k, rounding(type.getContext()), x);
   if (zero)
     x = e.binary(BinaryKind::add, x,
                  emitCast(e.k, e.element(zero, index), type, f32));
-  x = emitWithin(e, x, e.k.fconst(low, f32), e.k.fconst(high, f32));
+  IntegerRange range = rangeOf(type);
+  x = emitWithin(e, x, e.k.fconst(range.least, f32),
+                 e.k.fconst(range.most, f32));
   return emitCast(e.k, x, f32, type);
 }
 
@@ -66,11 +77,13 @@ static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
                   broadcastElement(e, quantize.getScale(), index));
 }
 
-/// A quantize whose scale is a number known now, to unsigned integers.
+namespace {
+/// The reciprocal and the zero point of a quantize that are known now.
 struct ByReciprocal {
   Reciprocal reciprocal;
   int zero;
 };
+} // namespace
 
 static std::optional<ByReciprocal> byReciprocal(const ElementEmitter &e,
                                                 nn::QuantizeOp quantize) {
@@ -83,11 +96,12 @@ static std::optional<ByReciprocal> byReciprocal(const ElementEmitter &e,
   std::optional<double> scale = splat(quantize.getScale()), zero = 0;
   if (quantize.getZero())
     zero = splat(quantize.getZero());
-  if (!e.k.fuses || !scale || !zero || !type.isUnsignedInteger() ||
-      (width != 8 && width != 16))
+  if (!e.k.fuses || !scale || !zero || (width != 8 && width != 16))
     return std::nullopt;
-  int most = (1 << width) - 1, middle = int(*zero);
-  auto reciprocal = reciprocalOf(float(*scale), -middle, most - middle);
+  IntegerRange range = rangeOf(type);
+  int middle = int(*zero);
+  auto reciprocal =
+      reciprocalOf(float(*scale), range.least - middle, range.most - middle);
   if (!reciprocal)
     return std::nullopt;
   return ByReciprocal{*reciprocal, middle};
@@ -98,8 +112,9 @@ static constexpr double roundsToInteger = 0x1.8p23;
 
 /// The integer that quantize makes of an element, less the zero point, plus
 /// roundsToInteger.
-static Value emitQuotient(ElementEmitter &e, nn::QuantizeOp quantize,
-                          const Reciprocal &reciprocal, ArrayRef<Coord> index) {
+static Value emitByReciprocal(ElementEmitter &e, nn::QuantizeOp quantize,
+                              const Reciprocal &reciprocal,
+                              ArrayRef<Coord> index) {
   BuilderBase &k = e.k;
   e.addCost(5);
   Value x = e.element(quantize.getInput(), index);
@@ -116,7 +131,7 @@ static Value emitQuantize(ElementEmitter &e, Operation *op,
   Value zero = quantize.getZero();
   if (auto by = byReciprocal(e, quantize)) {
     BuilderBase &k = e.k;
-    Value x = emitQuotient(e, quantize, by->reciprocal, index);
+    Value x = emitByReciprocal(e, quantize, by->reciprocal, index);
     Type ints = withElement(x.getType(), k.b.getI32Type());
     x = arith::BitcastOp::create(k.b, ints, x);
     if (by->zero)
@@ -139,18 +154,18 @@ static Value emitRounded(ElementEmitter &e, nn::QuantizeOp quantize, Value zero,
   Type type = e.elementType(quantize.getOutput()), f32 = e.k.b.getF32Type();
   if (auto by = byReciprocal(e, quantize))
     return e.binary(BinaryKind::sub,
-                    emitQuotient(e, quantize, by->reciprocal, index),
+                    emitByReciprocal(e, quantize, by->reciprocal, index),
                     e.k.fconst(roundsToInteger, f32));
   Value x = emitUnary(e.k, rounding(type.getContext()),
                       emitQuotient(e, quantize, index));
-  auto limit = [&](double bound) {
+  auto limit = [&](int bound) {
     Value number = e.k.fconst(bound, f32);
     return zero ? e.binary(BinaryKind::sub, number, zero) : number;
   };
-  double most = std::ldexp(1.0, int(type.getIntOrFloatBitWidth())) - 1;
   // Among integers there is one zero.
   x = e.binary(BinaryKind::add, x, e.k.fconst(0, f32));
-  return emitWithin(e, x, limit(0), limit(most));
+  IntegerRange range = rangeOf(type);
+  return emitWithin(e, x, limit(range.least), limit(range.most));
 }
 
 /// The quantize that this kernel computes before a dequantize of the same zero

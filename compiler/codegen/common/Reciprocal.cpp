@@ -2,7 +2,6 @@
 
 #include "compiler/codegen/common/Reciprocal.h"
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 
