@@ -457,13 +457,14 @@ static Box vectorPart(Value operand, const Box &part, int64_t dim) {
   return needed;
 }
 
-/// The same, or the part of an operand that has one position along dimension
-/// `dim` and all others of the result.
+/// The same, or the part of an operand that has all positions of the result, or
+/// one alone along dimension `dim`.
 static Box endPart(Value operand, const Box &part, int64_t dim) {
   if (shapeOf(operand).size() <= 1)
     return vectorPart(operand, part, dim);
   Box needed = part;
-  set(needed, dim, 0, 1);
+  if (shapeOf(operand)[dim] == 1)
+    set(needed, dim, 0, 1);
   return needed;
 }
 

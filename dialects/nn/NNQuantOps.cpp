@@ -83,12 +83,35 @@ static LogicalResult verifyEnd(Op op, int64_t axis, int64_t columns) {
       return op.emitOpError()
              << "found rows " << rows.getType() << ", expected " << str(shape);
   }
-  for (Value v : {Value(op.getOutScale()), Value(op.getOutZero())})
-    if (v && !dims(v).empty())
-      return op.emitOpError() << "found an output's scale or zero point "
-                              << v.getType() << ", expected a scalar";
   Type result = op.getType().getElementType();
   bool isByte = result.isInteger(8);
+  for (Value v : {Value(op.getOutScale()), Value(op.getOutZero()),
+                  Value(op.getStep()), Value(op.getResidualScale()),
+                  Value(op.getResidualZero()), Value(op.getFinalZero())})
+    if (v && !dims(v).empty())
+      return op.emitOpError()
+             << "found a step, or a scale or zero point of an output or "
+                "residual, "
+             << v.getType() << ", expected a scalar";
+  for (Value v : {Value(op.getOutZero()), Value(op.getResidualZero()),
+                  Value(op.getFinalZero())})
+    if (v && isByte && getElementTypeOrSelf(v) != result)
+      return op.emitOpError() << "found a zero point of " << v.getType()
+                              << ", expected the result's " << result;
+  if (Value residual = op.getResidual()) {
+    if (dims(residual) != dims(op.getOutput()) ||
+        getElementTypeOrSelf(residual) != result || !isByte)
+      return op.emitOpError()
+             << "found a residual " << residual.getType() << " and a result "
+             << op.getType() << ", expected the same, of 8-bit integers";
+    if (!op.getStep() || !op.getResidualScale())
+      return op.emitOpError("found no step or no scale of the residual, "
+                            "expected both");
+  } else if (op.getStep() || op.getResidualScale() || op.getResidualZero() ||
+             op.getFinalZero()) {
+    return op.emitOpError("found no residual, expected one for its scale, its "
+                          "zero point, a step and a final zero point");
+  }
   if (!isByte && !(op.getScale() ? result.isF32() : result.isInteger(32)))
     return op.emitOpError()
            << "found a result of " << result << ", expected "
@@ -99,10 +122,6 @@ static LogicalResult verifyEnd(Op op, int64_t axis, int64_t columns) {
   if (!isByte && (op.getOutScale() || op.getOutZero()))
     return op.emitOpError("found an output's scale or zero point, expected a "
                           "result of 8-bit integers");
-  if (op.getOutZero() && getElementTypeOrSelf(op.getOutZero()) != result)
-    return op.emitOpError()
-           << "found a zero point of " << op.getOutZero().getType()
-           << ", expected the result's " << result;
   return success();
 }
 

@@ -299,9 +299,12 @@ Value ProductBuilder::conv(CentredBytes x, CentredBytes w, Value bias,
   auto product = [&](Value weights, Value bias, Value rows,
                      const ProductEnd &end, ArrayRef<int64_t> shape) -> Value {
     return QConvOp::create(b, loc, resultType(shape, end), x.values, weights,
-                           padding, bias, rows, end.scale, end.shift,
-                           end.outScale, end.outZero, at.strides, at.dilations,
-                           at.padsLow, at.padsHigh, at.groups, end.activation);
+                           padding, bias, /*residual=*/Value(), rows, end.scale,
+                           end.shift, end.outScale, end.outZero,
+                           /*step=*/Value(), /*residual_scale=*/Value(),
+                           /*residual_zero=*/Value(), /*final_zero=*/Value(),
+                           at.strides, at.dilations, at.padsLow, at.padsHigh,
+                           at.groups, end.activation);
   };
   if (!wZero)
     return asAsked(product(w.values, bias, {}, end, shape), asked);
@@ -340,10 +343,10 @@ static SmallVector<int64_t> matmulShape(Value lhs, Value rhs,
 }
 
 Value ProductBuilder::plain(Value lhs, Value rhs, bool transposeRhs) {
-  return QMatMulOp::create(b, loc,
-                           resultType(matmulShape(lhs, rhs, transposeRhs), {}),
-                           lhs, rhs, Value(), Value(), Value(), Value(),
-                           Value(), Value(), transposeRhs, FunctionAttr());
+  return QMatMulOp::create(
+      b, loc, resultType(matmulShape(lhs, rhs, transposeRhs), {}), lhs, rhs,
+      Value(), Value(), Value(), Value(), Value(), Value(), Value(), Value(),
+      Value(), Value(), Value(), transposeRhs, FunctionAttr());
 }
 
 Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
@@ -394,8 +397,11 @@ Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
   }
   auto product = [&](const ProductEnd &end) -> Value {
     return QMatMulOp::create(b, loc, resultType(shape, end), x.values, w.values,
-                             bias, rows, end.scale, end.shift, end.outScale,
-                             end.outZero, transposeRhs, end.activation);
+                             bias, /*residual=*/Value(), rows, end.scale,
+                             end.shift, end.outScale, end.outZero,
+                             /*step=*/Value(), /*residual_scale=*/Value(),
+                             /*residual_zero=*/Value(), /*final_zero=*/Value(),
+                             transposeRhs, end.activation);
   };
   if (!rest)
     return asAsked(product(end), asked);

@@ -28,11 +28,18 @@ struct CentredBytes {
   mlir::Value values, zero;
 };
 
+/// A tensor that a product adds to its result; see NNQuantOps.td. All members
+/// are null without one; both zero points may be null with one.
+struct ProductResidual {
+  mlir::Value values, step, scale, zero, finalZero;
+};
+
 /// The steps after the sum; see NNQuantOps.td. Without a scale the result is
 /// the sum as i32. With one it is f32 or of `outZero`'s type.
 struct ProductEnd {
   mlir::Value scale, shift, outScale, outZero;
   FunctionAttr activation;
+  ProductResidual residual = {};
 };
 
 struct ConvWindow {

@@ -238,22 +238,31 @@ int64_t columnAxis(QMatMulOp op) { return op.getType().getRank() - 1; }
 /// The product with another bias, end and type, where `at` is.
 Value rebuilt(PatternRewriter &b, QConvOp op, Type type, Value bias,
               const ProductEnd &end) {
+  const ProductResidual &r = end.residual;
   return QConvOp::create(b, op.getLoc(), type, op.getInput(), op.getWeights(),
-                         op.getPadding(), bias, op.getRows(), end.scale,
-                         end.shift, end.outScale, end.outZero, op.getStrides(),
+                         op.getPadding(), bias, r.values, op.getRows(),
+                         end.scale, end.shift, end.outScale, end.outZero,
+                         r.step, r.scale, r.zero, r.finalZero, op.getStrides(),
                          op.getDilations(), op.getPadsLow(), op.getPadsHigh(),
                          op.getGroups(), end.activation);
 }
 Value rebuilt(PatternRewriter &b, QMatMulOp op, Type type, Value bias,
               const ProductEnd &end) {
+  const ProductResidual &r = end.residual;
   return QMatMulOp::create(b, op.getLoc(), type, op.getLhs(), op.getRhs(), bias,
-                           op.getRows(), end.scale, end.shift, end.outScale,
-                           end.outZero, op.getTransposeRhs(), end.activation);
+                           r.values, op.getRows(), end.scale, end.shift,
+                           end.outScale, end.outZero, r.step, r.scale, r.zero,
+                           r.finalZero, op.getTransposeRhs(), end.activation);
 }
 
 template <typename Op> ProductEnd endOf(Op op) {
-  return {op.getScale(), op.getShift(), op.getOutScale(), op.getOutZero(),
-          op.getActivationAttr()};
+  return {op.getScale(),
+          op.getShift(),
+          op.getOutScale(),
+          op.getOutZero(),
+          op.getActivationAttr(),
+          {op.getResidual(), op.getStep(), op.getResidualScale(),
+           op.getResidualZero(), op.getFinalZero()}};
 }
 
 /// sum + bias, f32(sum) * scale, y + shift, each with a vector.
@@ -379,6 +388,129 @@ template <typename Op> struct EndWithQuantize : OpRewritePattern<QuantizeOp> {
   }
 };
 
+/// A constant scale and zero point of all elements.
+struct Steps {
+  double scale, zero;
+
+  /// Reads a quantize or dequantize of 8-bit integers. Nullopt: the model
+  /// computes one of the numbers, or has several scales.
+  template <typename Op> static std::optional<Steps> of(Op op, Value integers) {
+    if (!elementOf(integers).isInteger(8))
+      return std::nullopt;
+    std::optional<double> scale = splatOf(op.getScale()), zero = 0;
+    if (op.getZero())
+      zero = splatOf(op.getZero());
+    if (!scale || !(*scale > 0) || !std::isfinite(*scale) || !zero)
+      return std::nullopt;
+    return Steps{*scale, *zero};
+  }
+};
+
+/// quantize(clamp(y + dequantize(residual))). y is a product's result, or the
+/// same after a quantize and a dequantize. Saturation implies the clamp.
+template <typename Op> struct EndWithResidual : OpRewritePattern<QuantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(QuantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto steps = Steps::of(op, op.getOutput());
+    if (!steps)
+      return failure();
+    Value sum = op.getInput();
+    auto clamp = sum.getDefiningOp<UnaryOp>();
+    if (clamp && sum.hasOneUse() &&
+        llvm::is_contained({UnaryKind::relu, UnaryKind::clip},
+                           clamp.getFunction().getKind()) &&
+        !clampInSteps(clamp.getFunction(), steps->scale, op.getZero(),
+                      elementOf(op)))
+      sum = clamp.getInput();
+    auto add = sum.getDefiningOp<BinaryOp>();
+    if (!add || !sum.hasOneUse() || add.getKind() != BinaryKind::add)
+      return failure();
+    for (auto [y, other] : {std::pair(add.getLhs(), add.getRhs()),
+                            std::pair(add.getRhs(), add.getLhs())})
+      if (succeeded(fuse(op, *steps, y, other, rewriter)))
+        return success();
+    return failure();
+  }
+
+private:
+  /// The product before a flip of its result's sign; `bytes` is used once.
+  static Op productOfBytes(Value bytes) {
+    if (!bytes.hasOneUse() || !elementOf(bytes).isInteger(8))
+      return {};
+    if (Value before = flippedToSigned(bytes)) {
+      if (!bytes.getDefiningOp()->getOperand(0).hasOneUse())
+        return {};
+      bytes = before;
+    }
+    return soleProduct<Op>(bytes);
+  }
+
+  LogicalResult fuse(QuantizeOp op, const Steps &last, Value y, Value other,
+                     PatternRewriter &b) const {
+    auto residual = other.getDefiningOp<DequantizeOp>();
+    std::optional<Steps> own;
+    if (residual)
+      own = Steps::of(residual, residual.getInput());
+    if (!own || residual.getType() != op.getInput().getType())
+      return failure();
+    Location loc = op.getLoc();
+    auto constant = [&](Type type, double value) {
+      return createConstant(b, loc,
+                            makeSplat(RankedTensorType::get({}, type), value));
+    };
+    Type u8 = b.getIntegerType(8, false), f32 = b.getF32Type();
+    auto zeroOf = [](Value integers, double zero) {
+      return elementOf(integers).isUnsignedInteger() ? zero : zero + 128;
+    };
+    auto factor = [&](double scale) {
+      return constant(f32, double(float(scale) / float(last.scale)));
+    };
+
+    Op product;
+    double step = 1;
+    std::optional<double> middle;
+    if (auto dequantize = y.getDefiningOp<DequantizeOp>()) {
+      auto steps = Steps::of(dequantize, dequantize.getInput());
+      if (!steps || !y.hasOneUse())
+        return failure();
+      product = productOfBytes(dequantize.getInput());
+      middle = zeroOf(dequantize.getInput(), steps->zero);
+      step = steps->scale;
+      if (!product || !elementOf(product.getOutput()).isUnsignedInteger(8))
+        return failure();
+      Value zero = product.getOutZero();
+      if ((zero ? splatOf(zero) : 0.0) != middle)
+        return failure();
+    } else {
+      product = soleProduct<Op>(y);
+      if (!product || !elementOf(product.getOutput()).isF32())
+        return failure();
+    }
+    if (product.getResidual() ||
+        product.getType().getShape() != residual.getType().getShape())
+      return failure();
+
+    ProductEnd end = endOf(product);
+    end.outZero = middle ? constant(u8, *middle) : Value();
+    end.residual.step = factor(step);
+    end.residual.scale = factor(own->scale);
+    Value bytes = residual.getInput();
+    if (double zero = zeroOf(bytes, own->zero))
+      end.residual.zero = constant(u8, zero);
+    bool isSigned = !elementOf(op).isUnsignedInteger();
+    if (double zero = zeroOf(op.getOutput(), last.zero))
+      end.residual.finalZero = constant(u8, zero);
+    end.residual.values = elementOf(bytes).isUnsignedInteger()
+                              ? bytes
+                              : withFlippedSign(b, loc, bytes);
+    Value result =
+        rebuilt(b, product, op.getType().clone(u8), product.getBias(), end);
+    b.replaceOp(op, isSigned ? withFlippedSign(b, loc, result) : result);
+    return success();
+  }
+};
+
 /// Constants of seven bits, as quantisers make them for CPUs whose sums of two
 /// products saturate.
 bool areSmall(Value weights) {
@@ -404,7 +536,8 @@ struct FuseQuantized : nnv12::impl::FuseQuantizedBase<FuseQuantized> {
     rewriteGreedily<EndWithVector<QConvOp>, EndWithVector<QMatMulOp>,
                     EndWithAffine<QConvOp>, EndWithAffine<QMatMulOp>,
                     EndWithFunction<QConvOp>, EndWithFunction<QMatMulOp>,
-                    EndWithQuantize<QConvOp>, EndWithQuantize<QMatMulOp>>(
+                    EndWithQuantize<QConvOp>, EndWithQuantize<QMatMulOp>,
+                    EndWithResidual<QConvOp>, EndWithResidual<QMatMulOp>>(
         getOperation());
     getOperation().walk([](Operation *op) {
       if (auto conv = dyn_cast<QConvOp>(op))

@@ -236,3 +236,85 @@ func.func @seven(%x: tensor<2x2xui8>) -> (tensor<2x2xi32>, tensor<2x2xi32>) {
   %1 = nn.qmatmul %x, %w : tensor<2x2xui8>, tensor<2x2xi8> -> tensor<2x2xi32>
   return %0, %1 : tensor<2x2xi32>, tensor<2x2xi32>
 }
+
+// -----
+
+// A sum of two dequantised tensors that is quantised is a residual of the
+// product that makes one of them: 0.5 / 0.25 and 1 / 0.25 of its steps. The
+// relu is what saturation does. What is added as a float is not rounded before.
+// CHECK-LABEL: @residual
+// CHECK-SAME: %[[X:.*]]: tensor<2x4xui8>, %[[R:.*]]: tensor<2x2xui8>, %[[I:.*]]: tensor<2x2xi8>
+// CHECK-DAG: %[[Z:.*]] = nn.constant dense<7> : tensor<ui8>
+// CHECK-DAG: %[[TWO:.*]] = nn.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[FOUR:.*]] = nn.constant dense<4.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[SIGN:.*]] = nn.constant dense<128> : tensor<ui8>
+// CHECK-DAG: %[[M:.*]] = nn.constant dense<135> : tensor<ui8>
+// CHECK: %[[Y:.*]] = nn.qmatmul %[[X]], %{{.*}} residual %[[R]] scale %{{.*}} out_zero %[[Z]] step %[[TWO]] residual_scale %[[FOUR]] {{.*}} -> tensor<2x2xui8>
+// CHECK: %[[B:.*]] = nn.bitcast %[[I]]
+// CHECK: %[[F:.*]] = nn.binary bitwise_xor %[[B]], %[[SIGN]]
+// CHECK: %[[T:.*]] = nn.qmatmul %[[X]], %{{.*}} residual %[[F]] scale %{{.*}} step %[[FOUR]] residual_scale %[[FOUR]] residual_zero %[[M]] final_zero %[[SIGN]] {{.*}} -> tensor<2x2xui8>
+// CHECK: %[[G:.*]] = nn.binary bitwise_xor %[[T]]
+// CHECK: nn.bitcast %[[G]]
+func.func @residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %i: tensor<2x2xi8>) -> (tensor<2x2xui8>, tensor<2x2xi8>) {
+  %quarter = nn.constant dense<0.25> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %z = nn.constant dense<7> : tensor<ui8>
+  %zi = nn.constant dense<7> : tensor<i8>
+  %none = nn.constant dense<0> : tensor<i8>
+  %w = nn.constant dense<1> : tensor<4x2xi8>
+  %0 = nn.dequantize %x scale %one : tensor<2x4xui8>, tensor<f32> -> tensor<2x4xf32>
+  %1 = nn.dequantize %w scale %one : tensor<4x2xi8>, tensor<f32> -> tensor<4x2xf32>
+  %2 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %3 = nn.quantize %2 scale %half zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %4 = nn.dequantize %3 scale %half zero %z : tensor<2x2xui8>, tensor<f32>, tensor<ui8> -> tensor<2x2xf32>
+  %5 = nn.dequantize %r scale %one : tensor<2x2xui8>, tensor<f32> -> tensor<2x2xf32>
+  %6 = nn.binary add %5, %4 : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %7 = nn.unary %6 <relu> : tensor<2x2xf32> -> tensor<2x2xf32>
+  %8 = nn.quantize %7 scale %quarter : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %9 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %10 = nn.dequantize %i scale %one zero %zi : tensor<2x2xi8>, tensor<f32>, tensor<i8> -> tensor<2x2xf32>
+  %11 = nn.binary add %9, %10 : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %12 = nn.quantize %11 scale %quarter zero %none : tensor<2x2xf32>, tensor<f32>, tensor<i8> -> tensor<2x2xi8>
+  return %8, %12 : tensor<2x2xui8>, tensor<2x2xi8>
+}
+
+// -----
+
+// No residual: a product's result with two uses, numbers that count from
+// another zero point than the product's, a residual that broadcasts, a relu
+// that saturation does not do, and scales that are computed.
+// CHECK-LABEL: @no_residual
+// CHECK-NOT: residual
+// CHECK: return
+func.func @no_residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %c: tensor<2x1xui8>, %s: tensor<f32>)
+    -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>) {
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %z = nn.constant dense<7> : tensor<ui8>
+  %w = nn.constant dense<1> : tensor<4x2xi8>
+  %0 = nn.dequantize %x scale %one : tensor<2x4xui8>, tensor<f32> -> tensor<2x4xf32>
+  %1 = nn.dequantize %w scale %one : tensor<4x2xi8>, tensor<f32> -> tensor<4x2xf32>
+  %residual = nn.dequantize %r scale %one : tensor<2x2xui8>, tensor<f32> -> tensor<2x2xf32>
+  %2 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %3 = nn.quantize %2 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %4 = nn.dequantize %3 scale %one : tensor<2x2xui8>, tensor<f32> -> tensor<2x2xf32>
+  %5 = nn.binary add %4, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %6 = nn.quantize %5 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %7 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %8 = nn.quantize %7 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %9 = nn.dequantize %8 scale %one zero %z : tensor<2x2xui8>, tensor<f32>, tensor<ui8> -> tensor<2x2xf32>
+  %10 = nn.binary add %9, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %11 = nn.quantize %10 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %12 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %13 = nn.dequantize %c scale %one : tensor<2x1xui8>, tensor<f32> -> tensor<2x1xf32>
+  %14 = nn.binary add %12, %13 : tensor<2x2xf32>, tensor<2x1xf32> -> tensor<2x2xf32>
+  %15 = nn.quantize %14 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %16 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %17 = nn.binary add %16, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %18 = nn.unary %17 <relu> : tensor<2x2xf32> -> tensor<2x2xf32>
+  %19 = nn.quantize %18 scale %one zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %20 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %21 = nn.binary add %20, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %22 = nn.quantize %21 scale %s : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  return %3, %6, %11, %15, %19, %22 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>
+}

@@ -57,6 +57,19 @@ Value codegen::emitSaturated(ElementEmitter &e, Value x, Value zero,
   return emitCast(e.k, x, f32, type);
 }
 
+Value codegen::emitRounded(ElementEmitter &e, Value x, Value zero, Type type) {
+  Type f32 = e.k.b.getF32Type();
+  x = emitUnary(e.k, rounding(type.getContext()), x);
+  auto limit = [&](int bound) {
+    Value number = e.k.fconst(bound, f32);
+    return zero ? e.binary(BinaryKind::sub, number, zero) : number;
+  };
+  // Among integers there is one zero.
+  x = e.binary(BinaryKind::add, x, e.k.fconst(0, f32));
+  IntegerRange range = rangeOf(type);
+  return emitWithin(e, x, limit(range.least), limit(range.most));
+}
+
 void codegen::saturatedTypes(ElementTypes &t, Type type) {
   Type f32 = Float32Type::get(type.getContext());
   unaryTypes(t, rounding(type.getContext()), f32);
@@ -156,16 +169,7 @@ static Value emitRounded(ElementEmitter &e, nn::QuantizeOp quantize, Value zero,
     return e.binary(BinaryKind::sub,
                     emitByReciprocal(e, quantize, by->reciprocal, index),
                     e.k.fconst(roundsToInteger, f32));
-  Value x = emitUnary(e.k, rounding(type.getContext()),
-                      emitQuotient(e, quantize, index));
-  auto limit = [&](int bound) {
-    Value number = e.k.fconst(bound, f32);
-    return zero ? e.binary(BinaryKind::sub, number, zero) : number;
-  };
-  // Among integers there is one zero.
-  x = e.binary(BinaryKind::add, x, e.k.fconst(0, f32));
-  IntegerRange range = rangeOf(type);
-  return emitWithin(e, x, limit(range.least), limit(range.most));
+  return emitRounded(e, emitQuotient(e, quantize, index), zero, type);
 }
 
 /// The quantize that this kernel computes before a dequantize of the same zero

@@ -506,7 +506,24 @@ static Value finishQuantized(ElementEmitter &e, OpTy op, Value x,
     return x;
   if (Value scale = op.getOutScale())
     x = e.binary(BinaryKind::div, x, e.element(scale, {}));
-  return emitSaturated(e, x, op.getOutZero(), {}, result);
+  if (!op.getResidual())
+    return emitSaturated(e, x, op.getOutZero(), {}, result);
+  auto number = [&](Value v, Coords at) {
+    return emitCast(e.k, e.element(v, at), result, e.k.b.getI32Type());
+  };
+  auto floats = [&](Value v) {
+    return emitCast(e.k, v, e.k.b.getI32Type(), f32);
+  };
+  if (Value zero = op.getOutZero())
+    x = emitRounded(e, x, floats(number(zero, {})), result);
+  x = e.binary(BinaryKind::mul, x, e.element(op.getStep(), {}));
+  Value r = number(op.getResidual(), Coords(index.begin(), index.end()));
+  if (Value zero = op.getResidualZero())
+    r = e.binary(BinaryKind::sub, r, number(zero, {}));
+  r = e.binary(BinaryKind::mul, floats(r),
+               e.element(op.getResidualScale(), {}));
+  return emitSaturated(e, e.binary(BinaryKind::add, x, r), op.getFinalZero(),
+                       {}, result);
 }
 
 static Value emitQMatMul(ElementEmitter &e, Operation *op,

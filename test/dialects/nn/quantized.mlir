@@ -33,3 +33,11 @@ func.func @products(%x: tensor<1x4x5x5xui8>, %w: tensor<8x4x3x3xi8>, %p: tensor<
   %1 = nn.qmatmul %m, %n {transpose_rhs = true} : tensor<2x3x4xui8>, tensor<8x4xi8> -> tensor<2x3x8xi32>
   return %0, %1 : tensor<1x8x5x5xui8>, tensor<2x3x8xi32>
 }
+
+// CHECK-LABEL: @residual
+func.func @residual(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %z: tensor<ui8>, %f: tensor<f32>) -> tensor<3x8xui8> {
+  // CHECK: nn.qmatmul %{{.*}}, %{{.*}} residual %{{.*}} scale %{{.*}} out_zero %{{.*}} step %{{.*}} residual_scale %{{.*}} residual_zero %{{.*}} final_zero
+  %0 = nn.qmatmul %x, %w residual %r scale %s out_zero %z step %f residual_scale %f residual_zero %z final_zero %z
+    : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> out_zero tensor<ui8> step tensor<f32> residual_scale tensor<f32> residual_zero tensor<ui8> final_zero tensor<ui8> -> tensor<3x8xui8>
+  return %0 : tensor<3x8xui8>
+}

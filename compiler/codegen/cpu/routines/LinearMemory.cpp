@@ -30,8 +30,9 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in,    weights, out,      bias,    residual, rows,
-                scale, shift,   outScale, outZero, prepared};
+  Values all = {in,   weights,       out,          bias,      residual,
+                rows, scale,         shift,        outScale,  outZero,
+                step, residualScale, residualZero, finalZero, prepared};
   llvm::erase(all, Value());
   return all;
 }

@@ -22,7 +22,8 @@ struct LinearMemory {
   /// of a quantised product. May be null.
   Value scale = {};
   // A quantised product alone has these (QuantizedEnd.h). Each may be null.
-  Value rows = {}, shift = {}, outScale = {}, outZero = {};
+  Value rows = {}, shift = {}, outScale = {}, outZero = {}, step = {},
+        residualScale = {}, residualZero = {}, finalZero = {};
   Value padding = {}; ///< not a micro-kernel's
   /// Bytes that ArmProducts prepares: a micro-kernel's alone. May be null.
   Value prepared = {};

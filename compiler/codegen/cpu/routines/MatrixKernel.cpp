@@ -251,7 +251,7 @@ void MatrixEmitter::finishRows(Index first, Index row, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
       for (int64_t panel = 0; panel < t.panels; ++panel)
         add(panel, i);
-  end.store(k, pieces, memory.out, shared);
+  end.store(k, pieces, memory, shared);
 }
 
 void MatrixEmitter::emit(ValueRange args) {

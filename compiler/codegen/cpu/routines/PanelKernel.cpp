@@ -443,7 +443,7 @@ void PanelEmitter::finishQuantized(const Values &acc) {
       for (int64_t v = j; v < next; ++v)
         add(p, v);
   }
-  end.store(k, pieces, memory.out, end.shared(k, memory));
+  end.store(k, pieces, memory, end.shared(k, memory));
 }
 
 void PanelEmitter::finish(const Values &acc) {

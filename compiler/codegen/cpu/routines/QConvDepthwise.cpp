@@ -232,7 +232,7 @@ void QDepthwiseEmitter::microKernel(ValueRange args, const PixelTile &t) {
             {sums[row * t.cols + col], scale, shift,
              k.add(outAt, (row * w.outWidth + col) * block + vector * k.VL),
              kept, k.VL});
-    end.store(k, pieces, memory.out, shared);
+    end.store(k, pieces, memory, shared);
   }
 }
 

@@ -38,7 +38,9 @@ LayoutRequest codegen::quantizedLayouts(nn::QConvOp op,
   int64_t rank = shapeOf(op.getInput()).size();
   LayoutRequest request;
   for (Value operand : op->getOperands())
-    request.operands.push_back(shapeOf(operand).size() == 1 ? "A16a" : "");
+    request.operands.push_back(shapeOf(operand).size() == 1  ? "A16a"
+                               : operand == op.getResidual() ? blockedTag(rank)
+                                                             : "");
   request.operands[0] = blockedTag(rank);
   request.operands[1] = weights(rank);
   request.results = {blockedTag(rank)};

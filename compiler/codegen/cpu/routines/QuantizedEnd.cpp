@@ -20,7 +20,8 @@ std::string QuantizedEnd::suffix() const {
   for (auto [isThere, text] :
        {std::pair(rows, "_rows"), std::pair(scale, "_scale"),
         std::pair(shift, "_shift"), std::pair(outScale, "_divide"),
-        std::pair(outZero, "_zero")})
+        std::pair(outZero, "_zero"), std::pair(residual, "_residual"),
+        std::pair(residualZero, "_less"), std::pair(finalZero, "_final")})
     if (isThere)
       name += text;
   llvm::raw_string_ostream(name) << '_' << result;
@@ -47,11 +48,16 @@ LinearMemory QuantizedEnd::take(ValueRange &args) const {
   memory.weights = next(true);
   memory.out = next(true);
   memory.bias = next(bias);
+  memory.residual = next(residual);
   memory.rows = next(rows);
   memory.scale = next(scale);
   memory.shift = next(shift);
   memory.outScale = next(outScale);
   memory.outZero = next(outZero);
+  memory.step = next(residual);
+  memory.residualScale = next(residual);
+  memory.residualZero = next(residualZero);
+  memory.finalZero = next(finalZero);
   return memory;
 }
 
@@ -60,17 +66,62 @@ QuantizedEnd::Shared QuantizedEnd::shared(KernelBuilder &k,
   Shared s;
   if (!makesBytes())
     return s;
-  if (outScale)
-    s.outScale = k.broadcast(k.load(memory.outScale, 0), k.VL);
-  Type i32 = k.b.getI32Type();
-  s.zero = outZero
-               ? emitCast(k, toCompute(k, k.load(memory.outZero, 0), result),
-                          result, i32)
+  Type i32 = k.b.getI32Type(), f32 = k.b.getF32Type();
+  auto number = [&](Value from) { return k.broadcast(k.load(from, 0), k.VL); };
+  auto zeroPoint = [&](bool isThere, Value from) {
+    return isThere
+               ? emitCast(k, toCompute(k, k.load(from, 0), result), result, i32)
                : k.iconst(0, i32);
+  };
+  if (outScale)
+    s.outScale = number(memory.outScale);
+  if (!residual) {
+    s.zero = zeroPoint(outZero, memory.outZero);
+    return s;
+  }
+  auto floats = [&](Value integer) {
+    return k.broadcast(arith::SIToFPOp::create(k.b, f32, integer), k.VL);
+  };
+  s.zero = zeroPoint(finalZero, memory.finalZero);
+  s.step = number(memory.step);
+  s.residualScale = number(memory.residualScale);
+  if (residualZero)
+    s.residualZero = floats(zeroPoint(true, memory.residualZero));
+  if (outZero) {
+    Value zero = zeroPoint(true, memory.outZero);
+    int64_t least = result.isUnsignedInteger() ? 0 : -128;
+    auto limit = [&](int64_t bound) {
+      return floats(arith::SubIOp::create(k.b, k.iconst(bound, i32), zero));
+    };
+    s.least = limit(least);
+    s.most = limit(least + 255);
+  }
   return s;
 }
 
+Value QuantizedEnd::addResidual(KernelBuilder &k, Value y, Value residual,
+                                const Shared &shared) const {
+  if (shared.least) {
+    // NaN becomes the least number.
+    for (auto [bound, isWithin] :
+         {std::pair(shared.least, arith::CmpFPredicate::OGT),
+          {shared.most, arith::CmpFPredicate::OLT}})
+      y = k.select(arith::CmpFOp::create(k.b, isWithin, y, bound), y, bound);
+    y = emitUnary(
+        k, nn::FunctionAttr::get(k.b.getContext(), nn::UnaryKind::round), y);
+  }
+  Type i32 = k.b.getI32Type();
+  Value r = emitCast(k, toCompute(k, residual, result), result, i32);
+  r = arith::SIToFPOp::create(k.b, k.vec(k.VL), r);
+  if (residualZero)
+    r = arith::SubFOp::create(k.b, r, shared.residualZero);
+  r = arith::MulFOp::create(k.b, r, shared.residualScale);
+  return arith::AddFOp::create(k.b, arith::MulFOp::create(k.b, y, shared.step),
+                               r);
+}
+
 Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
+                          const LinearMemory &memory,
                           const Shared &shared) const {
   if (!scale)
     return piece.sum;
@@ -82,6 +133,10 @@ Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
     y = emitUnary(k, activation, y);
   if (shared.outScale)
     y = arith::DivFOp::create(k.b, y, shared.outScale);
+  if (residual)
+    y = addResidual(k, y,
+                    k.loadPart(memory.residual, piece.at, k.VL, piece.stored),
+                    shared);
   return y;
 }
 
@@ -173,14 +228,15 @@ static bool areAdjacent(const QuantizedEnd::Piece &a,
          b.at.constant == a.at.constant + lanes;
 }
 
-void QuantizedEnd::store(KernelBuilder &k, ArrayRef<Piece> pieces, Value out,
+void QuantizedEnd::store(KernelBuilder &k, ArrayRef<Piece> pieces,
+                         const LinearMemory &memory,
                          const Shared &shared) const {
   auto storeOne = [&](Value x, const Piece &piece) {
-    k.storePart(k.keepLanes(x, piece.kept), out, piece.at, piece.stored);
+    k.storePart(k.keepLanes(x, piece.kept), memory.out, piece.at, piece.stored);
   };
   if (!makesBytes()) {
     for (const Piece &piece : pieces)
-      storeOne(apply(k, piece, shared), piece);
+      storeOne(apply(k, piece, memory, shared), piece);
     return;
   }
   for (; !pieces.empty();
@@ -188,7 +244,7 @@ void QuantizedEnd::store(KernelBuilder &k, ArrayRef<Piece> pieces, Value out,
     ArrayRef<Piece> four = pieces.take_front(4);
     Values y;
     for (const Piece &piece : four)
-      y.push_back(apply(k, piece, shared));
+      y.push_back(apply(k, piece, memory, shared));
     y.resize(4, y[0]);
     Value bytes = bytesOf(k, y, shared);
     // As many at a time as follow each other: four, two or one.
@@ -205,7 +261,7 @@ void QuantizedEnd::store(KernelBuilder &k, ArrayRef<Piece> pieces, Value out,
         x = vector::ExtractStridedSliceOp::create(
             k.b, bytes, {int64_t(i) * k.VL}, {lanes}, {1});
       if (count > 1)
-        k.store(x, out, four[i].at);
+        k.store(x, memory.out, four[i].at);
       else
         storeOne(x, four[i]);
     }

@@ -3,8 +3,9 @@
 //   y = activation(f32(sum + bias + rows) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
-// Absent parts are skipped; see NNQuantOps.td. The element-by-element form of
-// these steps is in codegen/common: both give the same bytes.
+// Then a residual is added. Absent parts are skipped; see NNQuantOps.td. The
+// element-by-element form of these steps is in codegen/common: both give the
+// same bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_QUANTIZEDEND_H
@@ -19,6 +20,7 @@ struct QuantizedEnd {
   bool padding = false; ///< whether padding has a value: of qconv alone
   bool bias = false, rows = false, scale = false, shift = false;
   bool outScale = false, outZero = false;
+  bool residual = false, residualZero = false, finalZero = false;
   nn::FunctionAttr activation; ///< may be null
   Type result;                 ///< the element type: i32, f32, i8 or ui8
 
@@ -33,6 +35,9 @@ struct QuantizedEnd {
     e.shift = bool(op.getShift());
     e.outScale = bool(op.getOutScale());
     e.outZero = bool(op.getOutZero());
+    e.residual = bool(op.getResidual());
+    e.residualZero = bool(op.getResidualZero());
+    e.finalZero = bool(op.getFinalZero());
     e.activation = op.getActivationAttr();
     e.result = op.getType().getElementType();
     return e;
@@ -51,6 +56,9 @@ struct QuantizedEnd {
   struct Shared {
     Value outScale; ///< a vector of f32; null without one
     Value zero;     ///< a scalar of i32
+    // These are vectors of f32, and null without a residual. The first two
+    // limit the rounded y; they are null where y is not rounded.
+    Value least, most, step, residualScale, residualZero;
   };
   Shared shared(KernelBuilder &k, const LinearMemory &memory) const;
 
@@ -64,12 +72,17 @@ struct QuantizedEnd {
   };
   /// Computes and stores them. Pieces that follow each other in memory are best
   /// in that order.
-  void store(KernelBuilder &k, ArrayRef<Piece> pieces, Value out,
-             const Shared &shared) const;
+  void store(KernelBuilder &k, ArrayRef<Piece> pieces,
+             const LinearMemory &memory, const Shared &shared) const;
 
 private:
-  /// y, or the sum where there is no scale.
-  Value apply(KernelBuilder &k, const Piece &piece, const Shared &shared) const;
+  /// The floats that are rounded to bytes; y, where the result is f32; the sum,
+  /// where it is i32.
+  Value apply(KernelBuilder &k, const Piece &piece, const LinearMemory &memory,
+              const Shared &shared) const;
+  /// z of y / out_scale and as many elements of the residual.
+  Value addResidual(KernelBuilder &k, Value y, Value residual,
+                    const Shared &shared) const;
   /// Four vectors of y as bytes, one behind the other.
   Value bytesOf(KernelBuilder &k, ArrayRef<Value> y,
                 const Shared &shared) const;

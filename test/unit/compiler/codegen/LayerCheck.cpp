@@ -110,12 +110,13 @@ std::string module(std::string layer, const std::vector<Tensor> &in,
   std::string arguments, types, results, constants;
   for (size_t i = 0; i < in.size(); ++i) {
     std::string type = in[i].type(), name = "%" + std::to_string(i);
-    replace("$" + std::to_string(i), type);
     if (in[i].isConstant)
       constants += "  " + name + " = nn.constant dense<0> : " + type + "\n";
     else
       arguments += (arguments.empty() ? "" : ", ") + name + ": " + type;
   }
+  for (size_t i = in.size(); i-- > 0;) // $12 before $1
+    replace("$" + std::to_string(i), in[i].type());
   for (size_t i = 0; i < out.size(); ++i) {
     replace("$r" + std::to_string(i), out[i].type());
     types += (i ? ", " : "") + out[i].type();

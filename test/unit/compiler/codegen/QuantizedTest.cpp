@@ -32,7 +32,9 @@ struct QConvCase {
           strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;
   bool padding = false, bias = true, rows = false, shift = false,
-       outScale = false, smallWeights = false, nanScale = false;
+       outScale = false, smallWeights = false, nanScale = false,
+       residual = false,
+       middle = true; ///< middle: y is rounded before the residual is added
   std::string activation, result = "ui8", input = "ui8";
   std::optional<double> allInputs, allWeights; ///< else at random
   unsigned seed = 1;
@@ -91,13 +93,24 @@ void QConvCase::run(const std::string &routine,
     scales.data[1] = std::nan("");
   add(padding, "padding", {{}, input, "", {fill}});
   add(bias, "bias", biases);
+  bool adds = isByte && residual;
+  Tensor others = integers({n, o, oh, ow}, result, result == "ui8" ? 0 : -128,
+                           result == "ui8" ? 255 : 127, seed + 6);
+  add(adds, "residual", others);
   Tensor terms = integers({n, 1, oh, ow}, "i32", -30000, 30000, seed + 5);
   add(rows, "rows", terms);
   add(scaled, "scale", scales);
   add(scaled && shift, "shift", shifts);
   add(isByte && outScale, "out_scale", {{}, "f32", "", {0.75}});
   double outZero = result == "ui8" ? 100 : -3;
-  add(isByte, "out_zero", {{}, result, "", {outZero}});
+  add(isByte && (!adds || middle), "out_zero", {{}, result, "", {outZero}});
+  const float step = 0.7f, residualScale = 1.3f;
+  double residualZero = result == "ui8" ? 90 : 11,
+         finalZero = result == "ui8" ? 50 : -7;
+  add(adds, "step", {{}, "f32", "", {step}});
+  add(adds, "residual_scale", {{}, "f32", "", {residualScale}});
+  add(adds && seed % 2, "residual_zero", {{}, result, "", {residualZero}});
+  add(adds && seed % 3, "final_zero", {{}, result, "", {finalZero}});
   auto pair = [](int64_t a, int64_t b) {
     return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
   };
@@ -134,11 +147,20 @@ void QConvCase::run(const std::string &routine,
       return y;
     if (outScale)
       y = y / 0.75f;
-    if (std::isnan(y))
-      return result == "ui8" ? 0 : -128;
-    double q = std::nearbyint(double(y)) + outZero;
-    return result == "ui8" ? std::min(std::max(q, 0.0), 255.0)
-                           : std::min(std::max(q, -128.0), 127.0);
+    double least = result == "ui8" ? 0 : -128, zero = outZero;
+    auto limited = [&](double steps) {
+      return std::isnan(steps)
+                 ? least
+                 : std::clamp(std::nearbyint(steps) + zero, least, least + 255);
+    };
+    if (!adds)
+      return limited(y);
+    if (middle)
+      y = float(limited(y) - zero);
+    float r = float(others.at(i) - (seed % 2 ? residualZero : 0));
+    zero = seed % 3 ? finalZero : 0;
+    float scaled = y * step, added = r * residualScale;
+    return limited(scaled + added);
   };
   SCOPED_TRACE(text);
   check(text, in, {{n, o, oh, ow}, result}, formula, 0, {target}, routine);
@@ -147,7 +169,8 @@ void QConvCase::run(const std::string &routine,
 struct QMatMulCase {
   Shape batch, rhsBatch;
   int64_t m = 4, n = 16, k = 16;
-  bool transposeRhs = false, rows = false, smallWeights = false;
+  bool transposeRhs = false, rows = false, smallWeights = false,
+       residual = false;
   std::string result = "ui8";
 
   void run(const std::string &routine, const std::string &target) const;
@@ -174,13 +197,23 @@ void QMatMulCase::run(const std::string &routine,
   Shape termShape = out;
   termShape.back() = 1;
   Tensor terms = integers(termShape, "i32", -30000, 30000, 5),
-         scales = random({n}, 4, "", 0.001);
+         scales = random({n}, 4, "", 0.001),
+         others = integers(out, "ui8", 0, 255, 6);
+  bool adds = residual && isByte;
+  if (adds)
+    add("residual", others);
   if (rows)
     add("rows", terms);
   if (scaled)
     add("scale", scales);
   if (isByte)
     add("out_zero", {{}, "ui8", "", {9}});
+  const float step = 0.7f, residualScale = 1.3f;
+  if (adds) {
+    add("step", {{}, "f32", "", {step}});
+    add("residual_scale", {{}, "f32", "", {residualScale}});
+    add("final_zero", {{}, "ui8", "", {3}});
+  }
   text += std::string(" {transpose_rhs = ") +
           (transposeRhs ? "true" : "false") +
           (smallWeights ? ", small_weights" : "") + "} : " + types + " -> $r";
@@ -210,7 +243,12 @@ void QMatMulCase::run(const std::string &routine,
     float y = float(int32_t(sum)) * float(scales.data[column]);
     if (!isByte)
       return y;
-    return std::min(std::max(std::nearbyint(double(y)) + 9, 0.0), 255.0);
+    double q = std::clamp(std::nearbyint(double(y)) + 9, 0.0, 255.0);
+    if (!adds)
+      return q;
+    float scaled = float(q - 9) * step,
+          added = float(others.at(i)) * residualScale;
+    return std::clamp(std::nearbyint(double(scaled + added)) + 3, 0.0, 255.0);
   };
   SCOPED_TRACE(text);
   in[1].isConstant = routine == "qmatmul.panels";
@@ -267,6 +305,31 @@ TEST(QConvElement, Ends) {
   onAll(x, "element");
 }
 
+/// All zero points are there or absent; y is rounded before the sum, or not.
+TEST(QConvResidual, Ends) {
+  for (unsigned seed : {1, 2, 3, 6})
+    for (std::string result : {"ui8", "i8"})
+      for (bool middle : {false, true}) {
+        QConvCase x = qconv(20, 24, 5, 7, 1, 1, 0);
+        x.residual = true, x.middle = middle, x.result = result, x.seed = seed;
+        x.shift = middle, x.nanScale = true;
+        onAll(x, "element");
+        onAll(x, "qconv.gemm.nChw16c", /*withArm=*/seed == 1);
+      }
+  QConvCase x = qconv(32, 40, 7, 7, 3, 1, 1);
+  x.residual = x.rows = x.outScale = true;
+  onAll(x, "qconv.direct.nChw16c");
+  x = qconv(128, 72, 17, 19, 1, 1, 0);
+  x.residual = true, x.n = 2;
+  onAll(x, "qconv.gemm.nChw16c");
+  x = qconv(3, 40, 9, 9, 3, 1, 1);
+  x.residual = true;
+  onAll(x, "qconv.first.nChw16c");
+  x = qconv(20, 20, 9, 12, 3, 1, 1);
+  x.residual = true, x.groups = 20;
+  onAll(x, "qconv.depthwise.nChw16c");
+}
+
 TEST(QConvGemm, Sizes) {
   onAll(qconv(16, 16, 5, 5, 1, 1, 0), "qconv.gemm.nChw16c");
   onAll(qconv(40, 72, 7, 9, 1, 1, 0), "qconv.gemm.nChw16c");
@@ -292,7 +355,6 @@ TEST(QConvGemm, Extremes) {
     }
 }
 
-/// Positions of a tile, and those that remain.
 /// NaN, from a scale that a model computes, is the same byte on all targets.
 TEST(QConvGemm, NotANumber) {
   for (std::string result : {"ui8", "i8"})
@@ -304,6 +366,7 @@ TEST(QConvGemm, NotANumber) {
     }
 }
 
+/// Positions of a tile, and those that remain.
 TEST(QConvGemm, Positions) {
   for (int64_t positions : {1, 2, 3, 17, 19, 21})
     for (int64_t outputs : {24, 56}) {
@@ -477,7 +540,8 @@ QConvCase randomConv(const std::string &routine, Random &random) {
       x.strideH = 2; // else it is flat
     x.padding = random.oneOf(2);
   }
-  for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale, &x.smallWeights})
+  for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale, &x.smallWeights,
+                     &x.residual, &x.middle})
     *flag = random.oneOf(2);
   const char *results[] = {"ui8", "ui8", "i8", "f32", "i32"};
   x.result = results[random.below(5)];
@@ -517,7 +581,7 @@ TEST(QMatMulRandom, Layers) {
       x.batch = {random.from(1, 3)};
     if (isPacked && random.oneOf(2))
       x.rhsBatch = x.batch;
-    x.rows = random.oneOf(2);
+    x.rows = random.oneOf(2), x.residual = random.oneOf(2);
     x.smallWeights = !isPacked && random.oneOf(2);
     const char *results[] = {"ui8", "f32", "i32"};
     x.result = results[random.below(3)];
@@ -583,6 +647,7 @@ TEST(QMatMul, Sizes) {
         QMatMulCase x;
         x.m = m, x.n = n, x.k = k, x.transposeRhs = transposed;
         x.result = transposed ? "f32" : "ui8", x.rows = transposed;
+        x.residual = m % 2;
         x.run("qmatmul.panels", target);
       }
   QMatMulCase x;
