@@ -49,6 +49,7 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm,
   // With all the padding that it will have.
   add(createTrimWindow());
   add(createRaiseRank());
+  add(createMergeGroups());
   add(createFlushTinyWeights());
   if (quantized.stayFloat)
     add(createSpellRoundTrips());
