@@ -56,6 +56,10 @@ LayoutRequest nnv12::blockedLayouts(Operation *layer,
   return request;
 }
 
+bool nnv12::isVolume(Operation *layer) {
+  return shapeOf(layer->getOperand(0)).size() == 5 && isNonEmptyF32(layer);
+}
+
 bool nnv12::hasBlockableWindow(Operation *layer) {
   size_t rank = shapeOf(layer->getOperand(0)).size();
   return (rank == 3 || rank == 4) && isNonEmptyF32(layer);

@@ -37,6 +37,8 @@ LayoutRequest blockedLayouts(mlir::Operation *layer,
 
 /// Whether a layer with a window has one or two spatial dimensions and is f32.
 bool hasBlockableWindow(mlir::Operation *layer);
+/// Whether it has three of them and is f32.
+bool isVolume(mlir::Operation *layer);
 template <typename Op>
 constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
 /// The misfit of a routine for convolutions, transposed or not, or for pools,

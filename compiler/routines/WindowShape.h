@@ -59,7 +59,7 @@ inline llvm::SmallVector<TapRange> tapRanges(int64_t outputs, int64_t input,
 }
 
 /// Sizes of a layer whose window slides over one or two spatial dimensions; one
-/// dimension is a height of one.
+/// dimension is a height of one. DepthShape has the first of three.
 struct WindowShape {
   int64_t batch, channels, height, width;
   int64_t outChannels, outHeight, outWidth;
@@ -67,20 +67,19 @@ struct WindowShape {
       dilationCols;
   int64_t top, left, bottom, right; ///< padding
 
-  /// For a conv, conv_transpose or pool of rank 3 or 4.
+  /// For a conv, conv_transpose or pool of rank 3 to 5.
   template <typename Op> explicit WindowShape(Op op) {
     llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
                             out = shapeOf(op->getResult(0)),
                             kernel = op.getKernel();
-    assert((in.size() == 3 || in.size() == 4) &&
-           kernel.size() + 2 == in.size() && "one or two spatial dimensions");
+    assert(in.size() >= 3 && in.size() <= 5 && kernel.size() + 2 == in.size() &&
+           "one to three spatial dimensions");
     bool flat = in.size() == 3;
     auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) {
-      return flat ? none : v[0];
+      return flat ? none : v[v.size() - 2];
     };
-    batch = in[0], channels = in[1], height = flat ? 1 : in[2],
-    width = in.back();
-    outChannels = out[1], outHeight = flat ? 1 : out[2], outWidth = out.back();
+    batch = in[0], channels = in[1], height = row(in, 1), width = in.back();
+    outChannels = out[1], outHeight = row(out, 1), outWidth = out.back();
     kernelRows = row(kernel, 1), kernelCols = kernel.back();
     strideRows = row(op.getStrides(), 1), strideCols = op.getStrides().back();
     dilationRows = row(op.getDilations(), 1),
@@ -120,6 +119,25 @@ struct WindowShape {
   bool isPadded() const {
     return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
            inputCols(outWidth) - left > width;
+  }
+};
+
+/// The first of three spatial dimensions; of fewer there is one plane.
+struct DepthShape {
+  int64_t in = 1, out = 1; ///< planes
+  int64_t kernel = 1, stride = 1, dilation = 1, front = 0;
+
+  /// For a conv of rank 3 to 5.
+  template <typename Op> explicit DepthShape(Op op) {
+    if (shapeOf(op->getOperand(0)).size() < 5)
+      return;
+    in = shapeOf(op->getOperand(0))[2], out = shapeOf(op->getResult(0))[2];
+    kernel = op.getKernel()[0], stride = op.getStrides()[0],
+    dilation = op.getDilations()[0], front = op.getPadsLow()[0];
+  }
+  /// Whether each plane of the result is made of the same plane of the input.
+  bool isPlaneByPlane() const {
+    return kernel == 1 && stride == 1 && front == 0 && in == out;
   }
 };
 

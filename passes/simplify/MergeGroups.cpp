@@ -19,12 +19,13 @@ using namespace nnv12::nn;
 static constexpr int64_t block = 16;
 
 /// Whether kernels take groups of so many input and output channels.
-static bool hasKernel(ConvOp, int64_t inputs, int64_t outputs) {
-  return inputs == outputs && inputs <= block / 2 &&
-         llvm::isPowerOf2_64(inputs);
+static bool hasKernel(ConvOp op, int64_t inputs, int64_t outputs) {
+  return op.getType().getRank() == 4 && inputs == outputs &&
+         inputs <= block / 2 && llvm::isPowerOf2_64(inputs);
 }
 static bool hasKernel(QConvOp op, int64_t inputs, int64_t outputs) {
-  return inputs == 1 && outputs == 1 && !op.getRows();
+  return op.getType().getRank() == 4 && inputs == 1 && outputs == 1 &&
+         !op.getRows();
 }
 
 /// So many times as many products cost less than a kernel that computes one
@@ -38,8 +39,8 @@ template <typename Op> static int64_t groupsOfBlocks(Op op) {
   ArrayRef<int64_t> weights = typeOf(op.getWeights()).getShape();
   int64_t groups = op.getGroups(), inputs = weights[1];
   int64_t outputs = groups ? weights[0] / groups : 0;
-  bool isPlane = weights.size() == 4;
-  if (groups < 2 || !isPlane || inputs == 0 || outputs == 0 ||
+  bool hasKernels = weights.size() == 4 || weights.size() == 5;
+  if (groups < 2 || !hasKernels || inputs == 0 || outputs == 0 ||
       hasKernel(op, inputs, outputs))
     return 1;
   for (int64_t count = 1; count <= mostMerged(op); ++count)

@@ -121,8 +121,9 @@ public:
                   StringRef symbol) const override;
   Work work(Operation *layer) const override {
     Work work = PanelConvRoutine::work(layer);
-    work.multiplyAdds *=
-        Regions(ConvPanels(cast<nn::ConvOp>(layer), block).w).share;
+    ConvPanels c(cast<nn::ConvOp>(layer), block);
+    if (!c.hasDepth())
+      work.multiplyAdds *= Regions(c.w).share;
     return work;
   }
 
@@ -146,7 +147,7 @@ public:
                        : "any window, read in place or copied with its padding",
                    tuning) {}
   std::string misfit(Operation *layer) const override {
-    auto c = blockedConv(layer);
+    auto c = blockedConv(layer, /*volumes=*/true);
     if (!c)
       return noBlockedConv;
     return c->isFlat() == isFlat ? ""
@@ -163,7 +164,7 @@ public:
                    /*block=*/1) {}
   std::string misfit(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    if (!op || !hasBlockableWindow(op))
+    if (!op || !(hasBlockableWindow(op) || isVolume(op)))
       return noBlockableWindow<nn::ConvOp>;
     return op.getGroups() == 1 && shapeOf(op.getInput())[1] <= 4 &&
                    tuning.fits(ConvPanels(op, 1).panels)
@@ -188,12 +189,18 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
   const WindowShape &w = c.w;
   int64_t block = c.block;
   // The padding of quantised numbers counts: it has a value.
-  Regions regions = c.quantized ? Regions() : Regions(w);
+  Regions regions = c.quantized || c.hasDepth() ? Regions() : Regions(w);
   HaloCopy copy(w, c.inBlocks, block, c.elementSize());
+  if (c.hasDepth()) {
+    copy.planesOfBlock = c.depth.in;
+    copy.taps = c.depth.kernel;
+    copy.tapDistance = c.depth.dilation;
+  }
   // Quads of columns reach beyond the window, and beyond the input.
   int64_t moreColumns =
       c.hasColumnQuads() ? 4 * c.kernelCols() - w.kernelCols : 0;
-  if ((w.isPadded() && !regions) || c.hasColumnQuads())
+  if ((w.isPadded() && !regions) || c.hasColumnQuads() ||
+      !c.depth.isPlaneByPlane())
     copy.copyColumns(-w.left, w.inputCols(w.outWidth) + moreColumns);
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
@@ -219,22 +226,26 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
 
   auto body = [&](PanelBlock b, Value scratch) {
     b.at = c.call(k, b.batch);
-    b.at.inBlock = copy.planeSize();
+    b.at.inBlock = copy.copies ? copy.planeSize() : c.depth.in * c.inPlane();
     if (grid.hasMatrixUnit)
       b.at.blocks = c.inBlocks;
     b.at.kernelRow = w.dilationRows * copy.rowSize();
     if (regions) {
-      b.at.in = k.mul(b.batch, c.inSize());
+      b.at.in = c.inAt(k, b.batch);
       return emitRegions(k, c, regions, shape, grid, b);
     }
     Index inputRow = k.mul(b.row, w.strideRows);
-    b.at.in =
-        k.add(k.mul(b.batch, c.inSize()), k.mul(inputRow, w.width * block));
+    b.at.in = k.add(c.inAt(k, b.batch), k.mul(inputRow, w.width * block));
+    Index inputPlane = 0;
+    if (c.hasDepth()) {
+      inputPlane = c.inDepth(k, b.batch);
+      b.at.in = k.add(b.at.in, k.mul(inputPlane, c.inPlane()));
+    }
     if (copy.copies) {
       k.ifThen(b.isNew, [&] {
         Value fill = b.memory.padding ? k.load(b.memory.padding, 0) : Value();
-        copy.emit(k, b.memory.in, k.mul(b.batch, c.inSize()),
-                  k.sub(inputRow, w.top), scratch, fill);
+        copy.emit(k, b.memory.in, c.inAt(k, b.batch), k.sub(inputRow, w.top),
+                  scratch, fill, inputPlane);
       });
       b.memory.in = scratch;
       b.at.in = 0;
@@ -249,7 +260,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
                                          copy.scratchBytes(), body)
                         : emitPanelTiles(k, layer, symbol, grid, c.epilogue,
                                          copy.scratchBytes(), body);
-  info.maps = {grid.blockedMap(c.outPanel(), shape.outRow)};
+  info.maps = {c.map(grid)};
   return info;
 }
 

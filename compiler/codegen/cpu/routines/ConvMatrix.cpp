@@ -17,7 +17,7 @@ static int64_t windowBytes(const ConvPanels &c) {
 }
 
 bool codegen::suitsMatrixUnit(const ConvPanels &c) {
-  return c.block == panelWidth &&
+  return c.block == panelWidth && !c.hasDepth() &&
          suitsMatrixUnit(c.w.outHeight * c.w.outWidth, windowBytes(c),
                          c.outChannels);
 }

@@ -14,25 +14,28 @@
 namespace nnv12::codegen {
 
 /// A convolution, transposed or not, whose weights are panels
-/// [O/16][I/block][kh][kw][block i][16 o].
+/// [O/16][I/block][kh][kw][block i][16 o]. One with three spatial dimensions is
+/// as many convolutions of two as its result has planes: each plane of a window
+/// counts as blocks of its own, [O/16][I/block][kd][kh]….
 ///
 /// The weights of a quantised convolution are panels of quads. A quad is four
 /// input channels: [O/16][I/16][kh][kw][4][16 o][4 i]. Where blocks have one
 /// channel, it is four columns: [O/16][I][kh][kw/4][16 o][4 kw].
 struct ConvPanels {
   WindowShape w;
+  DepthShape depth;
   int64_t block;                         ///< input channels of a block
   int64_t groups, channels, outChannels; ///< channels of one group
-  int64_t inBlocks, panels;              ///< of one group
+  int64_t inBlocks, panels;              ///< of one group and all window planes
   Epilogue epilogue;
   std::optional<QuantizedEnd> quantized; ///< takes the epilogue's place
   bool smallWeights = false;             ///< see PanelShape
 
   template <typename Op>
   ConvPanels(Op op, int64_t block)
-      : w(op), block(block), groups(op.getGroups()),
+      : w(op), depth(op), block(block), groups(op.getGroups()),
         channels(w.channels / groups), outChannels(w.outChannels / groups),
-        inBlocks(llvm::divideCeil(channels, block)),
+        inBlocks(llvm::divideCeil(channels, block) * depth.kernel),
         panels(llvm::divideCeil(outChannels, panelWidth)) {
     if constexpr (std::is_same_v<Op, nn::QConvOp>) {
       quantized = QuantizedEnd::of(op);
@@ -44,6 +47,8 @@ struct ConvPanels {
            outChannels * groups == w.outChannels && "groups are of one size");
   }
 
+  /// Whether input or result has several planes, or padding for some.
+  bool hasDepth() const { return depth.in > 1 || !depth.isPlaneByPlane(); }
   /// Whether no block or panel belongs to two groups.
   bool separatesGroups() const {
     return groups == 1 ||
@@ -69,9 +74,18 @@ struct ConvPanels {
   /// The last weights of a partial block are padding, so panels are whole
   /// blocks.
   int64_t panelWeights() const { return inBlocks * taps() * tapWeights(); }
+  /// Input elements of one plane of a block.
+  int64_t inPlane() const { return w.height * w.width * block; }
   /// Input elements of one batch's group.
-  int64_t inSize() const { return inBlocks * w.height * w.width * block; }
-  int64_t outPanel() const { return w.outHeight * w.outWidth * panelWidth; }
+  int64_t inSize() const {
+    return inBlocks / depth.kernel * depth.in * inPlane();
+  }
+  int64_t outPlane() const { return w.outHeight * w.outWidth * panelWidth; }
+  int64_t outPanel() const { return depth.out * outPlane(); }
+  /// Channels of the last block, if they are not all of its own, that are
+  /// multiplied; those of window planes are multiplied with their padding,
+  /// which is zero.
+  int64_t tail() const { return depth.kernel > 1 ? 0 : channels % block; }
 
   /// A grid over `rows` × `cols` of output positions, not yet planned.
   PanelGrid grid(int64_t rows, int64_t cols) const;
@@ -79,8 +93,14 @@ struct ConvPanels {
   PanelGrid::Costs costs() const;
   /// Strides of weights and result, the epilogue; inputs are the caller's.
   PanelShape shape() const;
-  /// Where the group `batch` (image times groups) has weights, bias and result;
-  /// inputs are the caller's.
+  /// Where the input of a batch of the grid begins: of its group, and the plane
+  /// of the first tap (which may be negative).
+  Index inAt(KernelBuilder &k, Index batch) const;
+  Index inDepth(KernelBuilder &k, Index batch) const;
+  /// The tiles' boxes of the result.
+  TileMap map(const PanelGrid &grid) const;
+  /// Where the group `batch` (image times groups times planes of the result)
+  /// has weights, bias and result; inputs are the caller's.
   PanelCall call(KernelBuilder &k, Index batch) const;
 };
 
@@ -91,7 +111,8 @@ KernelInfo emitConvPanels(KernelBuilder &k, Operation *layer, StringRef symbol,
 
 /// The misfit of a routine where there is no blockedConv().
 constexpr char noBlockedConv[] =
-    "it is no convolution of f32 with one or two spatial dimensions, groups of "
+    "it is no convolution of f32 with one to three spatial dimensions, groups "
+    "of "
     "whole blocks of channels, and enough outputs for the tile";
 
 /// A routine of such convolutions whose input is in blocks of 16 channels.
@@ -102,7 +123,9 @@ public:
 
 protected:
   /// The layer if it is a convolution in such blocks, wide enough for tuning.
-  std::optional<ConvPanels> blockedConv(Operation *layer) const;
+  /// `volumes`: it may have three spatial dimensions.
+  std::optional<ConvPanels> blockedConv(Operation *layer,
+                                        bool volumes = false) const;
 };
 
 } // namespace nnv12::codegen

@@ -28,7 +28,7 @@ static void pieces(KernelBuilder &k, int64_t count, int64_t elementSize,
 }
 
 void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
-                    Value scratch, Value fill) const {
+                    Value scratch, Value fill, Index firstPlane) const {
   // Zero columns, and input columns that are not needed: strides and large
   // padding may leave nothing of the input.
   int64_t first = std::clamp<int64_t>(-firstColumn, 0, columns);
@@ -67,14 +67,22 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
            [&](Index i, int64_t lanes) { store(zero, k.add(at, i), lanes); });
   };
   k.repeat(planes, [&](Index plane) {
+    Index source = plane, z;
+    if (planesOfBlock) {
+      z = k.add(firstPlane, k.mul(k.rem(plane, taps), tapDistance));
+      source = k.add(k.mul(k.div(plane, taps), planesOfBlock), z);
+    }
     k.repeat(rows, [&](Index row) {
       Index to = k.add(k.mul(plane, planeSize()), k.mul(row, rowSize()));
       Index y = k.add(firstRow, row);
+      Value isInside = k.within(y, height);
+      if (planesOfBlock)
+        isInside = k.bitAnd(isInside, k.within(z, planesOfBlock));
       k.ifElse(
-          k.within(y, height), {},
+          isInside, {},
           [&]() -> Values {
             Index from =
-                k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
+                k.add(k.add(inOffset, k.mul(source, height * width * pixel)),
                       k.add(k.mul(y, width * pixel), skip * pixel));
             clear(to, first * pixel);
             pieces(k, copied * pixel, size, [&](Index i, int64_t lanes) {

@@ -12,7 +12,7 @@ namespace nnv12::codegen {
 /// scratch, dense. Pixels outside of the height × width of the input become
 /// zero, or the value of `fill`.
 struct HaloCopy {
-  const int64_t planes;        ///< channel blocks
+  const int64_t planes;        ///< channel blocks, times taps
   const int64_t height, width; ///< of the input
   const int64_t pixel;         ///< elements of a pixel: 16 or 1
   const int64_t elementSize;   ///< 4 for f32, 1 for bytes
@@ -24,6 +24,9 @@ struct HaloCopy {
   int64_t firstColumn = 0; ///< negative in front of the input
   int64_t columns;
   int64_t rows = 0; ///< of a copy
+  /// Planes of a channel block in the input, where windows have depth; else 0.
+  /// The copy has the planes of all `taps` side by side.
+  int64_t planesOfBlock = 0, taps = 1, tapDistance = 1;
 
   /// Reads in place.
   HaloCopy(const WindowShape &w, int64_t planes, int64_t pixel,
@@ -44,9 +47,9 @@ struct HaloCopy {
   }
 
   /// Copies from row `firstRow` on. `fill`: an element of the input; null for
-  /// zero.
+  /// zero. `firstPlane`: that of the first tap, inside of the input or not.
   void emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
-            Value scratch, Value fill = {}) const;
+            Value scratch, Value fill = {}, Index firstPlane = 0) const;
 };
 
 } // namespace nnv12::codegen

@@ -52,7 +52,8 @@ public:
                               "copied with its padding",
                      tuning, panelWidth) {}
   std::string misfit(Operation *layer) const override {
-    if (std::string misfit = misfitOfBytes(layer); !misfit.empty())
+    if (std::string misfit = misfitOfBytes(layer, /*mostRank=*/5);
+        !misfit.empty())
       return misfit;
     ConvPanels c(cast<nn::QConvOp>(layer), block);
     if (!tuning.fits(c.panels) || !c.separatesGroups())
@@ -74,7 +75,8 @@ public:
                      "up to four dense input channels of 8-bit integers",
                      tuning, /*block=*/1) {}
   std::string misfit(Operation *layer) const override {
-    if (std::string misfit = misfitOfBytes(layer); !misfit.empty())
+    if (std::string misfit = misfitOfBytes(layer, /*mostRank=*/5);
+        !misfit.empty())
       return misfit;
     auto op = cast<nn::QConvOp>(layer);
     ConvPanels c(op, block);

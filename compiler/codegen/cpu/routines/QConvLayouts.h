@@ -8,7 +8,7 @@ namespace nnv12::codegen {
 
 /// Why no routine of quantised convolutions computes the layer; empty where it
 /// does not say.
-std::string misfitOfBytes(mlir::Operation *layer);
+std::string misfitOfBytes(mlir::Operation *layer, size_t mostRank = 4);
 
 /// Weights as quads of input channels: "ABcd4b16a4b" for rank 4.
 std::string channelQuadTag(int64_t rank);
