@@ -28,15 +28,21 @@ static bool hasKernel(QConvOp op, int64_t inputs, int64_t outputs) {
          !op.getRows();
 }
 
+static bool hasKernel(ConvTransposeOp op, int64_t inputs, int64_t outputs) {
+  return op.getType().getRank() != 4 || (inputs == 1 && outputs == 1);
+}
+
 /// So many times as many products cost less than a kernel that computes one
 /// element at a time.
 static int64_t mostMerged(ConvOp) { return block / 2; }
+static int64_t mostMerged(ConvTransposeOp) { return block / 2; }
 static int64_t mostMerged(QConvOp) { return block; }
 
 /// How many neighbouring groups fill whole blocks. 1: the layer is as it should
 /// be, or no few do.
 template <typename Op> static int64_t groupsOfBlocks(Op op) {
   ArrayRef<int64_t> weights = typeOf(op.getWeights()).getShape();
+  // Of a transposed convolution the first ones are inputs.
   int64_t groups = op.getGroups(), inputs = weights[1];
   int64_t outputs = groups ? weights[0] / groups : 0;
   bool hasKernels = weights.size() == 4 || weights.size() == 5;
@@ -50,18 +56,18 @@ template <typename Op> static int64_t groupsOfBlocks(Op op) {
   return 1;
 }
 
-/// Weights [O, count * C, kernel] of `count` groups each as one; elements that
-/// belong to another of these groups are zero.
+/// Weights [O, count * C, kernel] of `count` groups each as one, or [C, count *
+/// O, kernel] of a transposed convolution; elements that belong to another of
+/// these groups are zero.
 static ElementsAttr merged(const ConstantData &weights, RankedTensorType type,
                            int64_t groups, int64_t count) {
   ArrayRef<int64_t> shape = type.getShape();
   size_t rowBytes = weights.bytes().size() / shape[0];
-  int64_t outputs = shape[0] / groups;
+  int64_t rows = shape[0] / groups;
   std::vector<char> bytes(rowBytes * shape[0] * count, 0);
   for (int64_t row = 0; row < shape[0]; ++row)
     llvm::copy(weights.bytes().slice(row * rowBytes, rowBytes),
-               bytes.begin() +
-                   (row * count + row / outputs % count) * rowBytes);
+               bytes.begin() + (row * count + row / rows % count) * rowBytes);
   SmallVector<int64_t> wide(shape);
   wide[1] *= count;
   return makeConstant(type.clone(wide), bytes);
@@ -74,6 +80,8 @@ struct MergeGroups : nnv12::impl::MergeGroupsBase<MergeGroups> {
       if (auto conv = dyn_cast<ConvOp>(op))
         merge(conv);
       else if (auto conv = dyn_cast<QConvOp>(op))
+        merge(conv);
+      else if (auto conv = dyn_cast<ConvTransposeOp>(op))
         merge(conv);
     });
   }

@@ -75,3 +75,15 @@ func.func @rest(%x: tensor<1x72x2x2xf32>, %r: tensor<1x72x3x3xf32>) -> tensor<1x
   %0 = nn.conv %x, %w bias %b residual %r strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {groups = 3 : i64} : tensor<1x72x2x2xf32>, tensor<72x24x2x2xf32> bias tensor<72xf32> residual tensor<1x72x3x3xf32> -> tensor<1x72x3x3xf32>
   return %0 : tensor<1x72x3x3xf32>
 }
+
+// -----
+
+// Rows of a transposed convolution's weights are inputs.
+// CHECK-LABEL: @transposed
+// CHECK{LITERAL}: dense<[[[[1.000000e+00]], [[2.000000e+00]], [[0.000000e+00]], [[0.000000e+00]]], [[[3.000000e+00]], [[4.000000e+00]], [[0.000000e+00]], [[0.000000e+00]]], [[[0.000000e+00]], [[0.000000e+00]], [[5.000000e+00]], [[6.000000e+00]]], [[[0.000000e+00]], [[0.000000e+00]], [[7.000000e+00]], [[8.000000e+00]]]]> : tensor<4x4x1x1xf32>
+// CHECK: nn.conv_transpose {{.*}} : tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32> -> tensor<1x4x2x2xf32>
+func.func @transposed(%x: tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> {
+  %w = nn.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>
+  %0 = nn.conv_transpose %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] output_padding [0, 0] {groups = 2 : i64} : tensor<1x4x2x2xf32>, tensor<4x2x1x1xf32> -> tensor<1x4x2x2xf32>
+  return %0 : tensor<1x4x2x2xf32>
+}
