@@ -72,10 +72,12 @@ OpFoldResult DequantizeOp::fold(FoldAdaptor) { return {}; }
 template <typename Op>
 static LogicalResult verifyEnd(Op op, int64_t axis, int64_t columns) {
   for (Value v :
-       {Value(op.getBias()), Value(op.getScale()), Value(op.getShift())})
+       {Value(op.getBias()), Value(op.getScale()), Value(op.getShift()),
+        Value(op.getStep()), Value(op.getOffset())})
     if (v && dims(v) != ArrayRef<int64_t>(columns))
-      return op.emitOpError() << "found a bias, scale or shift " << v.getType()
-                              << ", expected " << columns << " elements";
+      return op.emitOpError()
+             << "found a bias, scale, shift, step or offset " << v.getType()
+             << ", expected " << columns << " elements";
   if (Value rows = op.getRows()) {
     SmallVector<int64_t> shape(op.getType().getShape());
     shape[axis] = 1;
@@ -84,44 +86,53 @@ static LogicalResult verifyEnd(Op op, int64_t axis, int64_t columns) {
              << "found rows " << rows.getType() << ", expected " << str(shape);
   }
   Type result = op.getType().getElementType();
-  bool isByte = result.isInteger(8);
+  bool isByte = result.isInteger(8), goesOn = bool(op.getStep());
   for (Value v : {Value(op.getOutScale()), Value(op.getOutZero()),
-                  Value(op.getStep()), Value(op.getResidualScale()),
-                  Value(op.getResidualZero()), Value(op.getFinalZero())})
+                  Value(op.getResidualScale()), Value(op.getResidualZero()),
+                  Value(op.getFinalScale()), Value(op.getFinalZero())})
     if (v && !dims(v).empty())
       return op.emitOpError()
-             << "found a step, or a scale or zero point of an output or "
-                "residual, "
+             << "found a scale or zero point of an output or residual "
              << v.getType() << ", expected a scalar";
-  for (Value v : {Value(op.getOutZero()), Value(op.getResidualZero()),
-                  Value(op.getFinalZero())})
-    if (v && isByte && getElementTypeOrSelf(v) != result)
-      return op.emitOpError() << "found a zero point of " << v.getType()
-                              << ", expected the result's " << result;
-  if (Value residual = op.getResidual()) {
-    if (dims(residual) != dims(op.getOutput()) ||
-        getElementTypeOrSelf(residual) != result || !isByte)
-      return op.emitOpError()
-             << "found a residual " << residual.getType() << " and a result "
-             << op.getType() << ", expected the same, of 8-bit integers";
-    if (!op.getStep() || !op.getResidualScale())
-      return op.emitOpError("found no step or no scale of the residual, "
-                            "expected both");
-  } else if (op.getStep() || op.getResidualScale() || op.getResidualZero() ||
-             op.getFinalZero()) {
-    return op.emitOpError("found no residual, expected one for its scale, its "
-                          "zero point, a step and a final zero point");
-  }
   if (!isByte && !(op.getScale() ? result.isF32() : result.isInteger(32)))
     return op.emitOpError()
            << "found a result of " << result << ", expected "
            << (op.getScale() ? "f32" : "i32") << " or 8-bit integers";
-  if (!op.getScale() && (isByte || op.getShift() || op.getActivation()))
+  if (!op.getScale() &&
+      (isByte || op.getShift() || op.getActivation() || goesOn))
     return op.emitOpError("found no scale, expected one for a shift, an "
-                          "activation and a result of 8 bits");
-  if (!isByte && (op.getOutScale() || op.getOutZero()))
+                          "activation, a step and a result of 8 bits");
+  Value last = goesOn ? Value(op.getFinalZero()) : Value(op.getOutZero());
+  if (!isByte &&
+      (last || op.getFinalScale() || (op.getOutScale() && !op.getOutZero())))
     return op.emitOpError("found an output's scale or zero point, expected a "
                           "result of 8-bit integers");
+  if (last && getElementTypeOrSelf(last) != result)
+    return op.emitOpError() << "found a zero point of " << last.getType()
+                            << ", expected the result's " << result;
+  if (!goesOn && (op.getOffset() || op.getResidual() || op.getFinalScale() ||
+                  op.getFinalZero() || op.getFinalActivation()))
+    return op.emitOpError("found no step, expected one for an offset, a "
+                          "residual, a final scale, zero point or activation");
+  Value residual = op.getResidual();
+  if (!residual)
+    return op.getResidualScale() || op.getResidualZero()
+               ? op.emitOpError("found no residual, expected one for its scale "
+                                "and zero point")
+               : success();
+  Type other = getElementTypeOrSelf(residual);
+  if (dims(residual) != dims(op.getOutput()) ||
+      !(other.isInteger(8) || other.isF32()))
+    return op.emitOpError() << "found a residual " << residual.getType()
+                            << ", expected 8-bit integers or f32 of shape "
+                            << str(dims(op.getOutput()));
+  if (!op.getResidualScale())
+    return op.emitOpError("found no scale of the residual, expected one");
+  if (op.getResidualZero() &&
+      getElementTypeOrSelf(op.getResidualZero()) != other)
+    return op.emitOpError()
+           << "found a residual's zero point of "
+           << op.getResidualZero().getType() << ", expected its " << other;
   return success();
 }
 

@@ -53,11 +53,13 @@ def NN_DequantizeOp : NN_Quantisation<"dequantize"> {
 //   y = activation(f32(sum) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
-// With a residual, which has the result's shape and type, such a result is less
-// its out_zero (without out_zero it is y) and goes on:
+// With a step, q = result - out_zero (without out_zero: y) goes on:
 //
-//   z = result * step + f32(residual - residual_zero) * residual_scale
-//   result = round(z) + final_zero, saturated
+//   z = final_activation(q * step + offset +
+//                        f32(residual - residual_zero) * residual_scale)
+//   result = round(z / final_scale) + final_zero, saturated
+//
+// The residual has the result's shape, and 8-bit integers or f32.
 //
 // `small_weights`: the constant w is within [-64, 64], so that two products fit
 // in 16 bits.
@@ -76,11 +78,12 @@ class NN_QuantizedProductOp<string mnemonic, list<Trait> traits>
 }
 
 defvar NN_QuantizedEnd = (ins Optional<NN_I32Tensor>:$bias,
-    Optional<NN_ByteTensor>:$residual, Optional<NN_I32Tensor>:$rows,
+    Optional<NN_Tensor>:$residual, Optional<NN_I32Tensor>:$rows,
     Optional<NN_F32Tensor>:$scale, Optional<NN_F32Tensor>:$shift,
     Optional<NN_F32Tensor>:$out_scale, Optional<NN_ByteTensor>:$out_zero,
-    Optional<NN_F32Tensor>:$step, Optional<NN_F32Tensor>:$residual_scale,
-    Optional<NN_ByteTensor>:$residual_zero,
+    Optional<NN_F32Tensor>:$step, Optional<NN_F32Tensor>:$offset,
+    Optional<NN_F32Tensor>:$residual_scale,
+    Optional<NN_ByteTensor>:$residual_zero, Optional<NN_F32Tensor>:$final_scale,
     Optional<NN_ByteTensor>:$final_zero);
 
 def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
@@ -88,31 +91,37 @@ def NN_QConvOp : NN_QuantizedProductOp<"qconv", [NN_Windowed]> {
   let description = [{
     input [N, C, spatial…], weights [O, C/groups, kernel…], both 8-bit integers
     of either sign. Padding has the value of `padding`, a scalar of the input's
-    type, or zero. bias, scale and shift [O]; rows [N, 1, spatial…] has a number
-    for each position of the result. All scales and zero points but `scale` are
-    scalars, the latter of the result's type, if that is 8-bit.
+    type, or zero. bias, scale, shift, step and offset [O]; rows [N, 1,
+    spatial…] has a number for each position of the result. Other scales and
+    zero points are scalars. Zero points of the result have its type, if that is
+    8-bit.
   }];
-  let arguments = !con(
-      (ins NN_ByteTensor:$input, NN_ByteTensor:$weights,
-          Optional<NN_ByteTensor>:$padding),
-      NN_QuantizedEnd,
-      (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-          DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-          DefaultValuedAttr<I64Attr, "1">:$groups,
-          OptionalAttr<NN_FunctionAttr>:$activation, UnitAttr:$small_weights));
+  let arguments =
+      !con((ins NN_ByteTensor:$input, NN_ByteTensor:$weights,
+               Optional<NN_ByteTensor>:$padding),
+           NN_QuantizedEnd,
+           (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+               DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+               DefaultValuedAttr<I64Attr, "1">:$groups,
+               OptionalAttr<NN_FunctionAttr>:$activation,
+               OptionalAttr<NN_FunctionAttr>:$final_activation,
+               UnitAttr:$small_weights));
   let assemblyFormat = [{
     $input `,` $weights (`padding` $padding^)? (`bias` $bias^)?
     (`residual` $residual^)? (`rows` $rows^)? (`scale` $scale^)?
     (`shift` $shift^)? (`out_scale` $out_scale^)? (`out_zero` $out_zero^)?
-    (`step` $step^)? (`residual_scale` $residual_scale^)?
-    (`residual_zero` $residual_zero^)? (`final_zero` $final_zero^)?
+    (`step` $step^)? (`offset` $offset^)?
+    (`residual_scale` $residual_scale^)? (`residual_zero` $residual_zero^)?
+    (`final_scale` $final_scale^)? (`final_zero` $final_zero^)?
     `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `,` type($weights) (`padding` type($padding)^)?
     (`bias` type($bias)^)? (`residual` type($residual)^)?
     (`rows` type($rows)^)? (`scale` type($scale)^)? (`shift` type($shift)^)?
     (`out_scale` type($out_scale)^)? (`out_zero` type($out_zero)^)?
-    (`step` type($step)^)? (`residual_scale` type($residual_scale)^)?
+    (`step` type($step)^)? (`offset` type($offset)^)?
+    (`residual_scale` type($residual_scale)^)?
     (`residual_zero` type($residual_zero)^)?
+    (`final_scale` type($final_scale)^)?
     (`final_zero` type($final_zero)^)? `->` type($output)}];
   let extraClassDeclaration = isFactor#[{
     llvm::ArrayRef<int64_t> getKernel() {
@@ -126,26 +135,31 @@ def NN_QMatMulOp : NN_QuantizedProductOp<"qmatmul", []> {
   let description = [{
     lhs […, M, K], rhs […, K, N] (or […, N, K] if transpose_rhs), both of rank
     >= 2 and 8-bit integers of either sign; batch dimensions broadcast. bias,
-    scale and shift [N]; rows […, M, 1] has a number for each row. All scales
-    and zero points but `scale` are scalars, the latter of the result's type, if
-    that is 8-bit.
+    scale, shift, step and offset [N]; rows […, M, 1] has a number for each row.
+    Other scales and zero points are scalars; those of the result have its type,
+    if that is 8-bit.
   }];
-  let arguments = !con(
-      (ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
-      (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
-          OptionalAttr<NN_FunctionAttr>:$activation, UnitAttr:$small_weights));
+  let arguments =
+      !con((ins NN_ByteTensor:$lhs, NN_ByteTensor:$rhs), NN_QuantizedEnd,
+           (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
+               OptionalAttr<NN_FunctionAttr>:$activation,
+               OptionalAttr<NN_FunctionAttr>:$final_activation,
+               UnitAttr:$small_weights));
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`residual` $residual^)? (`rows` $rows^)?
     (`scale` $scale^)? (`shift` $shift^)?
     (`out_scale` $out_scale^)? (`out_zero` $out_zero^)?
-    (`step` $step^)? (`residual_scale` $residual_scale^)?
-    (`residual_zero` $residual_zero^)? (`final_zero` $final_zero^)?
+    (`step` $step^)? (`offset` $offset^)?
+    (`residual_scale` $residual_scale^)? (`residual_zero` $residual_zero^)?
+    (`final_scale` $final_scale^)? (`final_zero` $final_zero^)?
     attr-dict `:` type($lhs) `,` type($rhs)
     (`bias` type($bias)^)? (`residual` type($residual)^)?
     (`rows` type($rows)^)? (`scale` type($scale)^)? (`shift` type($shift)^)?
     (`out_scale` type($out_scale)^)? (`out_zero` type($out_zero)^)?
-    (`step` type($step)^)? (`residual_scale` type($residual_scale)^)?
+    (`step` type($step)^)? (`offset` type($offset)^)?
+    (`residual_scale` type($residual_scale)^)?
     (`residual_zero` type($residual_zero)^)?
+    (`final_scale` type($final_scale)^)?
     (`final_zero` type($final_zero)^)? `->` type($output)}];
 }
 

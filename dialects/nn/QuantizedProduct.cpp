@@ -301,10 +301,12 @@ Value ProductBuilder::conv(CentredBytes x, CentredBytes w, Value bias,
     return QConvOp::create(b, loc, resultType(shape, end), x.values, weights,
                            padding, bias, /*residual=*/Value(), rows, end.scale,
                            end.shift, end.outScale, end.outZero,
-                           /*step=*/Value(), /*residual_scale=*/Value(),
-                           /*residual_zero=*/Value(), /*final_zero=*/Value(),
-                           at.strides, at.dilations, at.padsLow, at.padsHigh,
-                           at.groups, end.activation);
+                           /*step=*/Value(), /*offset=*/Value(),
+                           /*residual_scale=*/Value(),
+                           /*residual_zero=*/Value(), /*final_scale=*/Value(),
+                           /*final_zero=*/Value(), at.strides, at.dilations,
+                           at.padsLow, at.padsHigh, at.groups, end.activation,
+                           FunctionAttr());
   };
   if (!wZero)
     return asAsked(product(w.values, bias, {}, end, shape), asked);
@@ -346,7 +348,8 @@ Value ProductBuilder::plain(Value lhs, Value rhs, bool transposeRhs) {
   return QMatMulOp::create(
       b, loc, resultType(matmulShape(lhs, rhs, transposeRhs), {}), lhs, rhs,
       Value(), Value(), Value(), Value(), Value(), Value(), Value(), Value(),
-      Value(), Value(), Value(), transposeRhs, FunctionAttr());
+      Value(), Value(), Value(), Value(), Value(), transposeRhs, FunctionAttr(),
+      FunctionAttr());
 }
 
 Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
@@ -399,9 +402,11 @@ Value ProductBuilder::matmul(CentredBytes x, CentredBytes w, bool transposeRhs,
     return QMatMulOp::create(b, loc, resultType(shape, end), x.values, w.values,
                              bias, /*residual=*/Value(), rows, end.scale,
                              end.shift, end.outScale, end.outZero,
-                             /*step=*/Value(), /*residual_scale=*/Value(),
-                             /*residual_zero=*/Value(), /*final_zero=*/Value(),
-                             transposeRhs, end.activation);
+                             /*step=*/Value(), /*offset=*/Value(),
+                             /*residual_scale=*/Value(),
+                             /*residual_zero=*/Value(), /*final_scale=*/Value(),
+                             /*final_zero=*/Value(), transposeRhs,
+                             end.activation, FunctionAttr());
   };
   if (!rest)
     return asAsked(product(end), asked);

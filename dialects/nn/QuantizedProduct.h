@@ -28,10 +28,12 @@ struct CentredBytes {
   mlir::Value values, zero;
 };
 
-/// A tensor that a product adds to its result; see NNQuantOps.td. All members
-/// are null without one; both zero points may be null with one.
-struct ProductResidual {
-  mlir::Value values, step, scale, zero, finalZero;
+/// How the result of a product goes on; see NNQuantOps.td. Without a step it
+/// does not, and all members are null.
+struct ProductRest {
+  mlir::Value step, offset, residual, residualScale, residualZero, finalScale,
+      finalZero;
+  FunctionAttr activation;
 };
 
 /// The steps after the sum; see NNQuantOps.td. Without a scale the result is
@@ -39,7 +41,7 @@ struct ProductResidual {
 struct ProductEnd {
   mlir::Value scale, shift, outScale, outZero;
   FunctionAttr activation;
-  ProductResidual residual = {};
+  ProductRest rest = {};
 };
 
 struct ConvWindow {

@@ -48,7 +48,7 @@ static Value asVector(OpBuilder &b, Value v, int64_t columns) {
 
 namespace {
 /// The layers behind a product that its end can do in steps of the result.
-struct Behind {
+struct Quantised {
   Operation *last; ///< null: none
   Value added;     ///< null: none
   FunctionAttr clamp;
@@ -80,8 +80,8 @@ static FunctionAttr clampInSteps(FunctionAttr clamp, double scale, Value zero,
 
 /// The layers after `v`, each the only user of the one before: a sum with a
 /// vector, and a quantize, with or without a clamp before it.
-static Behind behind(Value v, int64_t axis) {
-  Behind found{};
+static Quantised behind(Value v, int64_t axis) {
+  Quantised found{};
   auto user = [&]() -> Operation * {
     return v.hasOneUse() ? *v.getUsers().begin() : nullptr;
   };
@@ -120,7 +120,8 @@ public:
         axis(outputAxis(layer)) {}
 
   void run() {
-    Behind after = factors.rest ? Behind{} : behind(resultOf(layer), axis);
+    Quantised after =
+        factors.rest ? Quantised{} : behind(resultOf(layer), axis);
     Operation *last = after.last ? after.last : layer.getOperation();
     b.setInsertionPoint(last);
     ProductEnd end;
@@ -153,7 +154,7 @@ private:
 
   /// Numbers count in steps of the result from here on: the scale is one
   /// factor, as QLinearConv has it.
-  void quantised(ProductEnd &end, const Behind &after) {
+  void quantised(ProductEnd &end, const Quantised &after) {
     QuantizeOp quantize = after.quantize;
     Value step = asScalar(b, quantize.getScale());
     end.scale = binary(BinaryKind::div, end.scale, step);
@@ -238,21 +239,23 @@ int64_t columnAxis(QMatMulOp op) { return op.getType().getRank() - 1; }
 /// The product with another bias, end and type, where `at` is.
 Value rebuilt(PatternRewriter &b, QConvOp op, Type type, Value bias,
               const ProductEnd &end) {
-  const ProductResidual &r = end.residual;
+  const ProductRest &r = end.rest;
   return QConvOp::create(b, op.getLoc(), type, op.getInput(), op.getWeights(),
-                         op.getPadding(), bias, r.values, op.getRows(),
+                         op.getPadding(), bias, r.residual, op.getRows(),
                          end.scale, end.shift, end.outScale, end.outZero,
-                         r.step, r.scale, r.zero, r.finalZero, op.getStrides(),
+                         r.step, r.offset, r.residualScale, r.residualZero,
+                         r.finalScale, r.finalZero, op.getStrides(),
                          op.getDilations(), op.getPadsLow(), op.getPadsHigh(),
-                         op.getGroups(), end.activation);
+                         op.getGroups(), end.activation, r.activation);
 }
 Value rebuilt(PatternRewriter &b, QMatMulOp op, Type type, Value bias,
               const ProductEnd &end) {
-  const ProductResidual &r = end.residual;
-  return QMatMulOp::create(b, op.getLoc(), type, op.getLhs(), op.getRhs(), bias,
-                           r.values, op.getRows(), end.scale, end.shift,
-                           end.outScale, end.outZero, r.step, r.scale, r.zero,
-                           r.finalZero, op.getTransposeRhs(), end.activation);
+  const ProductRest &r = end.rest;
+  return QMatMulOp::create(
+      b, op.getLoc(), type, op.getLhs(), op.getRhs(), bias, r.residual,
+      op.getRows(), end.scale, end.shift, end.outScale, end.outZero, r.step,
+      r.offset, r.residualScale, r.residualZero, r.finalScale, r.finalZero,
+      op.getTransposeRhs(), end.activation, r.activation);
 }
 
 template <typename Op> ProductEnd endOf(Op op) {
@@ -261,8 +264,9 @@ template <typename Op> ProductEnd endOf(Op op) {
           op.getOutScale(),
           op.getOutZero(),
           op.getActivationAttr(),
-          {op.getResidual(), op.getStep(), op.getResidualScale(),
-           op.getResidualZero(), op.getFinalZero()}};
+          {op.getStep(), op.getOffset(), op.getResidual(),
+           op.getResidualScale(), op.getResidualZero(), op.getFinalScale(),
+           op.getFinalZero(), op.getFinalActivationAttr()}};
 }
 
 /// sum + bias, f32(sum) * scale, y + shift, each with a vector.
@@ -406,37 +410,198 @@ struct Steps {
   }
 };
 
-/// quantize(clamp(y + dequantize(residual))). y is a product's result, or the
-/// same after a quantize and a dequantize. Saturation implies the clamp.
-template <typename Op> struct EndWithResidual : OpRewritePattern<QuantizeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(QuantizeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto steps = Steps::of(op, op.getOutput());
-    if (!steps)
-      return failure();
-    Value sum = op.getInput();
-    auto clamp = sum.getDefiningOp<UnaryOp>();
-    if (clamp && sum.hasOneUse() &&
-        llvm::is_contained({UnaryKind::relu, UnaryKind::clip},
-                           clamp.getFunction().getKind()) &&
-        !clampInSteps(clamp.getFunction(), steps->scale, op.getZero(),
-                      elementOf(op)))
-      sum = clamp.getInput();
-    auto add = sum.getDefiningOp<BinaryOp>();
-    if (!add || !sum.hasOneUse() || add.getKind() != BinaryKind::add)
-      return failure();
-    for (auto [y, other] : {std::pair(add.getLhs(), add.getRhs()),
-                            std::pair(add.getRhs(), add.getLhs())})
-      if (succeeded(fuse(op, *steps, y, other, rewriter)))
-        return success();
-    return failure();
+/// The layers behind a value that a product's end can do, each the only user
+/// of the one before, in this order. Absent layers are null.
+struct Behind {
+  Value factor, offset; ///< constant vectors
+  Value residual;       ///< of the value's type
+  FunctionAttr activation;
+  QuantizeOp quantize; ///< with constants
+  Operation *last = nullptr;
+
+  /// `v` is f32. Columns go along its dimension `axis`.
+  Behind(Value v, int64_t axis);
+
+private:
+  bool take(Operation *user, Value v, int64_t axis);
+  bool takeBinary(BinaryOp op, Value v, int64_t axis);
+};
+
+Behind::Behind(Value v, int64_t axis) {
+  while (v.hasOneUse() && !quantize) {
+    Operation *user = *v.getUsers().begin();
+    if (!take(user, v, axis))
+      return;
+    last = user;
+    v = user->getResult(0);
+  }
+}
+
+bool Behind::take(Operation *user, Value v, int64_t axis) {
+  if (auto op = dyn_cast<BinaryOp>(user))
+    return op.getType() == v.getType() && !activation &&
+           takeBinary(op, v, axis);
+  if (auto op = dyn_cast<UnaryOp>(user)) {
+    if (activation || op.getType() != v.getType())
+      return false;
+    activation = op.getFunction();
+    return true;
+  }
+  auto op = dyn_cast<QuantizeOp>(user);
+  if (!op || op.getInput() != v || !Steps::of(op, op.getOutput()))
+    return false;
+  quantize = op;
+  return true;
+}
+
+bool Behind::takeBinary(BinaryOp op, Value v, int64_t axis) {
+  Value other = op.getLhs() == v ? op.getRhs() : op.getLhs();
+  bool isAdd = op.getKind() == BinaryKind::add;
+  if (residual || (!isAdd && op.getKind() != BinaryKind::mul))
+    return false;
+  if (isVectorAlong(other, op.getType().getShape(), axis) &&
+      ConstantData::get(other)) {
+    if (offset || (!isAdd && factor))
+      return false;
+    (isAdd ? offset : factor) = other;
+    return true;
+  }
+  if (!isAdd || other.getType() != v.getType() || other == v)
+    return false;
+  residual = other;
+  return true;
+}
+
+/// The layers behind a product become a part of its end, or behind the
+/// dequantize of its result.
+template <typename Op> struct Rest {
+  Op product;
+  int64_t axis;
+  Behind behind;
+  double step = 1;
+  std::optional<double> zero = std::nullopt; ///< of the product's bytes
+
+  Rest(Op product, Value v)
+      : product(product), axis(columnAxis(product)), behind(v, axis) {}
+
+  void fuse(PatternRewriter &b) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(behind.last);
+    ProductEnd end = endOf(product);
+    ProductRest &rest = end.rest;
+    QuantizeOp quantize = behind.quantize;
+    Type u8 = b.getIntegerType(8, false), type = product.getType();
+    std::optional<Steps> last;
+    double unit = 1; // numbers count in steps of the result where they can
+    rest.activation = behind.activation;
+    if (quantize) {
+      last = Steps::of(quantize, quantize.getOutput());
+      type = quantize.getType().clone(u8);
+      if (double zero = unsignedZero(quantize.getOutput(), *last))
+        rest.finalZero = number(b, u8, zero);
+      if (isClamp(rest.activation) || !rest.activation) {
+        unit = last->scale;
+        if (rest.activation)
+          rest.activation =
+              clampInSteps(rest.activation, last->scale, quantize.getZero(),
+                           elementOf(quantize));
+      } else if (last->scale != 1) {
+        rest.finalScale = number(b, b.getF32Type(), last->scale);
+      }
+    } else {
+      type =
+          RankedTensorType::get(product.getType().getShape(), b.getF32Type());
+    }
+    if (zero)
+      end.outZero = number(b, u8, *zero);
+    rest.step = vector(b, behind.factor, step / unit, 1);
+    if (behind.offset)
+      rest.offset = vector(b, behind.offset, 1 / unit, 0);
+    if (behind.residual)
+      addResidual(b, rest, unit);
+    Value result = rebuilt(b, product, type, product.getBias(), end);
+    bool flips = quantize && !elementOf(quantize).isUnsignedInteger();
+    b.replaceOp(behind.last,
+                flips ? withFlippedSign(b, product.getLoc(), result) : result);
+  }
+
+  /// The zero point as one of ui8.
+  static double unsignedZero(Value integers, const Steps &steps) {
+    return elementOf(integers).isUnsignedInteger() ? steps.zero
+                                                   : steps.zero + 128;
   }
 
 private:
-  /// The product before a flip of its result's sign; `bytes` is used once.
+  static bool isClamp(FunctionAttr function) {
+    return function && llvm::is_contained({UnaryKind::relu, UnaryKind::clip},
+                                          function.getKind());
+  }
+  Value number(OpBuilder &b, Type type, double value) {
+    return createConstant(b, product.getLoc(),
+                          makeSplat(RankedTensorType::get({}, type), value));
+  }
+  /// `v` times `factor` for each column; null stands for `absent`.
+  Value vector(OpBuilder &b, Value v, double factor, double absent) {
+    int64_t columns = product.getType().getDimSize(axis);
+    SmallVector<float> numbers(columns, float(absent * factor));
+    if (v) {
+      Value all = asVector(b, v, columns);
+      auto data = ConstantData::get(all);
+      for (int64_t i = 0; i < columns; ++i)
+        numbers[i] = float(data->asDouble(i) * factor);
+    }
+    return createConstant(
+        b, product.getLoc(),
+        makeConstant(
+            RankedTensorType::get({columns}, b.getF32Type()),
+            ArrayRef<char>(reinterpret_cast<const char *>(numbers.data()),
+                           numbers.size() * sizeof(float))));
+  }
+  void addResidual(OpBuilder &b, ProductRest &rest, double unit) {
+    rest.residual = behind.residual;
+    double scale = 1;
+    auto dequantize = behind.residual.template getDefiningOp<DequantizeOp>();
+    std::optional<Steps> own;
+    if (dequantize)
+      own = Steps::of(dequantize, dequantize.getInput());
+    if (own && dequantize.getInput().getType().getShape() ==
+                   dequantize.getType().getShape()) {
+      Value bytes = dequantize.getInput();
+      scale = own->scale;
+      if (double zero = unsignedZero(bytes, *own))
+        rest.residualZero = number(b, b.getIntegerType(8, false), zero);
+      rest.residual = elementOf(bytes).isUnsignedInteger()
+                          ? bytes
+                          : withFlippedSign(b, product.getLoc(), bytes);
+    }
+    rest.residualScale = number(b, b.getF32Type(), scale / unit);
+  }
+};
+
+/// Layers behind the dequantize of a product's bytes.
+template <typename Op> struct GoOnWithBytes : OpRewritePattern<DequantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DequantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto steps = Steps::of(op, op.getInput());
+    Op product = steps ? productOfBytes(op.getInput()) : Op();
+    if (!product || product.getStep() ||
+        !elementOf(product.getOutput()).isUnsignedInteger(8))
+      return failure();
+    Rest<Op> rest(product, op);
+    rest.step = steps->scale;
+    rest.zero = rest.unsignedZero(op.getInput(), *steps);
+    Value zero = product.getOutZero();
+    if ((zero ? splatOf(zero) : 0.0) != rest.zero || !isWorth(rest.behind))
+      return failure();
+    rest.fuse(rewriter);
+    return success();
+  }
+
+private:
+  /// The product before a flip of its result's sign.
   static Op productOfBytes(Value bytes) {
-    if (!bytes.hasOneUse() || !elementOf(bytes).isInteger(8))
+    if (!bytes.hasOneUse())
       return {};
     if (Value before = flippedToSigned(bytes)) {
       if (!bytes.getDefiningOp()->getOperand(0).hasOneUse())
@@ -445,68 +610,30 @@ private:
     }
     return soleProduct<Op>(bytes);
   }
+  /// Floats that one kernel reads next, element by element, are best made
+  /// there, of bytes.
+  static bool isWorth(const Behind &behind) {
+    if (!behind.factor && !behind.offset && !behind.residual &&
+        !behind.activation)
+      return false;
+    if (behind.quantize)
+      return true;
+    Value result = behind.last->getResult(0);
+    return !result.hasOneUse() || !isa<Elementwise>(*result.getUsers().begin());
+  }
+};
 
-  LogicalResult fuse(QuantizeOp op, const Steps &last, Value y, Value other,
-                     PatternRewriter &b) const {
-    auto residual = other.getDefiningOp<DequantizeOp>();
-    std::optional<Steps> own;
-    if (residual)
-      own = Steps::of(residual, residual.getInput());
-    if (!own || residual.getType() != op.getInput().getType())
+/// A residual behind a product's floats, which is quantised then.
+template <typename Op> struct GoOnWithFloats : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getStep() || !op.getScale() || !elementOf(op.getOutput()).isF32())
       return failure();
-    Location loc = op.getLoc();
-    auto constant = [&](Type type, double value) {
-      return createConstant(b, loc,
-                            makeSplat(RankedTensorType::get({}, type), value));
-    };
-    Type u8 = b.getIntegerType(8, false), f32 = b.getF32Type();
-    auto zeroOf = [](Value integers, double zero) {
-      return elementOf(integers).isUnsignedInteger() ? zero : zero + 128;
-    };
-    auto factor = [&](double scale) {
-      return constant(f32, double(float(scale) / float(last.scale)));
-    };
-
-    Op product;
-    double step = 1;
-    std::optional<double> middle;
-    if (auto dequantize = y.getDefiningOp<DequantizeOp>()) {
-      auto steps = Steps::of(dequantize, dequantize.getInput());
-      if (!steps || !y.hasOneUse())
-        return failure();
-      product = productOfBytes(dequantize.getInput());
-      middle = zeroOf(dequantize.getInput(), steps->zero);
-      step = steps->scale;
-      if (!product || !elementOf(product.getOutput()).isUnsignedInteger(8))
-        return failure();
-      Value zero = product.getOutZero();
-      if ((zero ? splatOf(zero) : 0.0) != middle)
-        return failure();
-    } else {
-      product = soleProduct<Op>(y);
-      if (!product || !elementOf(product.getOutput()).isF32())
-        return failure();
-    }
-    if (product.getResidual() ||
-        product.getType().getShape() != residual.getType().getShape())
+    Rest<Op> rest(op, op.getOutput());
+    if (!rest.behind.residual || !rest.behind.quantize)
       return failure();
-
-    ProductEnd end = endOf(product);
-    end.outZero = middle ? constant(u8, *middle) : Value();
-    end.residual.step = factor(step);
-    end.residual.scale = factor(own->scale);
-    Value bytes = residual.getInput();
-    if (double zero = zeroOf(bytes, own->zero))
-      end.residual.zero = constant(u8, zero);
-    bool isSigned = !elementOf(op).isUnsignedInteger();
-    if (double zero = zeroOf(op.getOutput(), last.zero))
-      end.residual.finalZero = constant(u8, zero);
-    end.residual.values = elementOf(bytes).isUnsignedInteger()
-                              ? bytes
-                              : withFlippedSign(b, loc, bytes);
-    Value result =
-        rebuilt(b, product, op.getType().clone(u8), product.getBias(), end);
-    b.replaceOp(op, isSigned ? withFlippedSign(b, loc, result) : result);
+    rest.fuse(rewriter);
     return success();
   }
 };
@@ -537,7 +664,8 @@ struct FuseQuantized : nnv12::impl::FuseQuantizedBase<FuseQuantized> {
                     EndWithAffine<QConvOp>, EndWithAffine<QMatMulOp>,
                     EndWithFunction<QConvOp>, EndWithFunction<QMatMulOp>,
                     EndWithQuantize<QConvOp>, EndWithQuantize<QMatMulOp>,
-                    EndWithResidual<QConvOp>, EndWithResidual<QMatMulOp>>(
+                    GoOnWithBytes<QConvOp>, GoOnWithBytes<QMatMulOp>,
+                    GoOnWithFloats<QConvOp>, GoOnWithFloats<QMatMulOp>>(
         getOperation());
     getOperation().walk([](Operation *op) {
       if (auto conv = dyn_cast<QConvOp>(op))

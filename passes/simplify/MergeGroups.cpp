@@ -42,7 +42,7 @@ static int64_t mostMerged(QConvOp) { return block; }
 /// be, or no few do.
 template <typename Op> static int64_t groupsOfBlocks(Op op) {
   ArrayRef<int64_t> weights = typeOf(op.getWeights()).getShape();
-  // Of a transposed convolution the first ones are inputs.
+  // (Transposed convolutions have them the other way round.)
   int64_t groups = op.getGroups(), inputs = weights[1];
   int64_t outputs = groups ? weights[0] / groups : 0;
   bool hasKernels = weights.size() == 4 || weights.size() == 5;

@@ -245,14 +245,15 @@ func.func @seven(%x: tensor<2x2xui8>) -> (tensor<2x2xi32>, tensor<2x2xi32>) {
 // CHECK-LABEL: @residual
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xui8>, %[[R:.*]]: tensor<2x2xui8>, %[[I:.*]]: tensor<2x2xi8>
 // CHECK-DAG: %[[Z:.*]] = nn.constant dense<7> : tensor<ui8>
-// CHECK-DAG: %[[TWO:.*]] = nn.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[TWO:.*]] = nn.constant dense<2.000000e+00> : tensor<2xf32>
+// CHECK-DAG: %[[FOURS:.*]] = nn.constant dense<4.000000e+00> : tensor<2xf32>
 // CHECK-DAG: %[[FOUR:.*]] = nn.constant dense<4.000000e+00> : tensor<f32>
 // CHECK-DAG: %[[SIGN:.*]] = nn.constant dense<128> : tensor<ui8>
 // CHECK-DAG: %[[M:.*]] = nn.constant dense<135> : tensor<ui8>
 // CHECK: %[[Y:.*]] = nn.qmatmul %[[X]], %{{.*}} residual %[[R]] scale %{{.*}} out_zero %[[Z]] step %[[TWO]] residual_scale %[[FOUR]] {{.*}} -> tensor<2x2xui8>
 // CHECK: %[[B:.*]] = nn.bitcast %[[I]]
 // CHECK: %[[F:.*]] = nn.binary bitwise_xor %[[B]], %[[SIGN]]
-// CHECK: %[[T:.*]] = nn.qmatmul %[[X]], %{{.*}} residual %[[F]] scale %{{.*}} step %[[FOUR]] residual_scale %[[FOUR]] residual_zero %[[M]] final_zero %[[SIGN]] {{.*}} -> tensor<2x2xui8>
+// CHECK: %[[T:.*]] = nn.qmatmul %[[X]], %{{.*}} residual %[[F]] scale %{{.*}} step %[[FOURS]] residual_scale %[[FOUR]] residual_zero %[[M]] final_zero %[[SIGN]] {{.*}} -> tensor<2x2xui8>
 // CHECK: %[[G:.*]] = nn.binary bitwise_xor %[[T]]
 // CHECK: nn.bitcast %[[G]]
 func.func @residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %i: tensor<2x2xi8>) -> (tensor<2x2xui8>, tensor<2x2xi8>) {
@@ -281,14 +282,57 @@ func.func @residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %i: tensor<2x2xi8>
 
 // -----
 
-// No residual: a product's result with two uses, numbers that count from
-// another zero point than the product's, a residual that broadcasts, a relu
-// that saturation does not do, and scales that are computed.
-// CHECK-LABEL: @no_residual
-// CHECK-NOT: residual
+// A batch normalisation behind the rounding: 0.5 * [2, 3] / 0.25 and [4, 5] /
+// 0.25 in steps of the result. Behind another function than a clamp numbers
+// count in their own units, and are divided. Without a quantize they are f32.
+// CHECK-LABEL: @normalised
+// CHECK-DAG: %[[STEP:.*]] = nn.constant dense<[4.000000e+00, 6.000000e+00]> : tensor<2xf32>
+// CHECK-DAG: %[[OFFSET:.*]] = nn.constant dense<[1.600000e+01, 2.000000e+01]> : tensor<2xf32>
+// CHECK-DAG: %[[HALVES:.*]] = nn.constant dense<5.000000e-01> : tensor<2xf32>
+// CHECK-DAG: %[[QUARTER:.*]] = nn.constant dense<2.500000e-01> : tensor<f32>
+// CHECK: nn.qmatmul {{.*}} out_zero %{{.*}} step %[[STEP]] offset %[[OFFSET]] final_zero %{{.*}} {final_activation = #nn.fn<relu>{{.*}} -> tensor<2x2xui8>
+// CHECK: nn.qmatmul {{.*}} step %[[HALVES]] final_scale %[[QUARTER]] {final_activation = #nn.fn<sigmoid>{{.*}} -> tensor<2x2xui8>
+// CHECK: nn.qmatmul {{.*}} step %[[HALVES]] {final_activation = #nn.fn<sigmoid>{{.*}} -> tensor<2x2xf32>
+// CHECK-NEXT: return
+func.func @normalised(%x: tensor<2x4xui8>) -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>) {
+  %quarter = nn.constant dense<0.25> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %z = nn.constant dense<7> : tensor<ui8>
+  %a = nn.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %b = nn.constant dense<[[4.0, 5.0]]> : tensor<1x2xf32>
+  %w = nn.constant dense<1> : tensor<4x2xi8>
+  %0 = nn.dequantize %x scale %one : tensor<2x4xui8>, tensor<f32> -> tensor<2x4xf32>
+  %1 = nn.dequantize %w scale %one : tensor<4x2xi8>, tensor<f32> -> tensor<4x2xf32>
+  %2 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %3 = nn.quantize %2 scale %half zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %4 = nn.dequantize %3 scale %half zero %z : tensor<2x2xui8>, tensor<f32>, tensor<ui8> -> tensor<2x2xf32>
+  %5 = nn.binary mul %4, %a : tensor<2x2xf32>, tensor<2xf32> -> tensor<2x2xf32>
+  %6 = nn.binary add %5, %b : tensor<2x2xf32>, tensor<1x2xf32> -> tensor<2x2xf32>
+  %7 = nn.unary %6 <relu> : tensor<2x2xf32> -> tensor<2x2xf32>
+  %8 = nn.quantize %7 scale %quarter zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %9 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %10 = nn.quantize %9 scale %half zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %11 = nn.dequantize %10 scale %half zero %z : tensor<2x2xui8>, tensor<f32>, tensor<ui8> -> tensor<2x2xf32>
+  %12 = nn.unary %11 <sigmoid> : tensor<2x2xf32> -> tensor<2x2xf32>
+  %13 = nn.quantize %12 scale %quarter : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %14 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %15 = nn.quantize %14 scale %half zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
+  %16 = nn.dequantize %15 scale %half zero %z : tensor<2x2xui8>, tensor<f32>, tensor<ui8> -> tensor<2x2xf32>
+  %17 = nn.unary %16 <sigmoid> : tensor<2x2xf32> -> tensor<2x2xf32>
+  return %8, %13, %17 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>
+}
+
+// -----
+
+// Nothing goes on: a product's result with two uses, numbers that count from
+// another zero point than the product's, a tensor that broadcasts, scales that
+// are computed, a computed factor, floats that another kernel reads anyway.
+// CHECK-LABEL: @stop
+// CHECK-NOT: step
 // CHECK: return
-func.func @no_residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %c: tensor<2x1xui8>, %s: tensor<f32>)
-    -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>) {
+func.func @stop(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %c: tensor<2x1xui8>, %s: tensor<f32>, %f: tensor<2xf32>, %g: tensor<2x2xf32>)
+    -> (tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>, tensor<2x2xf32>) {
   %one = nn.constant dense<1.0> : tensor<f32>
   %z = nn.constant dense<7> : tensor<ui8>
   %w = nn.constant dense<1> : tensor<4x2xi8>
@@ -311,10 +355,15 @@ func.func @no_residual(%x: tensor<2x4xui8>, %r: tensor<2x2xui8>, %c: tensor<2x1x
   %15 = nn.quantize %14 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
   %16 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
   %17 = nn.binary add %16, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
-  %18 = nn.unary %17 <relu> : tensor<2x2xf32> -> tensor<2x2xf32>
-  %19 = nn.quantize %18 scale %one zero %z : tensor<2x2xf32>, tensor<f32>, tensor<ui8> -> tensor<2x2xui8>
-  %20 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
-  %21 = nn.binary add %20, %residual : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
-  %22 = nn.quantize %21 scale %s : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
-  return %3, %6, %11, %15, %19, %22 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>
+  %18 = nn.quantize %17 scale %s : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %19 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %20 = nn.quantize %19 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %21 = nn.dequantize %20 scale %one : tensor<2x2xui8>, tensor<f32> -> tensor<2x2xf32>
+  %22 = nn.binary mul %21, %f : tensor<2x2xf32>, tensor<2xf32> -> tensor<2x2xf32>
+  %23 = nn.matmul %0, %1 : tensor<2x4xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  %24 = nn.quantize %23 scale %one : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xui8>
+  %25 = nn.dequantize %24 scale %one : tensor<2x2xui8>, tensor<f32> -> tensor<2x2xf32>
+  %26 = nn.unary %25 <sigmoid> : tensor<2x2xf32> -> tensor<2x2xf32>
+  %27 = nn.binary mul %26, %g : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  return %3, %6, %11, %15, %18, %22, %27 : tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xui8>, tensor<2x2xf32>, tensor<2x2xf32>
 }

@@ -479,6 +479,37 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
 // Products of quantised numbers
 //===----------------------------------------------------------------------===//
 
+/// The floats that a qconv or qmatmul with a step makes of y / out_scale.
+template <typename OpTy>
+static Value goOn(ElementEmitter &e, OpTy op, Value x, ArrayRef<Coord> index,
+                  const Coord &column) {
+  Type i32 = e.k.b.getI32Type(), f32 = e.k.b.getF32Type();
+  auto floats = [&](Value v, Coords at) {
+    Type type = e.elementType(v);
+    Value number = e.element(v, at);
+    return type.isF32()
+               ? number
+               : emitCast(e.k, emitCast(e.k, number, type, i32), i32, f32);
+  };
+  if (Value zero = op.getOutZero())
+    x = emitRounded(e, x, floats(zero, {}), e.elementType(zero));
+  x = e.binary(BinaryKind::mul, x, e.element(op.getStep(), column));
+  if (Value offset = op.getOffset())
+    x = e.binary(BinaryKind::add, x, e.element(offset, column));
+  if (Value residual = op.getResidual()) {
+    Value r = floats(residual, Coords(index.begin(), index.end()));
+    if (Value zero = op.getResidualZero())
+      r = e.binary(BinaryKind::sub, r, floats(zero, {}));
+    r = e.binary(BinaryKind::mul, r, e.element(op.getResidualScale(), {}));
+    x = e.binary(BinaryKind::add, x, r);
+  }
+  if (auto activation = op.getFinalActivation())
+    x = emitUnary(e.k, *activation, x);
+  if (Value scale = op.getFinalScale())
+    x = e.binary(BinaryKind::div, x, e.element(scale, {}));
+  return x;
+}
+
 /// All that follows the sum of a qconv or qmatmul.
 template <typename OpTy>
 static Value finishQuantized(ElementEmitter &e, OpTy op, Value x,
@@ -502,27 +533,13 @@ static Value finishQuantized(ElementEmitter &e, OpTy op, Value x,
   if (auto activation = op.getActivation())
     x = emitUnary(e.k, *activation, x);
   Type result = e.elementType(op.getOutput());
-  if (result.isF32())
-    return x;
   if (Value scale = op.getOutScale())
     x = e.binary(BinaryKind::div, x, e.element(scale, {}));
-  if (!op.getResidual())
-    return emitSaturated(e, x, op.getOutZero(), {}, result);
-  auto number = [&](Value v, Coords at) {
-    return emitCast(e.k, e.element(v, at), result, e.k.b.getI32Type());
-  };
-  auto floats = [&](Value v) {
-    return emitCast(e.k, v, e.k.b.getI32Type(), f32);
-  };
-  if (Value zero = op.getOutZero())
-    x = emitRounded(e, x, floats(number(zero, {})), result);
-  x = e.binary(BinaryKind::mul, x, e.element(op.getStep(), {}));
-  Value r = number(op.getResidual(), Coords(index.begin(), index.end()));
-  if (Value zero = op.getResidualZero())
-    r = e.binary(BinaryKind::sub, r, number(zero, {}));
-  r = e.binary(BinaryKind::mul, floats(r),
-               e.element(op.getResidualScale(), {}));
-  return emitSaturated(e, e.binary(BinaryKind::add, x, r), op.getFinalZero(),
+  if (op.getStep())
+    x = goOn(e, op, x, index, column);
+  if (result.isF32())
+    return x;
+  return emitSaturated(e, x, op.getStep() ? op.getFinalZero() : op.getOutZero(),
                        {}, result);
 }
 
@@ -670,8 +687,12 @@ static void quantizedTypes(ElementTypes &t, Operation *op) {
     return;
   castTypes(t, i32, f32);
   t.compute(f32);
-  if (nn::FunctionAttr function = product.getActivationAttr())
-    unaryTypes(t, function, f32);
+  for (nn::FunctionAttr function :
+       {product.getActivationAttr(), product.getFinalActivationAttr()})
+    if (function)
+      unaryTypes(t, function, f32);
+  if (Value zero = product.getOutZero())
+    saturatedTypes(t, ElementEmitter::elementType(zero));
   if (!result.isF32())
     saturatedTypes(t, result);
 }

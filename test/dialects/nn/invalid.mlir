@@ -294,49 +294,63 @@ func.func @qconv_result(%x: tensor<1x4x5x5xui8>, %w: tensor<8x4x1x1xi8>, %s: ten
 
 // -----
 func.func @qmatmul_residual_shape(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found a residual 'tensor<3x1xui8>' and a result 'tensor<3x8xui8>', expected the same, of 8-bit integers}}
-  %0 = nn.qmatmul %x, %w residual %q scale %s step %f residual_scale %f : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x1xui8> scale tensor<8xf32> step tensor<f32> residual_scale tensor<f32> -> tensor<3x8xui8>
-  return
-}
-
-// -----
-func.func @qmatmul_residual_of_floats(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found a residual 'tensor<3x8xui8>' and a result 'tensor<3x8xf32>', expected the same, of 8-bit integers}}
-  %0 = nn.qmatmul %x, %w residual %r scale %s step %f residual_scale %f : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<f32> residual_scale tensor<f32> -> tensor<3x8xf32>
+  // expected-error @below {{'nn.qmatmul' op found a residual 'tensor<3x1xui8>', expected 8-bit integers or f32 of shape [3, 8]}}
+  %0 = nn.qmatmul %x, %w residual %q scale %s step %s residual_scale %f : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x1xui8> scale tensor<8xf32> step tensor<8xf32> residual_scale tensor<f32> -> tensor<3x8xui8>
   return
 }
 
 // -----
 func.func @qmatmul_residual_scale(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found no step or no scale of the residual, expected both}}
-  %0 = nn.qmatmul %x, %w residual %r scale %s step %f : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<f32> -> tensor<3x8xui8>
+  // expected-error @below {{'nn.qmatmul' op found no scale of the residual, expected one}}
+  %0 = nn.qmatmul %x, %w residual %r scale %s step %s : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<8xf32> -> tensor<3x8xui8>
   return
 }
 
 // -----
-func.func @qmatmul_step(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found no residual, expected one for its scale, its zero point, a step and a final zero point}}
-  %0 = nn.qmatmul %x, %w scale %s step %f : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> step tensor<f32> -> tensor<3x8xui8>
+func.func @qmatmul_no_residual(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.qmatmul' op found no residual, expected one for its scale and zero point}}
+  %0 = nn.qmatmul %x, %w scale %s step %s residual_scale %f : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> step tensor<8xf32> residual_scale tensor<f32> -> tensor<3x8xui8>
+  return
+}
+
+// -----
+func.func @qmatmul_no_step(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.qmatmul' op found no step, expected one for an offset, a residual, a final scale, zero point or activation}}
+  %0 = nn.qmatmul %x, %w scale %s offset %s : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> offset tensor<8xf32> -> tensor<3x8xui8>
   return
 }
 
 // -----
 func.func @qmatmul_residual_zero(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found a zero point of 'tensor<i8>', expected the result's 'ui8'}}
-  %0 = nn.qmatmul %x, %w residual %r scale %s step %f residual_scale %f residual_zero %z : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<f32> residual_scale tensor<f32> residual_zero tensor<i8> -> tensor<3x8xui8>
+  // expected-error @below {{'nn.qmatmul' op found a residual's zero point of 'tensor<i8>', expected its 'ui8'}}
+  %0 = nn.qmatmul %x, %w residual %r scale %s step %s residual_scale %f residual_zero %z : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<8xf32> residual_scale tensor<f32> residual_zero tensor<i8> -> tensor<3x8xui8>
   return
 }
 
 // -----
-func.func @qmatmul_scales(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
-  // expected-error @below {{'nn.qmatmul' op found a step, or a scale or zero point of an output or residual, 'tensor<8xf32>', expected a scalar}}
-  %0 = nn.qmatmul %x, %w residual %r scale %s step %s residual_scale %f : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> step tensor<8xf32> residual_scale tensor<f32> -> tensor<3x8xui8>
+func.func @qmatmul_final_zero(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.qmatmul' op found a zero point of 'tensor<i8>', expected the result's 'ui8'}}
+  %0 = nn.qmatmul %x, %w scale %s step %s final_zero %z : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> step tensor<8xf32> final_zero tensor<i8> -> tensor<3x8xui8>
+  return
+}
+
+// -----
+func.func @qmatmul_final_scale(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.qmatmul' op found a scale or zero point of an output or residual 'tensor<8xf32>', expected a scalar}}
+  %0 = nn.qmatmul %x, %w scale %s step %s final_scale %s : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> step tensor<8xf32> final_scale tensor<8xf32> -> tensor<3x8xui8>
+  return
+}
+
+// -----
+func.func @qmatmul_step(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x1xui8>, %f: tensor<f32>, %z: tensor<i8>) {
+  // expected-error @below {{'nn.qmatmul' op found a bias, scale, shift, step or offset 'tensor<f32>', expected 8 elements}}
+  %0 = nn.qmatmul %x, %w scale %s step %f : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<8xf32> step tensor<f32> -> tensor<3x8xui8>
   return
 }
 
 // -----
 func.func @qmatmul_scale(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<4xf32>) {
-  // expected-error @below {{'nn.qmatmul' op found a bias, scale or shift 'tensor<4xf32>', expected 8 elements}}
+  // expected-error @below {{'nn.qmatmul' op found a bias, scale, shift, step or offset 'tensor<4xf32>', expected 8 elements}}
   %0 = nn.qmatmul %x, %w scale %s : tensor<3x4xui8>, tensor<4x8xi8> scale tensor<4xf32> -> tensor<3x8xf32>
   return
 }

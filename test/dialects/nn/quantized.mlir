@@ -34,10 +34,13 @@ func.func @products(%x: tensor<1x4x5x5xui8>, %w: tensor<8x4x3x3xi8>, %p: tensor<
   return %0, %1 : tensor<1x8x5x5xui8>, tensor<2x3x8xi32>
 }
 
-// CHECK-LABEL: @residual
-func.func @residual(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %z: tensor<ui8>, %f: tensor<f32>) -> tensor<3x8xui8> {
-  // CHECK: nn.qmatmul %{{.*}}, %{{.*}} residual %{{.*}} scale %{{.*}} out_zero %{{.*}} step %{{.*}} residual_scale %{{.*}} residual_zero %{{.*}} final_zero
-  %0 = nn.qmatmul %x, %w residual %r scale %s out_zero %z step %f residual_scale %f residual_zero %z final_zero %z
-    : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> out_zero tensor<ui8> step tensor<f32> residual_scale tensor<f32> residual_zero tensor<ui8> final_zero tensor<ui8> -> tensor<3x8xui8>
-  return %0 : tensor<3x8xui8>
+// CHECK-LABEL: @rest
+func.func @rest(%x: tensor<3x4xui8>, %w: tensor<4x8xi8>, %s: tensor<8xf32>, %r: tensor<3x8xui8>, %q: tensor<3x8xf32>, %z: tensor<ui8>, %f: tensor<f32>) -> (tensor<3x8xui8>, tensor<3x8xf32>) {
+  // CHECK: nn.qmatmul %{{.*}}, %{{.*}} residual %{{.*}} scale %{{.*}} out_zero %{{.*}} step %{{.*}} offset %{{.*}} residual_scale %{{.*}} residual_zero %{{.*}} final_scale %{{.*}} final_zero %{{.*}} {final_activation = #nn.fn<relu>
+  %0 = nn.qmatmul %x, %w residual %r scale %s out_zero %z step %s offset %s residual_scale %f residual_zero %z final_scale %f final_zero %z {final_activation = #nn.fn<relu>}
+    : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xui8> scale tensor<8xf32> out_zero tensor<ui8> step tensor<8xf32> offset tensor<8xf32> residual_scale tensor<f32> residual_zero tensor<ui8> final_scale tensor<f32> final_zero tensor<ui8> -> tensor<3x8xui8>
+  // CHECK: nn.qmatmul %{{.*}}, %{{.*}} residual %{{.*}} scale %{{.*}} out_scale %{{.*}} out_zero %{{.*}} step %{{.*}} residual_scale %{{.*}} -> tensor<3x8xf32>
+  %1 = nn.qmatmul %x, %w residual %q scale %s out_scale %f out_zero %z step %s residual_scale %f
+    : tensor<3x4xui8>, tensor<4x8xi8> residual tensor<3x8xf32> scale tensor<8xf32> out_scale tensor<f32> out_zero tensor<ui8> step tensor<8xf32> residual_scale tensor<f32> -> tensor<3x8xf32>
+  return %0, %1 : tensor<3x8xui8>, tensor<3x8xf32>
 }

@@ -30,9 +30,10 @@ LinearMemory LinearMemory::take(ValueRange &args, const Epilogue &epilogue,
 }
 
 Values LinearMemory::arguments() const {
-  Values all = {in,   weights,       out,          bias,      residual,
-                rows, scale,         shift,        outScale,  outZero,
-                step, residualScale, residualZero, finalZero, prepared};
+  Values all = {in,        weights, out,           bias,         residual,
+                rows,      scale,   shift,         outScale,     outZero,
+                step,      offset,  residualScale, residualZero, finalScale,
+                finalZero, prepared};
   llvm::erase(all, Value());
   return all;
 }

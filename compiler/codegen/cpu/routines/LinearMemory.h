@@ -23,7 +23,8 @@ struct LinearMemory {
   Value scale = {};
   // A quantised product alone has these (QuantizedEnd.h). Each may be null.
   Value rows = {}, shift = {}, outScale = {}, outZero = {}, step = {},
-        residualScale = {}, residualZero = {}, finalZero = {};
+        offset = {}, residualScale = {}, residualZero = {}, finalScale = {},
+        finalZero = {};
   Value padding = {}; ///< not a micro-kernel's
   /// Bytes that ArmProducts prepares: a micro-kernel's alone. May be null.
   Value prepared = {};

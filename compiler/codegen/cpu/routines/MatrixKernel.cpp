@@ -123,25 +123,21 @@ private:
   MatrixPlane plane;
   Value frame;  ///< for the sums of a group
   Value biases; ///< a line for each panel
-  Values scales, shifts;
+  SmallVector<QuantizedEnd::Columns> columns;
   QuantizedEnd::Shared shared;
 };
 
 /// Loads the operands that every group needs.
 void MatrixEmitter::prepare() {
   frame = unit.allocate(t.panels * rows * lineBytes);
-  scales.resize(t.panels);
-  shifts.resize(t.panels);
   if (end.bias)
     biases = unit.allocate(t.panels * lineBytes);
   for (int64_t panel = 0; panel < t.panels; ++panel) {
     if (end.bias)
       unit.storeRow(column(memory.bias, panel),
                     unit.advance(biases, panel * lineBytes));
-    if (end.scale)
-      scales[panel] = column(memory.scale, panel);
-    if (end.shift)
-      shifts[panel] = column(memory.shift, panel);
+    columns.push_back(
+        end.columns(memory, [&](Value from) { return column(from, panel); }));
   }
   shared = end.shared(k, memory);
 }
@@ -238,9 +234,8 @@ void MatrixEmitter::finishRows(Index first, Index row, int64_t count) {
         unit.advance(frame, k.add(k.mul(row, lineBytes), sumsAt(panel, i))));
     if (end.rows)
       sum = arith::AddIOp::create(k.b, sum, terms[i]);
-    pieces.push_back({sum, scales[panel], shifts[panel],
-                      k.add(panels[panel], i * outRow), lanes(panel),
-                      stored(panel)});
+    pieces.push_back({sum, columns[panel], k.add(panels[panel], i * outRow),
+                      lanes(panel), stored(panel)});
   };
   // In the order of memory.
   if (s.blockedResult)

@@ -406,14 +406,12 @@ void PanelEmitter::columns() {
 
 void PanelEmitter::finishQuantized(const Values &acc) {
   const QuantizedEnd &end = *s.quantized;
-  Values scales(width), shifts(width);
+  SmallVector<QuantizedEnd::Columns> columns(width);
   SmallVector<Index> panels;
   int64_t firstPanel = first / vectors;
   for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
-    if (end.scale)
-      scales[j] = column(memory.scale, j);
-    if (end.shift)
-      shifts[j] = column(memory.shift, j);
+    columns[j] =
+        end.columns(memory, [&](Value from) { return column(from, j); });
     // Panels of a dense result follow each other.
     int64_t panel = (first + j) / vectors;
     bool isNew = firstPanel + int64_t(panels.size()) == panel;
@@ -425,7 +423,7 @@ void PanelEmitter::finishQuantized(const Values &acc) {
   SmallVector<QuantizedEnd::Piece> pieces;
   auto add = [&](int64_t p, int64_t j) {
     if (stored(j) > 0)
-      pieces.push_back({acc[p * width + j], scales[j], shifts[j],
+      pieces.push_back({acc[p * width + j], columns[j],
                         k.add(k.add(panels[(first + j) / vectors - firstPanel],
                                     (first + j) % vectors * k.VL),
                               position(p, s.outRow, s.outCol)),

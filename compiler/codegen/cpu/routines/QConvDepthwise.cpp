@@ -216,20 +216,19 @@ void QDepthwiseEmitter::microKernel(ValueRange args, const PixelTile &t) {
   Index inAt = args[0], weightsAt = args[1], outAt = args[2], channel = args[3];
   QuantizedEnd::Shared shared = end.shared(k, memory);
   for (int64_t vector = 0; vector < block / k.VL; ++vector) {
-    auto column = [&](Value from) {
-      return from ? k.load(from, k.add(channel, vector * k.VL), k.VL) : Value();
-    };
+    QuantizedEnd::Columns columns = end.columns(memory, [&](Value from) {
+      return k.load(from, k.add(channel, vector * k.VL), k.VL);
+    });
     Values sums = usesDots
                       ? dotSums(memory, inAt, weightsAt, channel, vector, t)
                       : floatSums(memory, inAt, weightsAt, channel, vector, t);
-    Value scale = column(memory.scale), shift = column(memory.shift);
     Index kept = w.channels % block ? k.sub(w.channels - vector * k.VL, channel)
                                     : Index(k.VL);
     SmallVector<QuantizedEnd::Piece> pieces;
     for (int64_t row = 0; row < t.rows; ++row)
       for (int64_t col = 0; col < t.cols; ++col)
         pieces.push_back(
-            {sums[row * t.cols + col], scale, shift,
+            {sums[row * t.cols + col], columns,
              k.add(outAt, (row * w.outWidth + col) * block + vector * k.VL),
              kept, k.VL});
     end.store(k, pieces, memory, shared);

@@ -20,11 +20,21 @@ std::string QuantizedEnd::suffix() const {
   for (auto [isThere, text] :
        {std::pair(rows, "_rows"), std::pair(scale, "_scale"),
         std::pair(shift, "_shift"), std::pair(outScale, "_divide"),
-        std::pair(outZero, "_zero"), std::pair(residual, "_residual"),
-        std::pair(residualZero, "_less"), std::pair(finalZero, "_final")})
+        std::pair(outZero, "_zero"), std::pair(step, "_step"),
+        std::pair(offset, "_offset"), std::pair(residual, "_residual"),
+        std::pair(residualZero, "_less"), std::pair(finalScale, "_by"),
+        std::pair(finalZero, "_final")})
     if (isThere)
       name += text;
-  llvm::raw_string_ostream(name) << '_' << result;
+  if (step) {
+    Epilogue last;
+    last.activation = finalActivation;
+    name += last.suffix();
+  }
+  llvm::raw_string_ostream os(name);
+  for (Type type : {middle, residualType, result})
+    if (type && (type == result || step))
+      os << '_' << type;
   return name;
 }
 
@@ -54,9 +64,11 @@ LinearMemory QuantizedEnd::take(ValueRange &args) const {
   memory.shift = next(shift);
   memory.outScale = next(outScale);
   memory.outZero = next(outZero);
-  memory.step = next(residual);
+  memory.step = next(step);
+  memory.offset = next(offset);
   memory.residualScale = next(residual);
   memory.residualZero = next(residualZero);
+  memory.finalScale = next(finalScale);
   memory.finalZero = next(finalZero);
   return memory;
 }
@@ -64,32 +76,30 @@ LinearMemory QuantizedEnd::take(ValueRange &args) const {
 QuantizedEnd::Shared QuantizedEnd::shared(KernelBuilder &k,
                                           const LinearMemory &memory) const {
   Shared s;
-  if (!makesBytes())
-    return s;
   Type i32 = k.b.getI32Type(), f32 = k.b.getF32Type();
-  auto number = [&](Value from) { return k.broadcast(k.load(from, 0), k.VL); };
-  auto zeroPoint = [&](bool isThere, Value from) {
-    return isThere
-               ? emitCast(k, toCompute(k, k.load(from, 0), result), result, i32)
-               : k.iconst(0, i32);
+  auto number = [&](bool isThere, Value from) {
+    return isThere ? k.broadcast(k.load(from, 0), k.VL) : Value();
   };
-  if (outScale)
-    s.outScale = number(memory.outScale);
-  if (!residual) {
-    s.zero = zeroPoint(outZero, memory.outZero);
+  auto zeroPoint = [&](bool isThere, Value from, Type type) {
+    return isThere ? emitCast(k, toCompute(k, k.load(from, 0), type), type, i32)
+                   : k.iconst(0, i32);
+  };
+  s.outScale = number(outScale, memory.outScale);
+  if (makesBytes())
+    s.zero = step ? zeroPoint(finalZero, memory.finalZero, result)
+                  : zeroPoint(outZero, memory.outZero, result);
+  if (!step)
     return s;
-  }
   auto floats = [&](Value integer) {
     return k.broadcast(arith::SIToFPOp::create(k.b, f32, integer), k.VL);
   };
-  s.zero = zeroPoint(finalZero, memory.finalZero);
-  s.step = number(memory.step);
-  s.residualScale = number(memory.residualScale);
+  s.residualScale = number(residual, memory.residualScale);
   if (residualZero)
-    s.residualZero = floats(zeroPoint(true, memory.residualZero));
+    s.residualZero = floats(zeroPoint(true, memory.residualZero, residualType));
+  s.finalScale = number(finalScale, memory.finalScale);
   if (outZero) {
-    Value zero = zeroPoint(true, memory.outZero);
-    int64_t least = result.isUnsignedInteger() ? 0 : -128;
+    Value zero = zeroPoint(true, memory.outZero, middle);
+    int64_t least = middle.isUnsignedInteger() ? 0 : -128;
     auto limit = [&](int64_t bound) {
       return floats(arith::SubIOp::create(k.b, k.iconst(bound, i32), zero));
     };
@@ -99,8 +109,19 @@ QuantizedEnd::Shared QuantizedEnd::shared(KernelBuilder &k,
   return s;
 }
 
-Value QuantizedEnd::addResidual(KernelBuilder &k, Value y, Value residual,
-                                const Shared &shared) const {
+QuantizedEnd::Columns
+QuantizedEnd::columns(const LinearMemory &memory,
+                      llvm::function_ref<Value(Value)> load) const {
+  auto loadIf = [&](bool isThere, Value from) {
+    return isThere ? load(from) : Value();
+  };
+  return {loadIf(scale, memory.scale), loadIf(shift, memory.shift),
+          loadIf(step, memory.step), loadIf(offset, memory.offset)};
+}
+
+Value QuantizedEnd::goOn(KernelBuilder &k, Value y, const Piece &piece,
+                         const LinearMemory &memory,
+                         const Shared &shared) const {
   if (shared.least) {
     // NaN becomes the least number.
     for (auto [bound, isWithin] :
@@ -110,14 +131,26 @@ Value QuantizedEnd::addResidual(KernelBuilder &k, Value y, Value residual,
     y = emitUnary(
         k, nn::FunctionAttr::get(k.b.getContext(), nn::UnaryKind::round), y);
   }
-  Type i32 = k.b.getI32Type();
-  Value r = emitCast(k, toCompute(k, residual, result), result, i32);
-  r = arith::SIToFPOp::create(k.b, k.vec(k.VL), r);
-  if (residualZero)
-    r = arith::SubFOp::create(k.b, r, shared.residualZero);
-  r = arith::MulFOp::create(k.b, r, shared.residualScale);
-  return arith::AddFOp::create(k.b, arith::MulFOp::create(k.b, y, shared.step),
-                               r);
+  auto add = [&](Value other) { y = arith::AddFOp::create(k.b, y, other); };
+  y = arith::MulFOp::create(k.b, y, piece.columns.step);
+  if (offset)
+    add(piece.columns.offset);
+  if (residual) {
+    Value r = k.loadPart(memory.residual, piece.at, k.VL, piece.stored);
+    if (!residualType.isF32()) {
+      Type i32 = k.b.getI32Type();
+      r = emitCast(k, toCompute(k, r, residualType), residualType, i32);
+      r = arith::SIToFPOp::create(k.b, k.vec(k.VL), r);
+    }
+    if (residualZero)
+      r = arith::SubFOp::create(k.b, r, shared.residualZero);
+    add(arith::MulFOp::create(k.b, r, shared.residualScale));
+  }
+  if (finalActivation)
+    y = emitUnary(k, finalActivation, y);
+  if (finalScale)
+    y = arith::DivFOp::create(k.b, y, shared.finalScale);
+  return y;
 }
 
 Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
@@ -126,17 +159,15 @@ Value QuantizedEnd::apply(KernelBuilder &k, const Piece &piece,
   if (!scale)
     return piece.sum;
   Value y = arith::SIToFPOp::create(k.b, k.vec(k.VL), piece.sum);
-  y = arith::MulFOp::create(k.b, y, piece.scale);
+  y = arith::MulFOp::create(k.b, y, piece.columns.scale);
   if (shift)
-    y = arith::AddFOp::create(k.b, y, piece.shift);
+    y = arith::AddFOp::create(k.b, y, piece.columns.shift);
   if (activation)
     y = emitUnary(k, activation, y);
   if (shared.outScale)
     y = arith::DivFOp::create(k.b, y, shared.outScale);
-  if (residual)
-    y = addResidual(k, y,
-                    k.loadPart(memory.residual, piece.at, k.VL, piece.stored),
-                    shared);
+  if (step)
+    y = goOn(k, y, piece, memory, shared);
   return y;
 }
 

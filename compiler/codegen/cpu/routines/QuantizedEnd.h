@@ -3,9 +3,9 @@
 //   y = activation(f32(sum + bias + rows) * scale + shift)
 //   result = round(y / out_scale) + out_zero, saturated
 //
-// Then a residual is added. Absent parts are skipped; see NNQuantOps.td. The
-// element-by-element form of these steps is in codegen/common: both give the
-// same bytes.
+// With a step the result goes on. Absent parts are skipped; see NNQuantOps.td.
+// The element-by-element form of these steps is in codegen/common: both give
+// the same bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_QUANTIZEDEND_H
@@ -13,6 +13,7 @@
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/routines/LinearMemory.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace nnv12::codegen {
 
@@ -20,9 +21,13 @@ struct QuantizedEnd {
   bool padding = false; ///< whether padding has a value: of qconv alone
   bool bias = false, rows = false, scale = false, shift = false;
   bool outScale = false, outZero = false;
-  bool residual = false, residualZero = false, finalZero = false;
-  nn::FunctionAttr activation; ///< may be null
-  Type result;                 ///< the element type: i32, f32, i8 or ui8
+  bool step = false, offset = false, residual = false, residualZero = false,
+       finalScale = false, finalZero = false;
+  nn::FunctionAttr activation;      ///< may be null
+  nn::FunctionAttr finalActivation; ///< may be null
+  Type result;                      ///< the element type: i32, f32, i8 or ui8
+  Type middle;       ///< of the out_zero: i8 or ui8; null without one
+  Type residualType; ///< i8, ui8 or f32; null without a residual
 
   /// The end of a qconv or qmatmul.
   template <typename Op> static QuantizedEnd of(Op op) {
@@ -35,9 +40,17 @@ struct QuantizedEnd {
     e.shift = bool(op.getShift());
     e.outScale = bool(op.getOutScale());
     e.outZero = bool(op.getOutZero());
+    e.step = bool(op.getStep());
+    e.offset = bool(op.getOffset());
     e.residual = bool(op.getResidual());
     e.residualZero = bool(op.getResidualZero());
+    e.finalScale = bool(op.getFinalScale());
     e.finalZero = bool(op.getFinalZero());
+    e.finalActivation = op.getFinalActivationAttr();
+    if (e.outZero)
+      e.middle = op.getOutZero().getType().getElementType();
+    if (e.residual)
+      e.residualType = getElementTypeOrSelf(op.getResidual().getType());
     e.activation = op.getActivationAttr();
     e.result = op.getType().getElementType();
     return e;
@@ -54,18 +67,25 @@ struct QuantizedEnd {
 
   /// The values of a call that all elements share.
   struct Shared {
-    Value outScale; ///< a vector of f32; null without one
-    Value zero;     ///< a scalar of i32
-    // These are vectors of f32, and null without a residual. The first two
-    // limit the rounded y; they are null where y is not rounded.
-    Value least, most, step, residualScale, residualZero;
+    Value zero; ///< of the result: a scalar of i32; null where that is f32
+    // Vectors of f32; null where there are none. `least` and `most` limit the
+    // rounded y that goes on.
+    Value outScale, least, most, residualScale, residualZero, finalScale;
   };
   Shared shared(KernelBuilder &k, const LinearMemory &memory) const;
+
+  /// The columns' vectors of f32; null where there are none.
+  struct Columns {
+    Value scale, shift, step, offset;
+  };
+  /// Loads them by `load`.
+  Columns columns(const LinearMemory &memory,
+                  llvm::function_ref<Value(Value memory)> load) const;
 
   /// A vector of i32 sums that have bias and rows, and where its results go.
   struct Piece {
     Value sum;
-    Value scale, shift; ///< the columns'; null where there are none
+    Columns columns;
     Index at;
     Index kept;     ///< lanes that count, others become zero
     int64_t stored; ///< lanes that lie in memory
@@ -80,9 +100,9 @@ private:
   /// where it is i32.
   Value apply(KernelBuilder &k, const Piece &piece, const LinearMemory &memory,
               const Shared &shared) const;
-  /// z of y / out_scale and as many elements of the residual.
-  Value addResidual(KernelBuilder &k, Value y, Value residual,
-                    const Shared &shared) const;
+  /// z of y / out_scale.
+  Value goOn(KernelBuilder &k, Value y, const Piece &piece,
+             const LinearMemory &memory, const Shared &shared) const;
   /// Four vectors of y as bytes, one behind the other.
   Value bytesOf(KernelBuilder &k, ArrayRef<Value> y,
                 const Shared &shared) const;

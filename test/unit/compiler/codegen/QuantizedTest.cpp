@@ -32,10 +32,11 @@ struct QConvCase {
           strideW = 1, dilationH = 1, dilationW = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;
   bool padding = false, bias = true, rows = false, shift = false,
-       outScale = false, smallWeights = false, nanScale = false,
-       residual = false,
-       middle = true; ///< middle: y is rounded before the residual is added
+       outScale = false, smallWeights = false, nanScale = false, middle = true;
   std::string activation, result = "ui8", input = "ui8";
+  /// Numbers go on behind y, which is rounded where there is a `middle`.
+  bool goesOn = false, offset = false, finalScale = false;
+  std::string residualType, finalActivation;   ///< empty: none
   std::optional<double> allInputs, allWeights; ///< else at random
   unsigned seed = 1;
 
@@ -93,24 +94,38 @@ void QConvCase::run(const std::string &routine,
     scales.data[1] = std::nan("");
   add(padding, "padding", {{}, input, "", {fill}});
   add(bias, "bias", biases);
-  bool adds = isByte && residual;
-  Tensor others = integers({n, o, oh, ow}, result, result == "ui8" ? 0 : -128,
-                           result == "ui8" ? 255 : 127, seed + 6);
+  bool adds = goesOn && !residualType.empty();
+  std::string middleType = isByte ? result : "ui8";
+  auto zeroOf = [](const std::string &type, double number) {
+    return type == "ui8" ? number : number - 103;
+  };
+  Tensor others = residualType == "f32"
+                      ? random({n, o, oh, ow}, seed + 6, "", 100)
+                      : integers({n, o, oh, ow}, residualType,
+                                 residualType == "ui8" ? 0 : -128,
+                                 residualType == "ui8" ? 255 : 127, seed + 6);
   add(adds, "residual", others);
   Tensor terms = integers({n, 1, oh, ow}, "i32", -30000, 30000, seed + 5);
   add(rows, "rows", terms);
   add(scaled, "scale", scales);
   add(scaled && shift, "shift", shifts);
-  add(isByte && outScale, "out_scale", {{}, "f32", "", {0.75}});
-  double outZero = result == "ui8" ? 100 : -3;
-  add(isByte && (!adds || middle), "out_zero", {{}, result, "", {outZero}});
-  const float step = 0.7f, residualScale = 1.3f;
-  double residualZero = result == "ui8" ? 90 : 11,
-         finalZero = result == "ui8" ? 50 : -7;
-  add(adds, "step", {{}, "f32", "", {step}});
+  bool rounds = goesOn ? middle : isByte;
+  add(rounds && outScale, "out_scale", {{}, "f32", "", {0.75}});
+  double outZero = zeroOf(middleType, 100);
+  add(rounds, "out_zero", {{}, middleType, "", {outZero}});
+  Tensor steps = random({o}, seed + 7), offsets = random({o}, seed + 8, "", 20);
+  const float residualScale = 1.3f, lastScale = 0.7f;
+  bool hasResidualZero = adds && residualType != "f32" && seed % 2,
+       hasFinalZero = goesOn && isByte && seed % 3;
+  double residualZero = zeroOf(residualType, 90),
+         finalZero = zeroOf(result, 50);
+  add(goesOn, "step", steps);
+  add(goesOn && offset, "offset", offsets);
   add(adds, "residual_scale", {{}, "f32", "", {residualScale}});
-  add(adds && seed % 2, "residual_zero", {{}, result, "", {residualZero}});
-  add(adds && seed % 3, "final_zero", {{}, result, "", {finalZero}});
+  add(hasResidualZero, "residual_zero", {{}, residualType, "", {residualZero}});
+  add(goesOn && isByte && finalScale, "final_scale",
+      {{}, "f32", "", {lastScale}});
+  add(hasFinalZero, "final_zero", {{}, result, "", {finalZero}});
   auto pair = [](int64_t a, int64_t b) {
     return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
   };
@@ -119,6 +134,9 @@ void QConvCase::run(const std::string &routine,
       pair(dilationH, dilationW) + " pads " + pair(top, left) + ", " +
       pair(bottom, right) + " {groups = " + std::to_string(groups) + " : i64" +
       (activation.empty() ? "" : ", activation = #nn.fn<" + activation + ">") +
+      (finalActivation.empty() || !goesOn
+           ? ""
+           : ", final_activation = #nn.fn<" + finalActivation + ">") +
       (smallWeights ? ", small_weights" : "") + "}" + types + " -> $r";
   int64_t group = c / groups, outputs = o / groups;
   auto formula = [&](const Indices &i) -> double {
@@ -143,24 +161,38 @@ void QConvCase::run(const std::string &routine,
       y = y + float(shifts.data[i[1]]);
     if (activation == "relu")
       y = std::max(y, 0.0f);
-    if (!isByte)
-      return y;
-    if (outScale)
-      y = y / 0.75f;
-    double least = result == "ui8" ? 0 : -128, zero = outZero;
-    auto limited = [&](double steps) {
+    auto limited = [](double steps, double zero, const std::string &type) {
+      double least = type == "ui8" ? 0 : -128;
       return std::isnan(steps)
                  ? least
                  : std::clamp(std::nearbyint(steps) + zero, least, least + 255);
     };
-    if (!adds)
-      return limited(y);
-    if (middle)
-      y = float(limited(y) - zero);
-    float r = float(others.at(i) - (seed % 2 ? residualZero : 0));
-    zero = seed % 3 ? finalZero : 0;
-    float scaled = y * step, added = r * residualScale;
-    return limited(scaled + added);
+    if (rounds) {
+      if (outScale)
+        y = y / 0.75f;
+      double bytes = limited(y, outZero, middleType);
+      if (!goesOn)
+        return bytes;
+      y = float(bytes - outZero);
+    }
+    if (!goesOn)
+      return y;
+    y = y * float(steps.data[i[1]]);
+    if (offset)
+      y = y + float(offsets.data[i[1]]);
+    if (adds) {
+      float r =
+          float(others.at(i)) - (hasResidualZero ? float(residualZero) : 0.0f);
+      float added = r * residualScale;
+      y = y + added;
+    }
+    if (finalActivation == "relu")
+      y = std::max(y, 0.0f);
+    if (!isByte)
+      return y;
+    if (finalScale)
+      y = y / lastScale;
+    return limited(y, hasFinalZero ? finalZero : 0, result);
   };
   SCOPED_TRACE(text);
   check(text, in, {{n, o, oh, ow}, result}, formula, 0, {target}, routine);
@@ -208,9 +240,10 @@ void QMatMulCase::run(const std::string &routine,
     add("scale", scales);
   if (isByte)
     add("out_zero", {{}, "ui8", "", {9}});
-  const float step = 0.7f, residualScale = 1.3f;
+  const float residualScale = 1.3f;
+  Tensor steps = random({n}, 7);
   if (adds) {
-    add("step", {{}, "f32", "", {step}});
+    add("step", steps);
     add("residual_scale", {{}, "f32", "", {residualScale}});
     add("final_zero", {{}, "ui8", "", {3}});
   }
@@ -246,7 +279,7 @@ void QMatMulCase::run(const std::string &routine,
     double q = std::clamp(std::nearbyint(double(y)) + 9, 0.0, 255.0);
     if (!adds)
       return q;
-    float scaled = float(q - 9) * step,
+    float scaled = float(q - 9) * float(steps.data[column]),
           added = float(others.at(i)) * residualScale;
     return std::clamp(std::nearbyint(double(scaled + added)) + 3, 0.0, 255.0);
   };
@@ -305,28 +338,36 @@ TEST(QConvElement, Ends) {
   onAll(x, "element");
 }
 
-/// All zero points are there or absent; y is rounded before the sum, or not.
-TEST(QConvResidual, Ends) {
+/// All zero points are there or absent; y is rounded before it goes on, or not.
+TEST(QConvRest, Ends) {
   for (unsigned seed : {1, 2, 3, 6})
-    for (std::string result : {"ui8", "i8"})
+    for (std::string result : {"ui8", "i8", "f32"})
       for (bool middle : {false, true}) {
         QConvCase x = qconv(20, 24, 5, 7, 1, 1, 0);
-        x.residual = true, x.middle = middle, x.result = result, x.seed = seed;
-        x.shift = middle, x.nanScale = true;
+        x.goesOn = true, x.middle = middle, x.result = result, x.seed = seed;
+        x.residualType = seed == 6   ? ""
+                         : seed == 3 ? "f32"
+                         : middle    ? "ui8"
+                                     : "i8";
+        x.offset = seed != 2, x.finalScale = seed > 2;
+        x.finalActivation = seed % 2 ? "relu" : "";
+        x.shift = middle, x.nanScale = middle || result != "f32";
         onAll(x, "element");
         onAll(x, "qconv.gemm.nChw16c", /*withArm=*/seed == 1);
       }
   QConvCase x = qconv(32, 40, 7, 7, 3, 1, 1);
-  x.residual = x.rows = x.outScale = true;
+  x.goesOn = x.rows = x.outScale = true, x.residualType = "ui8";
   onAll(x, "qconv.direct.nChw16c");
   x = qconv(128, 72, 17, 19, 1, 1, 0);
-  x.residual = true, x.n = 2;
+  x.goesOn = x.offset = true, x.n = 2, x.residualType = "f32";
+  onAll(x, "qconv.gemm.nChw16c");
+  x.result = "f32", x.residualType = "ui8";
   onAll(x, "qconv.gemm.nChw16c");
   x = qconv(3, 40, 9, 9, 3, 1, 1);
-  x.residual = true;
+  x.goesOn = x.offset = true;
   onAll(x, "qconv.first.nChw16c");
   x = qconv(20, 20, 9, 12, 3, 1, 1);
-  x.residual = true, x.groups = 20;
+  x.goesOn = x.offset = true, x.residualType = "ui8", x.groups = 20;
   onAll(x, "qconv.depthwise.nChw16c");
 }
 
@@ -541,11 +582,15 @@ QConvCase randomConv(const std::string &routine, Random &random) {
     x.padding = random.oneOf(2);
   }
   for (bool *flag : {&x.bias, &x.rows, &x.shift, &x.outScale, &x.smallWeights,
-                     &x.residual, &x.middle})
+                     &x.middle, &x.goesOn, &x.offset, &x.finalScale})
     *flag = random.oneOf(2);
   const char *results[] = {"ui8", "ui8", "i8", "f32", "i32"};
   x.result = results[random.below(5)];
   x.activation = x.result != "i32" && random.oneOf(2) ? "relu" : "";
+  x.goesOn &= x.result != "i32";
+  const char *residuals[] = {"", "ui8", "i8", "f32"};
+  x.residualType = residuals[random.below(4)];
+  x.finalActivation = random.oneOf(2) ? "relu" : "";
   return x;
 }
 

@@ -205,27 +205,32 @@ void Maker::addProduct(StringRef kind, SmallVector<Value> factors,
   bool hasBias = random.oneOf(2), hasScale = random.oneOf(2);
   Shape rows(result);
   rows[kind == "qconv" ? 1 : rows.size() - 1] = 1;
-  bool hasResidual = hasScale && random.oneOf(2);
+  bool goesOn = hasScale && random.oneOf(2);
+  bool hasResidual = goesOn && random.oneOf(2);
   auto perhapsOne = [&](bool isThere, auto make) {
     return isThere ? make() : Value();
   };
   auto number = [&] { return real({}); };
+  auto vector = [&] { return real({columns}); };
   auto zero = [&] { return byte({}); };
   factors.push_back(hasBias ? integer({columns}, -99, 99, 32) : Value());
   factors.push_back(hasResidual ? byte(result) : Value());
   factors.push_back(random.oneOf(2) ? integer(rows, -99, 99, 32) : Value());
   factors.push_back(hasScale ? real({columns}) : Value());
   factors.push_back(hasScale && random.oneOf(2) ? real({columns}) : Value());
-  // The output's scale and zero point; then four operands of a residual.
+  // The output's scale and zero point; step, offset; a residual's scale and
+  // zero point; those of the result.
   factors.push_back(Value());
-  factors.push_back(perhapsOne(hasResidual && random.oneOf(2), zero));
+  factors.push_back(perhapsOne(goesOn && random.oneOf(2), zero));
+  factors.push_back(perhapsOne(goesOn, vector));
+  factors.push_back(perhapsOne(goesOn && random.oneOf(2), vector));
   factors.push_back(perhapsOne(hasResidual, number));
-  factors.push_back(perhapsOne(hasResidual, number));
   factors.push_back(perhapsOne(hasResidual && random.oneOf(2), zero));
-  factors.push_back(perhapsOne(hasResidual && random.oneOf(2), zero));
-  Type element = hasResidual ? Type(b.getI8Type())
-                 : hasScale  ? Type(b.getF32Type())
-                             : Type(b.getI32Type());
+  factors.push_back(perhapsOne(goesOn && random.oneOf(2), number));
+  factors.push_back(perhapsOne(goesOn && random.oneOf(2), zero));
+  Type element = goesOn     ? Type(b.getI8Type())
+                 : hasScale ? Type(b.getF32Type())
+                            : Type(b.getI32Type());
   add(kind, factors, attributes, {type(result, element)});
 }
 
