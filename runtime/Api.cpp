@@ -410,6 +410,18 @@ nnv12_status nnv12_session_prepare(nnv12_session *session, uint32_t timeout_ms,
   return statusOf(session->prepare(timeout_ms, fault), fault, error);
 }
 
+nnv12_status nnv12_tuning_select(nnv12_session *session,
+                                 const uint32_t *operations,
+                                 uint32_t num_operations, nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  if (!operations && num_operations)
+    return reportArgument("operations: found NULL", error);
+  Fault fault;
+  return statusOf(session->select(operations, num_operations, fault), fault,
+                  error);
+}
+
 nnv12_status nnv12_session_run_until(nnv12_session *session,
                                      const nnv12_input *inputs,
                                      uint32_t num_inputs,

@@ -581,6 +581,28 @@ bool Session::prepare(uint32_t milliseconds, Fault &fault) {
   return good;
 }
 
+bool Session::select(const uint32_t *operations, uint32_t count, Fault &fault) {
+  if (bundle_->metadata()->kind() != bundle::BundleKind_Tuning)
+    return fault.set(Fault::InvalidArgument,
+                     "session: found one of a model's bundle, expected kernels "
+                     "to be measured");
+  for (uint32_t i = 0; i < count; ++i)
+    if (operations[i] >= steps_.size())
+      return fault.set(Fault::InvalidArgument,
+                       "operations: found %u, expected at most %zu",
+                       operations[i], steps_.size() - 1);
+  if (running_.exchange(true, std::memory_order_acquire))
+    return fault.set(Fault::Busy, "the session runs already");
+  // A step of no tiles computes nothing.
+  const auto *all = bundle_->chosenProgram()->operations();
+  for (uint32_t i = 0; i < steps_.size(); ++i)
+    steps_[i].end = count ? steps_[i].begin : all->Get(i)->tile_end();
+  for (uint32_t i = 0; i < count; ++i)
+    steps_[operations[i]].end = all->Get(operations[i])->tile_end();
+  running_.store(false, std::memory_order_release);
+  return true;
+}
+
 /// Has the CPU prepare for later runs: for the layers that it will compute
 /// itself, and for the overlay's.
 void Session::releaseLater() {

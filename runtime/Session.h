@@ -22,6 +22,8 @@ public:
                          const nnv12_output *outputs, uint32_t numOutputs,
                          uint64_t until, artifact::Fault &fault);
   [[nodiscard]] bool prepare(uint32_t milliseconds, artifact::Fault &fault);
+  [[nodiscard]] bool select(const uint32_t *operations, uint32_t count,
+                            artifact::Fault &fault);
 
   uint32_t threads() const { return workers_.threads(); }
   nnv12_session_info info() const;

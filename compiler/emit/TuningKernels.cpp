@@ -41,8 +41,11 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       it->second = worthNarrowing(constant);
     return it->second;
   };
+  llvm::StringSet<> names;
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
+    while (!names.insert(layer).second)
+      layer += '~';
     for (const Routine *routine : routines.agreeing(op)) {
       const codegen::CpuRoutine &cpu = codegen::CpuRoutine::of(*routine);
       if (!cpu.isFor(op, target))

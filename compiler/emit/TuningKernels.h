@@ -19,7 +19,9 @@ namespace nnv12 {
 /// A kernel whose time a plan may depend on.
 struct TuningKernel {
   KernelFacts facts;
-  std::string layer; ///< a layer that wants it, for people
+  /// A layer that wants it. Kernels of one layer have the same, of others
+  /// another one.
+  std::string layer;
   /// The layer of an execute; null for kernels that make weights of weights.
   mlir::Operation *op;
   /// Emits its code; returns its number in the table.

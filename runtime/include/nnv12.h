@@ -690,6 +690,17 @@ NNV12_API nnv12_status nnv12_session_prepare(nnv12_session *session,
                                              uint32_t timeout_ms,
                                              nnv12_error *error);
 
+/** For a session of a bundle NNV12_BUNDLE_TUNING: later runs compute these
+ *  operations alone; the others do nothing. They are numbered as for
+ *  nnv12_bundle_get_operation; one may occur several times. No operations: all
+ *  of them compute again. NNV12_BUSY: the session runs.
+ *  NNV12_INVALID_ARGUMENT: the bundle is of another kind, or has no such
+ *  operation; nothing has changed then. */
+NNV12_API nnv12_status nnv12_tuning_select(nnv12_session *session,
+                                           const uint32_t *operations,
+                                           uint32_t num_operations,
+                                           nnv12_error *error);
+
 /** Computes all outputs from all inputs, in the model's order. Allocates
  *  nothing, and returns when the outputs are complete. The first run waits for
  *  weights that are not prepared yet. In continuous mode with no preparation

@@ -319,6 +319,15 @@ public:
     return status == NNV12_OK;
   }
 
+  /// Names the operations that runs compute: see nnv12_tuning_select.
+  void selectTuning(const std::vector<uint32_t> &operations) {
+    nnv12_error error;
+    detail::check(nnv12_tuning_select(get(), operations.data(),
+                                      static_cast<uint32_t>(operations.size()),
+                                      &error),
+                  error);
+  }
+
   uint32_t threads() const { return nnv12_session_threads(get()); }
   nnv12_session_info info() const {
     nnv12_session_info info = {};

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 namespace nnv12::tune {
@@ -75,12 +76,20 @@ Kernels::Kernels(const std::string &path)
       integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),
       fresh(bundle.output(1).byte_size) {
   const nnv12_bundle &loaded = *bundle.get();
+  std::map<std::string, uint32_t> layers;
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     KernelFacts facts = artifact::factsOf(*artifact::kernelOf(
         loaded.target(), loaded.chosenProgram()->operations()->Get(i)));
     // A kernel that makes activations for the next one has no key.
     if (facts.key.empty())
       continue;
+    // Kernels that make weights of weights have no rivals.
+    bool isExecute = facts.routine != "pack" &&
+                     facts.routine.compare(0, 10, "transform.") != 0;
+    std::string layer = bundle.operation(i).layer;
+    groups.push_back(
+        isExecute ? layers.try_emplace(layer, layers.size()).first->second
+                  : Race::alone);
     facts_.push_back(std::move(facts));
     operations.push_back(i);
   }
@@ -97,6 +106,27 @@ Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
       session(tools::openSession(kernels.path_, kernels.bundle, {threads},
                                  &recorder)),
       recording(recorder.recording()), times(kernels.facts_.size()) {}
+
+void Kernels::Runner::select(const std::vector<bool> &wanted) {
+  // Before a kernel the operation runs that makes activations for it.
+  std::vector<uint32_t> numbers;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    uint32_t first = k ? kernels.operations[k - 1] + 1 : 0;
+    for (uint32_t i = first; wanted[k] && i <= kernels.operations[k]; ++i)
+      numbers.push_back(i);
+  }
+  session.selectTuning(numbers);
+}
+
+std::vector<bool> Kernels::oneOfEach() const {
+  std::vector<bool> result, isThere(groups.size());
+  for (uint32_t group : groups) {
+    result.push_back(group != Race::alone && !isThere[group]);
+    if (group != Race::alone)
+      isThere[group] = true;
+  }
+  return result;
+}
 
 const std::vector<double> &Kernels::Runner::run() {
   // A bundle of few kernels would find its weights where it left them in the
@@ -121,11 +151,29 @@ const std::vector<double> &Kernels::Runner::run() {
   return times;
 }
 
+/// Never 0, even where the clock stands still: no kernel is free.
+static double medianOf(const std::vector<double> &samples) {
+  return samples.empty() ? 0 : std::max(tools::median(samples), 1e-6);
+}
+
 Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
-                                const std::function<void()> &step) {
+                                const std::function<void()> &step,
+                                const std::vector<double> &before) {
   Runner runner(*this, threads);
+  Race race(groups);
+  if (!before.empty()) {
+    race.drop(before, firstMargin);
+    runner.select(race.isIn());
+  }
   std::vector<std::vector<double>> samples(facts_.size());
-  Times result;
+  /// The times of first runs, and which kernels ran.
+  std::vector<std::pair<double, std::vector<bool>>> firsts;
+  auto medians = [&] {
+    std::vector<double> result;
+    for (const std::vector<double> &one : samples)
+      result.push_back(medianOf(one));
+    return result;
+  };
   for (unsigned i = 0; i <= repeat; ++i) {
     // On a machine with neighbours the speed changes from second to second: few
     // kernels are run more often, rather than all within one of its moods.
@@ -135,22 +183,34 @@ Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
       const std::vector<double> &times = runner.run();
       isLast = i == 0 || tools::milliseconds() - start >= leastStep;
       if (i && isFirst)
-        result.firstRuns.push_back(
-            std::accumulate(times.begin(), times.end(), 0.0));
+        firsts.push_back(
+            {std::accumulate(times.begin(), times.end(), 0.0), race.isIn()});
       for (size_t k = 0; i && (!isFirst || isLast) && k < times.size(); ++k)
-        samples[k].push_back(times[k]);
+        if (race.isIn()[k])
+          samples[k].push_back(times[k]);
       isFirst = false;
     } while (!isLast);
     step();
+    for (const Heat &heat : heats)
+      if (i == std::max(1u, unsigned(heat.part * repeat + 0.5))) {
+        race.drop(medians(), heat.margin);
+        runner.select(race.isIn());
+      }
   }
-  // A clock that stands still makes no kernel free.
-  double sum = 0;
-  for (const std::vector<double> &one : samples) {
-    result.medians.push_back(std::max(tools::median(one), 1e-6));
-    sum += result.medians.back();
+  Times result;
+  result.medians = medians();
+  for (const auto &[first, ran] : firsts) {
+    double later = 0;
+    for (size_t k = 0; k < ran.size(); ++k)
+      later += ran[k] ? result.medians[k] : 0;
+    result.firstRuns.push_back(first / later);
   }
-  for (double &first : result.firstRuns)
-    first /= sum;
+  // Some have no sample at all: those that were out from the beginning.
+  if (!before.empty()) {
+    Race begun(groups);
+    begun.drop(before, firstMargin);
+    begun.estimate(before, result.medians);
+  }
   return result;
 }
 

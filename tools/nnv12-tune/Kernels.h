@@ -5,6 +5,7 @@
 #include "artifact/KernelFacts.h"
 #include "runtime/include/nnv12.hpp"
 #include "runtime/system/Memory.h"
+#include "tools/nnv12-tune/Race.h"
 
 #include <functional>
 #include <memory>
@@ -49,7 +50,10 @@ public:
   class Runner {
   public:
     Runner(Kernels &kernels, unsigned threads);
-    /// Runs every kernel once; milliseconds of each.
+    /// Runs compute these kernels alone from now on.
+    void select(const std::vector<bool> &wanted);
+    /// Runs every kernel once that is selected; milliseconds of each, 0 of the
+    /// others.
     const std::vector<double> &run();
 
   private:
@@ -67,15 +71,23 @@ public:
     std::vector<double> firstRuns;
   };
   /// Over `repeat` steps of one run or as many as take a fifth of a second,
-  /// after one run that does not count. Calls `step` after each step.
+  /// after one run that does not count. Calls `step` after each step. Kernels
+  /// are dropped on the way (Race.h). `before`: medians of another number of
+  /// threads, by which a race begins; empty: with all kernels. Those that it
+  /// does not measure are estimated by them.
   Times measure(unsigned threads, unsigned repeat,
-                const std::function<void()> &step);
+                const std::function<void()> &step,
+                const std::vector<double> &before = {});
+  /// One kernel of each layer, as many as a run of the model has.
+  std::vector<bool> oneOfEach() const;
 
 private:
   std::string path_;
   Bundle bundle;
   std::vector<KernelFacts> facts_;
   std::vector<uint32_t> operations; ///< of each of them
+  /// By kernel, for a Race: the routines of a layer are rivals.
+  std::vector<uint32_t> groups;
   Memory weights, activations, integers, sink, fresh;
 };
 

@@ -310,7 +310,9 @@ private:
       OnCores pinned(cores.big);
       progress.phase(what + std::to_string(count) +
                      (count == 1 ? " thread" : " threads"));
-      Kernels::Times times = kernels.measure(count, options.repeat, bigStep);
+      Kernels::Times times =
+          kernels.measure(count, options.repeat, bigStep,
+                          big.empty() ? std::vector<double>() : big[0]);
       big.push_back(std::move(times.medians));
       firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
                        times.firstRuns.end());
@@ -320,7 +322,9 @@ private:
       OnCores pinned({cores.little[0]});
       progress.phase(what + "little core");
       little =
-          kernels.measure(1, options.repeat, [&] { progress.step(); }).medians;
+          kernels.measure(
+                     1, options.repeat, [&] { progress.step(); }, big[0])
+              .medians;
     }
     for (size_t k = 0; k < kernels.facts().size(); ++k) {
       device::KernelTime time;

@@ -24,6 +24,9 @@ static constexpr unsigned firstRounds = 5;
 static constexpr double clearlyBehind = 1.25;
 /// Models that take long vary less: no more rounds begin after this time.
 static constexpr std::chrono::seconds longEnough(60);
+/// With so many rounds or more a racer may be given up on that loses nearly
+/// all.
+static constexpr double chance = 0.02;
 /// Medians that are so near say less than how late the late runs are.
 static constexpr double asFast = 1.01;
 
@@ -39,6 +42,20 @@ Racer *nnv12::fastest(llvm::ArrayRef<Racer *> racers) {
       best = racer;
   assert(best && "one has run");
   return best;
+}
+
+bool nnv12::isBeaten(const Racer &racer, const Racer &by) {
+  size_t rounds = std::min(racer.milliseconds.size(), by.milliseconds.size());
+  size_t wins = 0;
+  for (size_t i = 0; i < rounds; ++i)
+    wins += racer.milliseconds[i] <= by.milliseconds[i];
+  // The sign test: how probable so few wins are of equals.
+  double ways = 1, sum = 0;
+  for (size_t k = 0; k <= wins; ++k) {
+    sum += ways;
+    ways *= double(rounds - k) / double(k + 1);
+  }
+  return sum <= chance * std::pow(2.0, double(rounds));
 }
 
 /// Stands for an application's other work before a first inference: caches hold
@@ -102,10 +119,13 @@ std::string nnv12::race(llvm::ArrayRef<Racer *> racers,
       return error;
     if (round + 1 < firstRounds)
       continue;
-    double most = clearlyBehind * fastest(racers)->median();
-    llvm::erase_if(running,
-                   [&](Racer *racer) { return racer->median() > most; });
-    if (std::chrono::steady_clock::now() - start > longEnough)
+    Racer *best = fastest(running);
+    double most = clearlyBehind * best->median();
+    llvm::erase_if(running, [&](Racer *racer) {
+      return racer->median() > most || isBeaten(*racer, *best);
+    });
+    if (running.size() < 2 ||
+        std::chrono::steady_clock::now() - start > longEnough)
       break;
   }
   return "";

@@ -29,6 +29,10 @@ struct Racer {
 /// go to `folder`.
 std::string race(llvm::ArrayRef<Racer *> racers, const TemporaryFolder &folder);
 
+/// Whether the first one is slower than the second, by the rounds that both
+/// have run: chance would make it lose so often in less than one race of fifty.
+bool isBeaten(const Racer &racer, const Racer &by);
+
 /// The one with the smallest median, and of those within a hundredth of it the
 /// one with the smallest p90. One at least has run.
 Racer *fastest(llvm::ArrayRef<Racer *> racers);

@@ -125,6 +125,52 @@ TEST_F(SessionTest, DescribesWithoutFacts) {
   EXPECT_TRUE(runs(session, 1));
 }
 
+/// A session of a tuning bundle computes the operations that were selected.
+TEST_F(SessionTest, SelectsOperations) {
+  {
+    Bundle model(path);
+    Session session(model, threads(1));
+    nnv12_error error;
+    uint32_t first = 0;
+    EXPECT_EQ(nnv12_tuning_select(session.get(), &first, 1, &error),
+              NNV12_INVALID_ARGUMENT);
+    EXPECT_STREQ(error.message, "session: found one of a model's bundle, "
+                                "expected kernels to be measured");
+  }
+  sample->bundle.kind = artifact::BundleKind::Tuning;
+  ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  OpenOptions any;
+  any.takeTuning = true;
+  Bundle bundle(path, any);
+  uint32_t last = bundle.info().num_operations - 1;
+  for (uint32_t n : {1, 2}) {
+    Session session(bundle, threads(n));
+    EXPECT_TRUE(runs(session, 1));
+    // The last operation writes the result.
+    session.selectTuning({last, last});
+    EXPECT_FALSE(last > 0 && runs(session, 2));
+    session.selectTuning({0});
+    std::vector<float> x(sample->elements()), y(x.size(), -1);
+    session.run({{x.data(), x.size() * 4}}, {{y.data(), y.size() * 4}});
+    EXPECT_EQ(y, std::vector<float>(x.size(), -1)) << "nothing wrote it";
+    session.selectTuning({});
+    EXPECT_TRUE(runs(session, 3));
+
+    nnv12_error error;
+    uint32_t numbers[] = {0, last + 1};
+    EXPECT_EQ(nnv12_tuning_select(session.get(), numbers, 2, &error),
+              NNV12_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(error.message),
+              "operations: found " + std::to_string(last + 1) +
+                  ", expected at most " + std::to_string(last));
+    EXPECT_TRUE(runs(session, 4)) << "nothing has changed";
+    EXPECT_EQ(nnv12_tuning_select(session.get(), nullptr, 1, &error),
+              NNV12_INVALID_ARGUMENT);
+    EXPECT_EQ(nnv12_tuning_select(nullptr, nullptr, 0, &error),
+              NNV12_INVALID_ARGUMENT);
+  }
+}
+
 TEST_F(SessionTest, RunsAtAnyThreadCount) {
   for (size_t tiles : {1, 2, 3, 100, 1000}) {
     make(tiles);

@@ -1,15 +1,18 @@
 //===- TuneTest.cpp - Measurements of nnv12-tune --------------------------===//
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
+#include "tools/nnv12-tune/Race.h"
 #include "tools/nnv12-tune/Samples.h"
 #include "tools/nnv12-tune/System.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <unistd.h>
 
 using namespace nnv12::tune;
@@ -208,4 +211,66 @@ TEST(Samples, roundTrip) {
     Samples cut;
     EXPECT_FALSE(parse(text.substr(0, size), cut)) << size;
   }
+}
+
+TEST(Race, DropsTheSlow) {
+  Race race({0, 1, 0, 0, Race::alone, 1, 0});
+  EXPECT_EQ(race.isIn(), std::vector<bool>(7, true));
+  race.drop({10, 1, 12, 16, 99, 5, 15}, 0.5);
+  // Two of a group stay in any case. So do kernels without rivals.
+  EXPECT_EQ(race.isIn(), (std::vector<bool>{1, 1, 1, 0, 1, 1, 1}));
+  // Times of the one that is out do not count.
+  race.drop({10, 1, 13, 0, 99, 5, 12.5}, 0.2);
+  EXPECT_EQ(race.isIn(), (std::vector<bool>{1, 1, 0, 0, 1, 1, 1}));
+}
+
+TEST(Race, EstimatesByTheFastest) {
+  Race race({0, 0, 0, Race::alone});
+  std::vector<double> before = {10, 11, 20, 7};
+  race.drop(before, 0.25);
+  std::vector<double> times = {6, 7, 0, 4};
+  race.estimate(before, times);
+  EXPECT_EQ(times, (std::vector<double>{6, 7, 12, 4}));
+}
+
+/// Samples have noise, and some are far too long, as on a machine with
+/// neighbours. The chosen kernels are hardly slower than the fastest.
+TEST(Race, RegretsLittle) {
+  std::mt19937 generator(1);
+  auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(generator);
+  };
+  double chosen = 0, best = 0;
+  size_t ran = 0, all = 0;
+  constexpr unsigned steps = 9, layers = 500, rivals = 9;
+  for (unsigned layer = 0; layer < layers; ++layer) {
+    Race race(std::vector<uint32_t>(rivals, 0));
+    std::vector<double> real(rivals);
+    for (double &time : real)
+      time = uniform(1, 3);
+    std::vector<std::vector<double>> samples(rivals);
+    std::vector<double> medians(rivals);
+    for (unsigned step = 1; step <= steps; ++step) {
+      for (unsigned k = 0; k < rivals; ++k) {
+        all += 1;
+        if (!race.isIn()[k])
+          continue;
+        ran += 1;
+        double outlier = uniform(0, 1) < 0.05 ? uniform(1, 2) : 1;
+        samples[k].push_back(real[k] * uniform(1, 1.05) * outlier);
+        std::vector<double> sorted = samples[k];
+        std::sort(sorted.begin(), sorted.end());
+        medians[k] = sorted[sorted.size() / 2];
+      }
+      for (const Heat &heat : heats)
+        if (step == std::max(1u, unsigned(heat.part * steps + 0.5)))
+          race.drop(medians, heat.margin);
+    }
+    size_t first =
+        std::min_element(medians.begin(), medians.end()) - medians.begin();
+    chosen += real[first];
+    best += *std::min_element(real.begin(), real.end());
+  }
+  EXPECT_LT(chosen, 1.01 * best);
+  EXPECT_LT(double(ran), 0.5 * double(all));
 }
