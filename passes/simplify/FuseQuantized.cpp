@@ -42,6 +42,16 @@ static Value asVector(OpBuilder &b, Value v, int64_t columns) {
              : b.createOrFold<BroadcastOp>(v.getLoc(), vector(columns), v);
 }
 
+template <typename T>
+static Value constantVector(OpBuilder &b, Location loc, Type element,
+                            ArrayRef<T> numbers) {
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(numbers.size())}, element);
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers.data()),
+                       numbers.size() * sizeof(T));
+  return createConstant(b, loc, makeConstant(type, bytes));
+}
+
 //===----------------------------------------------------------------------===//
 // Products of dequantised bytes
 //===----------------------------------------------------------------------===//
@@ -188,12 +198,7 @@ private:
         return {};
       steps.push_back(static_cast<int32_t>(step));
     }
-    return createConstant(
-        b, layer.getLoc(),
-        makeConstant(
-            RankedTensorType::get({columns}, b.getI32Type()),
-            ArrayRef<char>(reinterpret_cast<const char *>(steps.data()),
-                           steps.size() * sizeof(int32_t))));
+    return constantVector<int32_t>(b, layer.getLoc(), b.getI32Type(), steps);
   }
 
   Value product(Value bias, const ProductEnd &end) {
@@ -490,12 +495,13 @@ template <typename Op> struct Rest {
     ProductEnd end = endOf(product);
     ProductRest &rest = end.rest;
     QuantizeOp quantize = behind.quantize;
-    Type u8 = b.getIntegerType(8, false), type = product.getType();
-    std::optional<Steps> last;
+    Type u8 = b.getIntegerType(8, false);
+    Type type =
+        RankedTensorType::get(product.getType().getShape(), b.getF32Type());
     double unit = 1; // numbers count in steps of the result where they can
     rest.activation = behind.activation;
     if (quantize) {
-      last = Steps::of(quantize, quantize.getOutput());
+      auto last = Steps::of(quantize, quantize.getOutput());
       type = quantize.getType().clone(u8);
       if (double zero = unsignedZero(quantize.getOutput(), *last))
         rest.finalZero = number(b, u8, zero);
@@ -508,9 +514,6 @@ template <typename Op> struct Rest {
       } else if (last->scale != 1) {
         rest.finalScale = number(b, b.getF32Type(), last->scale);
       }
-    } else {
-      type =
-          RankedTensorType::get(product.getType().getShape(), b.getF32Type());
     }
     if (zero)
       end.outZero = number(b, u8, *zero);
@@ -550,12 +553,7 @@ private:
       for (int64_t i = 0; i < columns; ++i)
         numbers[i] = float(data->asDouble(i) * factor);
     }
-    return createConstant(
-        b, product.getLoc(),
-        makeConstant(
-            RankedTensorType::get({columns}, b.getF32Type()),
-            ArrayRef<char>(reinterpret_cast<const char *>(numbers.data()),
-                           numbers.size() * sizeof(float))));
+    return constantVector<float>(b, product.getLoc(), b.getF32Type(), numbers);
   }
   void addResidual(OpBuilder &b, ProductRest &rest, double unit) {
     rest.residual = behind.residual;

@@ -165,6 +165,7 @@ Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
     race.drop(before, firstMargin);
     runner.select(race.isIn());
   }
+  const Race begun = race;
   std::vector<std::vector<double>> samples(facts_.size());
   /// The times of first runs, and which kernels ran.
   std::vector<std::pair<double, std::vector<bool>>> firsts;
@@ -206,11 +207,8 @@ Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
     result.firstRuns.push_back(first / later);
   }
   // Some have no sample at all: those that were out from the beginning.
-  if (!before.empty()) {
-    Race begun(groups);
-    begun.drop(before, firstMargin);
+  if (!before.empty())
     begun.estimate(before, result.medians);
-  }
   return result;
 }
 

@@ -24,8 +24,8 @@ static constexpr unsigned firstRounds = 5;
 static constexpr double clearlyBehind = 1.25;
 /// Models that take long vary less: no more rounds begin after this time.
 static constexpr std::chrono::seconds longEnough(60);
-/// With so many rounds or more a racer may be given up on that loses nearly
-/// all.
+/// A racer is given up on if one that is as fast as the best would lose so
+/// often with this probability at most.
 static constexpr double chance = 0.02;
 /// Medians that are so near say less than how late the late runs are.
 static constexpr double asFast = 1.01;

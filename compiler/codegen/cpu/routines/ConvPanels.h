@@ -93,14 +93,14 @@ struct ConvPanels {
   PanelGrid::Costs costs() const;
   /// Strides of weights and result, the epilogue; inputs are the caller's.
   PanelShape shape() const;
-  /// Where the input of a batch of the grid begins: of its group, and the plane
-  /// of the first tap (which may be negative).
+  // A batch of the grid is an image, a group and a plane of the result.
+  /// The first input element of the batch's image and group.
   Index inAt(KernelBuilder &k, Index batch) const;
+  /// The input plane that the window's first tap reads; it may be negative.
   Index inDepth(KernelBuilder &k, Index batch) const;
   /// The tiles' boxes of the result.
   TileMap map(const PanelGrid &grid) const;
-  /// Where the group `batch` (image times groups times planes of the result)
-  /// has weights, bias and result; inputs are the caller's.
+  /// The batch's weights, bias and result; inputs are the caller's.
   PanelCall call(KernelBuilder &k, Index batch) const;
 };
 
@@ -112,8 +112,7 @@ KernelInfo emitConvPanels(KernelBuilder &k, Operation *layer, StringRef symbol,
 /// The misfit of a routine where there is no blockedConv().
 constexpr char noBlockedConv[] =
     "it is no convolution of f32 with one to three spatial dimensions, groups "
-    "of "
-    "whole blocks of channels, and enough outputs for the tile";
+    "of whole blocks of channels, and enough outputs for the tile";
 
 /// A routine of such convolutions whose input is in blocks of 16 channels.
 class PanelConvRoutine : public PanelRoutine {
