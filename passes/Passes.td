@@ -345,6 +345,60 @@ def CopyOutputs : Pass<"copy-outputs", "::mlir::func::FuncOp"> {
 // Plan: for one target
 //===----------------------------------------------------------------------===//
 
+def SelectLayouts : Pass<"select-layouts", "::mlir::ModuleOp"> {
+  let summary = "select the layouts of @main by the costs of the whole net";
+  let description = [{
+    Starts from the layouts of preferred routines, behind all passes of the
+    layout phase. A layer has a signature for each of the layouts in which some
+    routine computes it, priced by the device profile; an adapt makes a copy of
+    a value in another layout. `search::dprs` finds the cheapest signatures for
+    each balance of execution, preparation and reading (SoftNeuro, section IV).
+    Each distinct answer is planned as a whole, and the best plan's layouts are
+    taken where it gains 5 % by predicted times, or 2 % by measured ones, and
+    its first result is no later. Layers that are one kernel stay so. Solvers
+    beside `net` are there to be compared with it, and for tests
+    ([Selection](selection.md)).
+  }];
+  let options =
+      [Option<"target", "target", "std::string", /*default=*/"\"host\"",
+              "the CPU, as nnv12c's --target takes it">,
+       Option<"profile", "profile", "std::string", /*default=*/"",
+              "device profile with the costs; none: the built-in one of the "
+              "target">,
+       Option<"threads", "threads", "unsigned", /*default=*/"0",
+              "threads of the execute lane; 0: one for each big core of the "
+              "profile">,
+       Option<"mode", "mode", "::nnv12::Mode",
+              /*default=*/"::nnv12::Mode::Auto", "the inferences to come",
+              [{::llvm::cl::values(
+               clEnumValN(::nnv12::Mode::Cold, "cold", "one, after start"),
+               clEnumValN(::nnv12::Mode::Auto, "auto",
+                          "as nnv12c's default"),
+               clEnumValN(::nnv12::Mode::Continuous, "continuous", "many"))}]>,
+       Option<"solver", "solver", "::nnv12::Layouts",
+              /*default=*/"::nnv12::Layouts::Net", "how layouts are selected",
+              [{::llvm::cl::values(
+               clEnumValN(::nnv12::Layouts::First, "first",
+                          "preferred routines have done so"),
+               clEnumValN(::nnv12::Layouts::Greedy, "greedy",
+                          "layers in their order"),
+               clEnumValN(::nnv12::Layouts::Uniform, "uniform",
+                          "one layout wherever layers can have it"),
+               clEnumValN(::nnv12::Layouts::Net, "net",
+                          "the costs of the whole net"),
+               clEnumValN(::nnv12::Layouts::Random, "random",
+                          "chance, by `seed`"))}]>,
+       Option<"seed", "seed", "unsigned", /*default=*/"0", "of random layouts">,
+       Option<"margin", "margin", "double", /*default=*/"-1",
+              "least gain of a net's layouts, as a part of the time; -1: as "
+              "said above">,
+       Option<"constantsStay", "constants-stay", "bool", /*default=*/"false",
+              "constants keep their layouts">];
+  let statistics =
+      [Statistic<"changed", "changed", "layers in other layouts than before">,
+       Statistic<"adapts", "adapts", "nn.adapt layers, where layouts changed">];
+}
+
 def PlanModel : Pass<"plan-model", "::mlir::ModuleOp"> {
   let summary = "decide how one target computes @main";
   let description = [{

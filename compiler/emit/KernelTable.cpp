@@ -8,6 +8,7 @@
 #include "compiler/layers/LayerName.h"
 #include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
+#include "compiler/routines/LayerIn.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/StringExtras.h"

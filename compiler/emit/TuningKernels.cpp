@@ -24,7 +24,8 @@ static constexpr uint64_t leastTuningWeights = 64u << 20;
 //===----------------------------------------------------------------------===//
 
 std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
-                                               const codegen::Target &target) {
+                                               const codegen::Target &target,
+                                               ArrayRef<Operation *> others) {
   std::vector<TuningKernel> kernels;
   llvm::StringSet<> known;
   auto add = [&](TuningKernel kernel) {
@@ -42,7 +43,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
     return it->second;
   };
   llvm::StringSet<> names;
-  for (Operation *op : order.layers()) {
+  for (Operation *op : llvm::concat<Operation *const>(order.layers(), others)) {
     std::string layer = firstName(op->getLoc());
     while (!names.insert(layer).second)
       layer += '~';

@@ -28,12 +28,14 @@ struct TuningKernel {
   std::function<unsigned(KernelTable &)> emit;
 };
 
-/// Every kernel that a plan for `main` can consist of, each key once,
-/// in the order of the layers: all candidates that agree with the layers'
-/// layouts, the transforms of their weight forms, and the packing of raw
-/// weights and of those that can be narrow.
-std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
-                                        const codegen::Target &target);
+/// Every kernel that a plan for `main`, or for one with some of the layers
+/// `others`, can consist of, each key once, in the order of the layers: all
+/// candidates that agree with the layers' layouts, the transforms of their
+/// weight forms, and the packing of raw weights and of those that can be
+/// narrow.
+std::vector<TuningKernel>
+tuningKernels(mlir::func::FuncOp main, const codegen::Target &target,
+              llvm::ArrayRef<mlir::Operation *> others = {});
 
 /// The kernels that are measured on one target.
 struct TuningProgram {

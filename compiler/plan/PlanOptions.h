@@ -36,6 +36,15 @@ enum class Parts {
   KCP   ///< and preparation on lanes beside the execute lane
 };
 
+/// How the layouts of a model's layers are selected.
+enum class Layouts {
+  First,   ///< those of each layer's preferred routine
+  Greedy,  ///< each layer in turn takes its cheapest ones
+  Uniform, ///< one layout for as many layers as can have it
+  Net,     ///< those of the cheapest net
+  Random   ///< by chance, for tests
+};
+
 /// All that a user may ask of a plan, from nnv12c's options to the search.
 struct PlanOptions {
   /// Threads of the execute lane; 0: one for each big core of the device.
@@ -45,6 +54,11 @@ struct PlanOptions {
   Mode mode = Mode::Cold;
   Memory memory = Memory::Default;
   Parts parts = Parts::KCP;
+  Layouts layouts = Layouts::First;
+  unsigned layoutSeed = 0; ///< of random layouts
+  /// The least gain for which layouts of a net are taken, as a part of the
+  /// time. Not set: 0.05 by predicted times, 0.02 by measured ones.
+  std::optional<double> layoutMargin = std::nullopt;
 
   /// The GPU that may take over stretches, as codegen::GpuTarget::byName takes
   /// it; empty: none.
@@ -58,6 +72,9 @@ struct PlanOptions {
   bool gpuRounds = false;
   bool gpuHalf = false; ///< tensors of f32 are in f16 in the GPU's memory
   bool gpuCache = true; ///< the driver's cache has all pipelines
+
+  /// Simulated events that the search may take; see search::Options::steps.
+  uint64_t steps = search::Options().steps;
 };
 
 inline search::Options searchOptions(const PlanOptions &plan) {
@@ -68,6 +85,7 @@ inline search::Options searchOptions(const PlanOptions &plan) {
   options.continuous = plan.mode == Mode::Continuous;
   options.mappedWeights = plan.memory == Memory::Least;
   options.pipelineCache = plan.gpuCache;
+  options.steps = plan.steps;
   return options;
 }
 

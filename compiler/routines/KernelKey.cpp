@@ -3,6 +3,7 @@
 #include "compiler/routines/KernelKey.h"
 
 #include "artifact/Digest.h"
+#include "compiler/routines/LayerIn.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/IR/Builders.h"
@@ -93,12 +94,4 @@ KernelFacts nnv12::packFacts(RankedTensorType packed,
   const Routine &routine = *routines.preferred(pack.layer());
   return {routine.work(pack.layer()), "pack",
           kernelKey(pack.layer(), routine, target)};
-}
-
-PackLayer::PackLayer(RankedTensorType packed) {
-  Location location = UnknownLoc::get(packed.getContext());
-  OpBuilder b(packed.getContext());
-  b.setInsertionPointToEnd(&block);
-  Value raw = block.addArgument(nn::withLayout(packed, ""), location);
-  nn::AdaptOp::create(b, location, packed, raw);
 }

@@ -3,7 +3,6 @@
 #define NNV12_COMPILER_ROUTINES_KERNELKEY_H
 
 #include "compiler/routines/RoutineSet.h"
-#include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <string>
@@ -38,18 +37,6 @@ KernelFacts transformFacts(mlir::Operation *layer, const Routine &routine,
 /// The facts of the kernel that makes packed weights of raw ones (PackLayer).
 KernelFacts packFacts(mlir::RankedTensorType packed, const RoutineSet &routines,
                       llvm::StringRef target);
-
-/// The layer that makes packed weights of raw ones, on its own: an nn.adapt
-/// from dense to the layout that `packed` names. A session runs it where a plan
-/// stores weights as they are in the model.
-class PackLayer {
-public:
-  explicit PackLayer(mlir::RankedTensorType packed);
-  mlir::Operation *layer() { return &block.front(); }
-
-private:
-  mlir::Block block;
-};
 
 } // namespace nnv12
 

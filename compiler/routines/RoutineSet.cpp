@@ -42,6 +42,15 @@ const Routine *RoutineSet::preferred(Operation *layer) const {
   return fallback;
 }
 
+llvm::SmallVector<const Routine *>
+RoutineSet::matching(Operation *layer) const {
+  llvm::SmallVector<const Routine *> result;
+  for (const Routine *routine : routines)
+    if (!(routine->isFallback() && !result.empty()) && routine->matches(layer))
+      result.push_back(routine);
+  return result;
+}
+
 static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
                    TypeRange types) {
   assert(wanted.size() == types.size() && "a routine speaks of each value");

@@ -16,6 +16,9 @@ public:
   const Routine *named(llvm::StringRef name) const;
   /// The first that computes the layer; null where none does.
   const Routine *preferred(mlir::Operation *layer) const;
+  /// All that compute the layer in some layouts, in order of preference. A
+  /// fallback is one of them only where there is no other.
+  llvm::SmallVector<const Routine *> matching(mlir::Operation *layer) const;
   /// All that compute the layer in the layouts that its types have, in order
   /// of preference; a fallback only where there is no other. Never empty for a
   /// layer whose layouts preferred() asked for.

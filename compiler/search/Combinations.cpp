@@ -23,6 +23,28 @@ every(const std::vector<std::vector<unsigned>> &usable) {
   return result;
 }
 
+const std::vector<Balance> &balances() {
+  static const std::vector<Balance> all = [] {
+    std::vector<Balance> result;
+    for (double preparation : {0.0, 1e-4, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3,
+                               0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0, 4.0, 16.0})
+      for (double storage : {0.0, 0.1, 0.3, 1.0, 3.0})
+        result.push_back({preparation, storage});
+    return result;
+  }();
+  return all;
+}
+
+double value(const Device &device, const Candidate &candidate,
+             Balance balance) {
+  Core core = device.preparationLanes.empty() ? device.executeCore
+                                              : device.preparationLanes.back();
+  // A read keeps its lane waiting, too.
+  return candidate.execute +
+         balance.preparation * preparationTime(device, candidate, core) +
+         balance.storage * candidate.bytes / device.readBandwidth;
+}
+
 std::vector<Choice>
 combinations(const Problem &problem,
              const std::vector<std::vector<unsigned>> &usable, size_t limit) {
@@ -32,32 +54,21 @@ combinations(const Problem &problem,
   if (count <= double(limit))
     return every(usable);
 
-  const Device &device = problem.device;
-  Core core = device.preparationLanes.empty() ? device.executeCore
-                                              : device.preparationLanes.back();
-  static const double balances[] = {0,    1e-4, 0.02, 0.05, 0.1, 0.15,
-                                    0.2,  0.25, 0.3,  0.4,  0.5, 0.6,
-                                    0.75, 1,    1.5,  2,    4,   16};
   std::vector<Choice> result;
   std::set<Choice> seen;
-  for (double p : balances)
-    for (double s : {0.0, 0.1, 0.3, 1.0, 3.0}) {
-      Choice choice;
-      for (size_t i = 0; i < usable.size(); ++i) {
-        auto value = [&](unsigned c) {
-          const Candidate &candidate = problem.layers[i].candidates[c];
-          // A read keeps its lane waiting, too.
-          return candidate.execute +
-                 p * preparationTime(device, candidate, core) +
-                 s * candidate.bytes / device.readBandwidth;
-        };
-        choice.push_back(*std::min_element(
-            usable[i].begin(), usable[i].end(),
-            [&](unsigned a, unsigned b) { return value(a) < value(b); }));
-      }
-      if (seen.insert(choice).second)
-        result.push_back(choice);
+  for (Balance balance : balances()) {
+    Choice choice;
+    for (size_t i = 0; i < usable.size(); ++i) {
+      auto valueOf = [&](unsigned c) {
+        return value(problem.device, problem.layers[i].candidates[c], balance);
+      };
+      choice.push_back(*std::min_element(
+          usable[i].begin(), usable[i].end(),
+          [&](unsigned a, unsigned b) { return valueOf(a) < valueOf(b); }));
     }
+    if (seen.insert(choice).second)
+      result.push_back(choice);
+  }
   return result;
 }
 

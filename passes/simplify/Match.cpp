@@ -78,7 +78,7 @@ bool nnv12::isRepresentable(double number, Type element) {
   return std::isfinite(stored) && (number == 0 || std::fabs(stored) >= least);
 }
 
-static bool isPowerOfTwo(double number) {
+bool nnv12::isPowerOfTwo(double number) {
   int exponent;
   return std::fabs(std::frexp(number, &exponent)) == 0.5;
 }

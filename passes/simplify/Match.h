@@ -14,6 +14,9 @@ inline bool isFloatTensor(mlir::Value value) {
   return llvm::isa<mlir::FloatType>(typeOf(value).getElementType());
 }
 
+/// Whether a product or quotient with the number rounds nothing.
+bool isPowerOfTwo(double number);
+
 /// The number that every element of a constant equals.
 std::optional<double> splatOf(mlir::Value value);
 

@@ -311,11 +311,6 @@ struct DequantizeInF32 : OpRewritePattern<CastOp> {
   }
 };
 
-bool isPowerOfTwo(double number) {
-  int exponent;
-  return std::frexp(number, &exponent) == 0.5;
-}
-
 /// A quotient of f16 whose dividend was computed in f32 is not rounded to f16,
 /// neither before nor after the division.
 struct QuantizeInF32 : OpRewritePattern<QuantizeOp> {
@@ -328,7 +323,8 @@ struct QuantizeInF32 : OpRewritePattern<QuantizeOp> {
     // recognize-functions makes factors of divisions by powers of two.
     auto div = definingBinary(quotient, BinaryKind::div);
     auto affine = affineOf(quotient.getDefiningOp());
-    bool isFactor = affine && affine->shift == 0 && isPowerOfTwo(affine->scale);
+    bool isFactor = affine && affine->shift == 0 && affine->scale > 0 &&
+                    isPowerOfTwo(affine->scale);
     Value x = div        ? beforeHalf(div.getLhs())
               : isFactor ? beforeHalf(affine->input)
                          : Value();

@@ -81,7 +81,7 @@ def drawn(seed, args, tools):
     """The Setup of a seed, with another target where its own does not run
     here."""
     draw = Draw(seed + 2**40)
-    plans = draw.sample(list(trial.PLANS), 2)
+    plans = draw.sample(tools.plans(), 2)
     target = draw.weighted([(5, "x86-64-v4"), (4, "x86-64-v3"), (1, "aarch64")])
     planned = draw.pick([1, 2, 2, 4])
     known = tools.targets()
@@ -155,9 +155,7 @@ def try_folder(job):
         try:
             # An emulated machine takes its time.
             plans = (
-                list(trial.PLANS)
-                if target != "aarch64"
-                else ["none", "continuous"]
+                tools.plans() if target != "aarch64" else ["none", "continuous"]
             )
             _, in_f16 = trial.try_case(
                 tools,

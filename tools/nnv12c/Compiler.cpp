@@ -21,6 +21,8 @@
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/plan/Report.h"
 #include "compiler/plan/UsedExtension.h"
+#include "compiler/select/LayoutSelection.h"
+#include "compiler/select/OtherLayouts.h"
 #include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
@@ -100,6 +102,10 @@ struct Lowered {
         builder(context, this->plan.device.target), module(builder.module),
         kernels(builder, checkBounds) {}
 
+  func::FuncOp main() const {
+    return mainOf(planned->getParentOfType<ModuleOp>());
+  }
+
   ModelPlan plan;
   plan::ProgramOp planned;
   codegen::KernelBuilder builder;
@@ -161,11 +167,11 @@ public:
     if (failed(readOptions()) || failed(importModel()))
       return failure();
     if (options.emit == Emit::Imported)
-      return printModel();
+      return printModel(*module);
     if (failed(simplifyModel()))
       return failure();
     if (options.emit == Emit::NN)
-      return printModel();
+      return printModel(*module);
     settleTargets();
     switch (options.emit) {
     case Emit::Routines:
@@ -337,12 +343,12 @@ private:
     return success();
   }
 
-  LogicalResult printModel() {
+  LogicalResult printModel(ModuleOp model) {
     return writeText([&](llvm::raw_ostream &os) {
       OpPrintingFlags flags;
       flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
-      AsmState state(*module, flags);
-      module->print(os, state);
+      AsmState state(model, flags);
+      model.print(os, state);
       if (names.tensors.empty())
         return success();
       // As comments, so that the text stays a module.
@@ -374,11 +380,11 @@ private:
       return failure();
     PlanOptions how = options.plan;
     how.gpu.clear();
-    auto plan = planModel(main, {target, costs->profile, true}, how);
-    if (failed(plan))
+    auto selected = planWith(main, {target, {costs->profile, true}, how});
+    if (failed(selected))
       return failure();
     return writeText([&](llvm::raw_ostream &os) {
-      printRoutines(*plan, os);
+      printRoutines(selected->plan, os);
       return success();
     });
   }
@@ -389,9 +395,12 @@ private:
       return writeTuningBundle(
           main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
           codeRevision(), options.output, options.signingKey);
+    OtherLayouts others =
+        options.tuning.otherLayouts ? OtherLayouts(main) : OtherLayouts();
     std::vector<TuningProgram> programs;
     for (const codegen::Target &target : targets)
-      programs.push_back({target, tuningKernels(main, target), codeRevision()});
+      programs.push_back({target, tuningKernels(main, target, others.layers()),
+                          codeRevision()});
     return writeTuningBundle(main, programs, options.output,
                              options.signingKey);
   }
@@ -399,7 +408,7 @@ private:
   /// A target's plan, and why so.
   struct Planned {
     Planning planning;
-    ModelPlan plan;
+    SelectedLayouts selected;
   };
 
   /// The plans of all targets, or of the first one for a text of it. A target
@@ -416,12 +425,15 @@ private:
         auto planning = planningOf(target);
         if (failed(planning))
           return failure();
-        auto plan = planWith(*module, *planning);
-        if (failed(plan))
+        // Targets share the weights of the first one's layouts.
+        auto selected =
+            planWith(all.empty() ? main : all.front().selected.main, *planning,
+                     /*constantsStay=*/!all.empty());
+        if (failed(selected))
           return failure();
-        codegen::Target least = reduced(target, usedExtension(*plan));
+        codegen::Target least = reduced(target, usedExtension(selected->plan));
         if (least.name == target.name)
-          all.push_back({std::move(*planning), std::move(*plan)});
+          all.push_back({std::move(*planning), std::move(*selected)});
         target = std::move(least);
       }
       if (options.emit != Emit::Bundle)
@@ -444,8 +456,8 @@ private:
     builder.bundle.properties = std::move(*properties);
     std::string summary;
     llvm::raw_string_ostream os(summary);
-    for (auto &[planning, plan] : *planned) {
-      auto written = write(*module, std::move(plan));
+    for (auto &[planning, selected] : *planned) {
+      auto written = write(selected);
       if (failed(written))
         return failure();
       Lowered &lowered = **written;
@@ -456,15 +468,17 @@ private:
         builder.weights.alignPieces(artifact::gpuAlignment);
       // A text that is asked for is that of the first target.
       if (options.emit == Emit::Plan)
-        return printModel();
+        return printModel(lowered.planned->getParentOfType<ModuleOp>());
       if (failed(emit(builder, lowered)))
         return failure();
       if (options.emit != Emit::Bundle)
         return printKernels(lowered, builder.gpu);
       if (failed(addProgram(lowered, builder)))
         return failure();
-      printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),
-                   os);
+      printSummary(lowered.main(), lowered.plan, lowered.planned,
+                   builder.weights.size(), os);
+      if (!selected.report.empty())
+        os << "  layouts    " << selected.report << "\n";
       if (overlay)
         printGpuSummary(overlay, *planning.costs.profile,
                         builder.gpu->numPipelines(), builder.gpu->bytes(), os);
@@ -520,10 +534,10 @@ private:
     // It is this machine's CPUs that are compared.
     Planning alone = planning;
     alone.how.gpu.clear();
-    auto plan = planWith(model, alone);
-    if (failed(plan))
+    auto selected = planWith(mainOf(model), alone);
+    if (failed(selected))
       return failure();
-    auto lowered = write(model, std::move(*plan));
+    auto lowered = write(*selected);
     if (failed(lowered) || failed(emit(builder, **lowered)) ||
         failed(addProgram(**lowered, builder)))
       return failure();
@@ -538,24 +552,27 @@ private:
     return std::string();
   }
 
-  FailureOr<ModelPlan> planWith(ModuleOp model, const Planning &planning) {
+  FailureOr<SelectedLayouts> planWith(func::FuncOp main,
+                                      const Planning &planning,
+                                      bool constantsStay = false) {
     Stage stage(options, "plan");
-    return planModel(
-        mainOf(model),
-        {planning.target, planning.costs.profile, planning.costs.mayLack},
-        planning.how);
+    return selectLayouts(
+        main, {planning.target, planning.costs.profile, planning.costs.mayLack},
+        planning.how, constantsStay);
   }
 
-  /// Writes the plan at the end of `model`, in place of that of another target.
-  FailureOr<std::unique_ptr<Lowered>> write(ModuleOp model, ModelPlan plan) {
+  /// Takes the plan and writes it at the end of its model, in place of that of
+  /// another target.
+  FailureOr<std::unique_ptr<Lowered>> write(SelectedLayouts &selected) {
+    auto model = selected.main->getParentOfType<ModuleOp>();
     for (auto program :
          llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
       program.erase();
-    auto program = writeProgram(plan, model);
+    auto program = writeProgram(selected.plan, model);
     if (failed(program))
       return failure();
-    return std::make_unique<Lowered>(context, std::move(plan), *program,
-                                     options.checkBounds);
+    return std::make_unique<Lowered>(context, std::move(selected.plan),
+                                     *program, options.checkBounds);
   }
 
   /// Emits a planned program, with its part for a GPU if the plan has one, and
@@ -585,9 +602,9 @@ private:
     std::vector<Operation *> layers;
     for (uint32_t number : lowered.emitted.layers)
       layers.push_back(order.layers()[number]);
-    func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
-    return provePlan({main, layers, lowered.kernels, builder.weights, gpu},
-                     lowered.emitted.program);
+    return provePlan(
+        {lowered.main(), layers, lowered.kernels, builder.weights, gpu},
+        lowered.emitted.program);
   }
 
   LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder) {

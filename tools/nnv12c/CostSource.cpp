@@ -94,7 +94,8 @@ static FailureOr<Costs> givenCosts(const CompileOptions &options,
                                    const device::DeviceProfile &given,
                                    func::FuncOp main) {
   auto profile = std::make_shared<device::DeviceProfile>(given);
-  auto stale = dropStaleTimes(main, target, *profile);
+  auto stale =
+      dropStaleTimes(main, target, *profile, options.tuning.otherLayouts);
   if (failed(stale))
     return failure();
   if (*stale)

@@ -9,6 +9,7 @@
 #include "compiler/device/CacheFolder.h"
 #include "compiler/device/ProfileCache.h"
 #include "compiler/emit/TuningKernels.h"
+#include "compiler/select/OtherLayouts.h"
 #include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/Subprogram.h"
 #include "llvm/Support/FileSystem.h"
@@ -126,9 +127,13 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
   if (!error.empty())
     warn(error + "; this machine is measured anew");
   // Kernels that have changed since are measured again.
-  if (known && failed(dropStaleTimes(main, target, *known)))
+  if (known &&
+      failed(dropStaleTimes(main, target, *known, options.otherLayouts)))
     return failure();
-  TuningProgram missing{target, tuningKernels(main, target), codeRevision()};
+  OtherLayouts others =
+      options.otherLayouts ? OtherLayouts(main) : OtherLayouts();
+  TuningProgram missing{target, tuningKernels(main, target, others.layers()),
+                        codeRevision()};
   llvm::erase_if(missing.kernels, [&](const TuningKernel &kernel) {
     return known && known->kernels.count(kernel.facts.key);
   });
@@ -152,7 +157,8 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
 
 FailureOr<size_t> nnv12::dropStaleTimes(func::FuncOp main,
                                         const codegen::Target &target,
-                                        device::DeviceProfile &profile) {
+                                        device::DeviceProfile &profile,
+                                        bool otherLayouts) {
   if (!profile.measured ||
       (profile.revision == codeRevision() && profile.tune == target.tuneCpu))
     return 0;
@@ -160,7 +166,9 @@ FailureOr<size_t> nnv12::dropStaleTimes(func::FuncOp main,
   OwningOpRef<ModuleOp> module(builder.module);
   KernelTable table(builder);
   std::vector<unsigned> numbers;
-  for (const TuningKernel &kernel : tuningKernels(main, target))
+  OtherLayouts others = otherLayouts ? OtherLayouts(main) : OtherLayouts();
+  for (const TuningKernel &kernel :
+       tuningKernels(main, target, others.layers()))
     if (profile.kernels.count(kernel.facts.key))
       numbers.push_back(kernel.emit(table));
   auto fingerprints = codegen::fingerprintModule(*module, target);

@@ -14,6 +14,8 @@ struct TuneOptions {
   /// Where times are remembered; empty: device::defaultCacheFolder().
   std::string cacheFolder;
   bool useCache = true;
+  /// Layers are measured in all layouts that a net may give them.
+  bool otherLayouts = false;
 };
 
 /// The folder in which things are remembered, made if need be; "" where there
@@ -40,10 +42,12 @@ mlir::FailureOr<device::DeviceProfile> tuneHost(mlir::func::FuncOp main,
 /// they are. Where the profile is of this compiler's own revision, tuned for
 /// the same, it has none, and nothing is generated to find out. The profile is
 /// of this revision afterwards; entries of kernels that `main` has no use for
-/// are removed as well, uncounted. Fails with a diagnostic.
+/// are removed as well, uncounted; with `otherLayouts` it has a use for those
+/// of its layers in other layouts. Fails with a diagnostic.
 mlir::FailureOr<size_t> dropStaleTimes(mlir::func::FuncOp main,
                                        const codegen::Target &target,
-                                       device::DeviceProfile &profile);
+                                       device::DeviceProfile &profile,
+                                       bool otherLayouts);
 
 } // namespace nnv12
 

@@ -140,6 +140,25 @@ static cl::opt<Parts, true> parts(
                clEnumValN(Parts::KC, "K+C", "and store weights in any form"),
                clEnumValN(Parts::KCP, "K+C+P",
                           "and prepare beside execution (default)")));
+static cl::opt<Layouts, true> layouts(
+    "layouts", cl::location(given.plan.layouts), cl::init(Layouts::First),
+    Help{"How the layouts of layers are selected"},
+    cl::values(
+        clEnumValN(Layouts::First, "first",
+                   "those of each layer's preferred routine (default)"),
+        clEnumValN(Layouts::Net, "net",
+                   "those of the cheapest net, where they gain 5 % by "
+                   "predicted times, or 2 % by measured ones"),
+        clEnumValN(
+            Layouts::Greedy, "greedy",
+            "for comparison: each layer in turn takes its cheapest ones"),
+        clEnumValN(Layouts::Uniform, "uniform",
+                   "for comparison: one layout wherever layers can have it"),
+        clEnumValN(Layouts::Random, "random",
+                   "for tests: by chance; see --layout-seed")));
+static cl::opt<unsigned, true>
+    layoutSeed("layout-seed", cl::location(given.plan.layoutSeed),
+               Help{"For tests: the seed of --layouts random", "N"});
 static cl::opt<unsigned>
     lanes("lanes",
           Help{"Preparation lanes of a cold plan, at most (default: one "
@@ -263,6 +282,16 @@ static cl::opt<bool> listRoutines(
     "list-routines",
     Help{"Print the routines, and which fits which layer, and exit"});
 
+/// The word on the command line that an option's value is.
+static std::string wordOf(const cl::opt<Layouts, true> &option) {
+  const auto &parser = const_cast<cl::opt<Layouts, true> &>(option).getParser();
+  for (unsigned i = 0; i < parser.getNumOptions(); ++i)
+    if (static_cast<const cl::OptionValue<Layouts> &>(parser.getOptionValue(i))
+            .getValue() == option.getValue())
+      return parser.getOption(i).str();
+  llvm_unreachable("each value has a word");
+}
+
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: " << artifact::escaped(message.str()) << "\n";
   return 1;
@@ -311,11 +340,11 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode,        memory,   parts,        gpuPrecision, gpuCache,
-       emitKind,    lanes,    gpuForceFrom, threads,      storageMBps,
-       noCache,     gpuForce, whyFloat,     timing,       quiet,
-       quantized,   routines, checkBounds,  checkTiles,   listOps,
-       listRoutines},
+      {mode,      memory,     parts,        gpuPrecision, gpuCache,
+       emitKind,  lanes,      gpuForceFrom, threads,      storageMBps,
+       noCache,   gpuForce,   whyFloat,     timing,       quiet,
+       quantized, routines,   checkBounds,  checkTiles,   listOps,
+       layouts,   layoutSeed, listRoutines},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -365,6 +394,14 @@ int main(int argc, char **argv) {
   if (memory == Memory::Most && mode == Mode::Cold)
     return fail("--memory most: found --mode cold, which has no later "
                 "routines; expected auto or continuous");
+  if (layouts != Layouts::First && gpu.getNumOccurrences())
+    return fail("--layouts " + wordOf(layouts) +
+                ": found --gpu, which shares the layouts of preferred "
+                "routines; expected first");
+  if (layoutSeed.getNumOccurrences() && layouts != Layouts::Random)
+    return fail("--layout-seed: found --layouts " + wordOf(layouts) +
+                ", expected random");
+  options.tuning.otherLayouts = layouts != Layouts::First;
   if (lanes.getNumOccurrences())
     options.plan.lanes = lanes;
   // The bounds of a profile's rates.

@@ -138,20 +138,21 @@ const Routine *plainOf(const Routine &routine) {
   return suffix.empty() ? nullptr : cpuRoutines().named(plain);
 }
 
-void setLayouts(const LayoutRequest &request, Operation *layer) {
-  auto set = [](auto values, ArrayRef<std::optional<std::string>> tags) {
-    assert(values.size() == tags.size() && "a routine speaks of each value");
-    for (auto [value, tag] : llvm::zip(values, tags))
-      if (tag)
-        value.setType(
-            nn::withLayout(cast<RankedTensorType>(value.getType()), *tag));
+/// The layouts of the layer's input and result, and of its weights where they
+/// stay as they are. "" where input and result have blocks of channels.
+std::string signatureText(const LayoutRequest &request) {
+  auto text = [](const std::optional<std::string> &tag) {
+    return !tag ? std::string("any") : tag->empty() ? "dense" : "blocks";
   };
-  set(layer->getOperands(), request.operands);
-  set(layer->getResults(), request.results);
+  std::string input = text(request.operands[0]),
+              result = text(request.results[0]);
+  if (input == "blocks" && result == input)
+    return "";
+  bool isPlain = request.operands.size() > 1 && request.operands[1] == "";
+  return input + " → " + result + (isPlain ? ", weights dense" : "");
 }
 
-/// Short names of the candidates, the preferred one first and bold; in brackets
-/// those that would want other layouts than it does.
+/// Short names of the routines by their signatures, the preferred one bold.
 std::string Table::cell(const Sample &sample) {
   auto module = parseSourceString<ModuleOp>(sample.text(), &context);
   if (!module)
@@ -159,36 +160,35 @@ std::string Table::cell(const Sample &sample) {
   Block &block =
       cast<func::FuncOp>(module->getBody()->front()).getBody().front();
   Operation *layer = &*std::next(block.begin());
-  llvm::SmallVector<const Routine *> matching;
-  for (const Routine *routine : cpuRoutines().all())
-    if (routine->matches(layer)) {
-      learn(*routine, layer);
-      if (!plainOf(*routine) && !routine->isFallback())
-        matching.push_back(routine);
-    }
-  const Routine *preferred = cpuRoutines().preferred(layer);
-  Names candidates, others;
   auto shortName = [](const Routine &routine) {
     StringRef name = routine.name();
     name.consume_back(".nChw16c");
     StringRef rest = name.split('.').second;
     return (rest.empty() ? name : rest).str();
   };
-  setLayouts(preferred->layouts(layer), layer);
-  llvm::SmallVector<const Routine *> agreeing = cpuRoutines().agreeing(layer);
-  for (const Routine *routine : matching) {
-    std::string name = shortName(*routine);
-    if (routine == preferred)
-      name.insert(0, "**").append("**");
-    (llvm::is_contained(agreeing, routine) ? candidates : others)
-        .push_back(name);
-  }
-  if (matching.empty())
-    return "**" + shortName(*preferred) + "**";
-  std::string text = llvm::join(candidates, ", ");
-  if (!others.empty())
-    text += " [" + llvm::join(others, ", ") + "]";
-  return text;
+  const Routine *preferred = cpuRoutines().preferred(layer);
+  auto bold = [&] { return "**" + shortName(*preferred) + "**"; };
+  std::vector<std::pair<std::string, Names>> signatures;
+  for (const Routine *routine : cpuRoutines().all())
+    if (routine->matches(layer)) {
+      learn(*routine, layer);
+      if (plainOf(*routine) || routine->isFallback())
+        continue;
+      std::string text = signatureText(routine->layouts(layer));
+      auto known = llvm::find_if(
+          signatures, [&](auto &signature) { return signature.first == text; });
+      if (known == signatures.end())
+        known = signatures.insert(known, {text, {}});
+      known->second.push_back(routine == preferred ? bold()
+                                                   : shortName(*routine));
+    }
+  if (signatures.empty())
+    return bold();
+  Names texts;
+  for (auto &[signature, names] : signatures)
+    texts.push_back((signature.empty() ? "" : signature + ": ") +
+                    llvm::join(names, ", "));
+  return llvm::join(texts, "; ");
 }
 
 void Table::printConvolutions(llvm::raw_ostream &os) {
@@ -265,10 +265,12 @@ void Table::print(llvm::raw_ostream &os) {
   os << "\n## Convolutions\n\n"
         "The table has what the registry offers for convolutions f32 of 28x28 "
         "pixels, padded by half a kernel, by channels\n"
-        "in → out (after Figure 5 of the NNV12 paper). **Bold** is taken where "
-        "nothing is measured. Those beside it use the\n"
-        "same layouts and are candidates of the plan. Those in [brackets] "
-        "would want other layouts. `element` computes all\n"
+        "in → out (after Figure 5 of the NNV12 paper). In front of routines "
+        "stands their signature, the layouts of input and\n"
+        "result, unless both are in blocks of channels. The preferred routine, "
+        "in **bold**, decides on the signature, unless\n"
+        "[the whole net does](selection.md); those of the same signature are "
+        "candidates of the plan. `element` computes all\n"
         "of them and is named where it is alone. Whether a Winograd routine "
         "matches depends on the size of the result too.\n\n";
   os << convolutions << "\n## Other layers\n\n" << others;

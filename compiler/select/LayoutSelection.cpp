@@ -1,0 +1,203 @@
+//===- LayoutSelection.cpp - Layouts by the cost of the net
+//-----------------===//
+
+#include "compiler/select/LayoutSelection.h"
+
+#include "compiler/layers/OutputCopies.h"
+#include "compiler/select/LayoutNet.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cassert>
+#include <random>
+#include <set>
+
+using namespace mlir;
+using namespace nnv12;
+
+/// The least gain for which a plan is taken, as a part of its time.
+static constexpr double worthPredicted = 0.05, worthMeasured = 0.02;
+/// A first result may be so much later, of equal ones.
+static constexpr double asSoon = 1.005;
+/// Warm inferences that count as much as the first one, where there are any.
+static constexpr double warmRuns = 30;
+/// Plans of answers are searched for in this part of the steps.
+static constexpr unsigned shorterBy = 32;
+
+namespace {
+/// The times of a plan, in milliseconds.
+struct Times {
+  double cold, warm;
+
+  explicit Times(const ModelPlan &plan)
+      : cold(search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
+                 .finish),
+        warm(plan.warmTime) {}
+  double sum(Mode mode) const {
+    return cold + (mode == Mode::Cold ? 0 : warmRuns * warm);
+  }
+  bool isBetter(const Times &o, Mode mode, double worth) const {
+    return cold <= o.cold * asSoon && sum(mode) < o.sum(mode) * (1 - worth);
+  }
+};
+} // namespace
+
+/// The distinct answers of the net, the more likely ones first.
+static std::vector<search::NetChoice> answers(const LayoutNet &net,
+                                              const PlanOptions &options) {
+  std::vector<search::NetChoice> result;
+  std::set<std::vector<uint32_t>> seen;
+  auto add = [&](search::NetChoice choice) {
+    if (choice.cost < search::impossible &&
+        seen.insert(choice.signatures).second)
+      result.push_back(std::move(choice));
+  };
+  search::Net warm = net.priced({});
+  auto addUniform = [&] {
+    for (uint8_t schema : {LayoutNet::dense, LayoutNet::blocked})
+      add(search::uniform(warm, schema));
+  };
+  switch (options.layouts) {
+  case Layouts::First:
+    break;
+  case Layouts::Greedy:
+    add(search::greedy(warm));
+    break;
+  case Layouts::Uniform:
+    addUniform();
+    break;
+  case Layouts::Random: {
+    std::mt19937 random(options.layoutSeed);
+    std::vector<uint32_t> chosen = net.own();
+    for (size_t i = 0; i < chosen.size(); ++i)
+      chosen[i] = random() % net.numSignatures(i);
+    add(search::priced(warm, chosen));
+    break;
+  }
+  case Layouts::Net: {
+    seen.insert(net.own());
+    std::set<std::vector<double>> prices;
+    for (search::Balance balance : search::balances()) {
+      search::Net priced = net.priced(balance);
+      // Most balances change no difference between signatures.
+      std::vector<double> differences;
+      for (const search::NetLayer &layer : priced.layers)
+        for (const search::Signature &signature : layer.signatures)
+          differences.push_back(signature.cost - layer.signatures[0].cost);
+      if (prices.insert(std::move(differences)).second)
+        add(search::dprs(priced, {}, net.own()));
+    }
+    add(search::greedy(warm));
+    addUniform();
+    break;
+  }
+  }
+  return result;
+}
+
+namespace {
+class LayoutSelection {
+public:
+  LayoutSelection(func::FuncOp main, const PlanDevice &device,
+                  const PlanOptions &options)
+      : main(main), net(main), device(device), options(options) {}
+
+  FailureOr<SelectedLayouts> run(ModelPlan first, bool constantsStay) {
+    CostTable costs(*device.profile, device.target, first.threads);
+    net.addSignatures(first, costs, options, constantsStay);
+    bool isNet = options.layouts == Layouts::Net;
+    Times times(first);
+    SelectedLayouts best = {{}, main, std::move(first)};
+    if (net.numFree() == 0) {
+      best.report = "as preferred: no layer has another layout" + unmeasured();
+      return best;
+    }
+    double worth = options.layoutMargin.value_or(
+        device.profile->measured ? worthMeasured : worthPredicted);
+    std::vector<search::NetChoice> all = answers(net, options);
+    const search::NetChoice *chosen = nullptr;
+    Times least = times;
+    PlanOptions shorter = options;
+    shorter.steps /= shorterBy;
+    for (const search::NetChoice &choice : all) {
+      auto selected = planOf(choice, shorter);
+      if (failed(selected))
+        return failure();
+      Times found(selected->plan);
+      // A baseline is taken whatever it costs.
+      bool isBetter = chosen  ? found.isBetter(least, options.mode, 0)
+                      : isNet ? found.isBetter(least, options.mode, worth)
+                              : true;
+      if (isBetter) {
+        chosen = &choice;
+        least = found;
+      }
+    }
+    std::string none = llvm::formatv(
+        "as preferred: {0} of {1} layers may have others, {2} answer{3} of the "
+        "net, none gains {4:f0} %{5}",
+        net.numFree(), net.own().size(), all.size(), all.size() == 1 ? "" : "s",
+        100 * worth, unmeasured());
+    if (!chosen) {
+      best.report = none;
+      return best;
+    }
+    auto selected = planOf(*chosen, options);
+    if (failed(selected))
+      return failure();
+    Times found(selected->plan);
+    if (isNet && !found.isBetter(times, options.mode, worth)) {
+      best.report = none;
+      return best;
+    }
+    size_t adapts = chosen->adapts.size();
+    selected->report = llvm::formatv(
+        "{0} of {1} layers in others than preferred, {2} adapt{3}: {4:f3} of "
+        "the cold time, {5:f3} of the warm time{6}",
+        selected->changed, net.own().size(), adapts, adapts == 1 ? "" : "s",
+        found.cold / times.cold, found.warm / times.warm, unmeasured());
+    return selected;
+  }
+
+private:
+  FailureOr<SelectedLayouts> planOf(const search::NetChoice &choice,
+                                    const PlanOptions &how) {
+    OwningOpRef<ModuleOp> module = net.build(choice);
+    auto main = module->lookupSymbol<func::FuncOp>("main");
+    copyOutputs(main);
+    assert(succeeded(verify(*module)) && "layers are valid in any layouts");
+    auto plan = planModel(main, device, how);
+    if (failed(plan))
+      return failure();
+    SelectedLayouts result = {std::move(module), main, std::move(*plan)};
+    result.changed =
+        llvm::count_if(choice.signatures, [](uint32_t s) { return s != 0; });
+    return result;
+  }
+
+  std::string unmeasured() const {
+    unsigned number = net.numUnmeasured();
+    return number ? llvm::formatv("; {0} signatures were not measured", number)
+                  : std::string();
+  }
+
+  func::FuncOp main;
+  LayoutNet net;
+  const PlanDevice &device;
+  const PlanOptions &options;
+};
+} // namespace
+
+FailureOr<SelectedLayouts> nnv12::selectLayouts(func::FuncOp main,
+                                                const PlanDevice &device,
+                                                const PlanOptions &options,
+                                                bool constantsStay) {
+  auto first = planModel(main, device, options);
+  if (failed(first))
+    return failure();
+  if (options.layouts == Layouts::First)
+    return SelectedLayouts{{}, main, std::move(*first)};
+  assert(options.gpu.empty() && "GPUs share the layouts of preferred routines");
+  return LayoutSelection(main, device, options)
+      .run(std::move(*first), constantsStay);
+}

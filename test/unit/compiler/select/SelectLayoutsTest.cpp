@@ -1,0 +1,163 @@
+//===- SelectLayoutsTest.cpp - Layouts by drawn times ---------------------===//
+
+#include "compiler/select/LayoutSelection.h"
+
+#include "compiler/emit/TuningKernels.h"
+#include "compiler/select/OtherLayouts.h"
+#include "passes/Pipelines.h"
+#include "test/unit/compiler/verify/SmallModels.h"
+#include "tools/nnv12c/Compiler.h"
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace mlir;
+using namespace nnv12;
+
+namespace {
+
+class SelectLayoutsTest : public testing::Test {
+protected:
+  SelectLayoutsTest()
+      : context(MLIRContext::Threading::DISABLED),
+        target(*codegen::Target::byName("x86-64-v3")) {
+    loadDialects(context);
+    module = parseSourceString<ModuleOp>(test::everyForm, &context);
+    PassManager passes(&context);
+    buildLayoutPipeline(passes);
+    EXPECT_TRUE(succeeded(passes.run(*module)));
+    main = module->lookupSymbol<func::FuncOp>("main");
+  }
+
+  /// A profile with a time for each kernel that a plan may want. Times of
+  /// convolutions are short, so that layouts decide.
+  std::shared_ptr<device::DeviceProfile> drawn(unsigned seed) {
+    auto profile = std::make_shared<device::DeviceProfile>(
+        device::builtinProfile(target.architecture, target.name));
+    profile->measured = true;
+    std::mt19937 random(seed);
+    OtherLayouts others(main);
+    for (const TuningKernel &kernel :
+         tuningKernels(main, target, others.layers())) {
+      device::KernelTime time;
+      bool isConv = StringRef(kernel.facts.routine).starts_with("conv");
+      time.big = {(1 + random() % 1000) * (isConv ? 1e-6 : 1e-4)};
+      profile->kernels[kernel.facts.key] = time;
+    }
+    return profile;
+  }
+
+  FailureOr<SelectedLayouts> select(Layouts solver,
+                                    std::shared_ptr<device::DeviceProfile> of,
+                                    double margin = 0,
+                                    bool constantsStay = false) {
+    PlanOptions options;
+    options.threads = 1;
+    options.mode = Mode::Auto;
+    options.layouts = solver;
+    options.layoutMargin = margin;
+    return selectLayouts(main, {target, of, /*mayPredict=*/false}, options,
+                         constantsStay);
+  }
+
+  static double costOf(const ModelPlan &plan) {
+    double cold =
+        search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
+            .finish;
+    return cold + 30 * plan.warmTime;
+  }
+
+  MLIRContext context;
+  codegen::Target target;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp main;
+};
+
+TEST_F(SelectLayoutsTest, NetIsNeverWorse) {
+  int better = 0;
+  const int draws = 40;
+  for (int seed = 0; seed < draws; ++seed) {
+    auto profile = drawn(seed);
+    auto net = select(Layouts::Net, profile);
+    ASSERT_TRUE(succeeded(net));
+    EXPECT_TRUE(succeeded(
+        verify(net->main->getParentOfType<ModuleOp>().getOperation())));
+    bool isBetter = true;
+    for (Layouts solver : {Layouts::First, Layouts::Greedy, Layouts::Uniform}) {
+      auto other = select(solver, profile);
+      ASSERT_TRUE(succeeded(other));
+      // A plan may not start later, and searches end where little is left.
+      double least = costOf(other->plan);
+      EXPECT_LE(costOf(net->plan), least * 1.005) << seed << " " << int(solver);
+      isBetter &= costOf(net->plan) < least * 0.999;
+    }
+    better += isBetter;
+  }
+  EXPECT_GE(better, draws / 10);
+}
+
+TEST_F(SelectLayoutsTest, SmallGainsKeepTheFirst) {
+  for (int seed = 0; seed < 10; ++seed) {
+    auto profile = drawn(seed);
+    auto kept = select(Layouts::Net, profile, /*margin=*/0.99);
+    ASSERT_TRUE(succeeded(kept));
+    EXPECT_EQ(kept->main, main);
+    EXPECT_EQ(kept->changed, 0u);
+    EXPECT_NE(kept->report.find("none gains 99 %"), std::string::npos)
+        << kept->report;
+  }
+}
+
+TEST_F(SelectLayoutsTest, WhatWasNotMeasuredIsNotOffered) {
+  auto profile = drawn(1);
+  std::map<std::string, device::KernelTime> own;
+  for (const TuningKernel &kernel : tuningKernels(main, target))
+    own[kernel.facts.key] = profile->kernels[kernel.facts.key];
+  profile->kernels = own;
+  auto kept = select(Layouts::Net, profile);
+  ASSERT_TRUE(succeeded(kept));
+  EXPECT_EQ(kept->main, main);
+  EXPECT_NE(kept->report.find("were not measured"), std::string::npos)
+      << kept->report;
+}
+
+TEST_F(SelectLayoutsTest, ConstantsStay) {
+  auto constantsOf = [](func::FuncOp function) {
+    std::vector<std::pair<Attribute, Type>> result;
+    for (auto constant : function.getBody().front().getOps<nn::ConstantOp>())
+      result.push_back({constant.getValue(), constant.getType()});
+    return result;
+  };
+  auto own = constantsOf(main);
+  for (int seed = 0; seed < 20; ++seed) {
+    auto selected =
+        select(Layouts::Net, drawn(seed), 0, /*constantsStay=*/true);
+    ASSERT_TRUE(succeeded(selected));
+    for (auto constant : constantsOf(selected->main))
+      EXPECT_TRUE(llvm::is_contained(own, constant));
+  }
+}
+
+/// Arguments and results are dense in all layouts.
+TEST_F(SelectLayoutsTest, BordersStay) {
+  for (int seed = 0; seed < 20; ++seed) {
+    PlanOptions options;
+    options.threads = 1;
+    options.layouts = Layouts::Random;
+    options.layoutSeed = seed;
+    auto selected = selectLayouts(main, {target, drawn(0), false}, options,
+                                  /*constantsStay=*/false);
+    ASSERT_TRUE(succeeded(selected));
+    EXPECT_TRUE(succeeded(
+        verify(selected->main->getParentOfType<ModuleOp>().getOperation())));
+    EXPECT_EQ(selected->main.getFunctionType(), main.getFunctionType());
+  }
+}
+
+} // namespace
