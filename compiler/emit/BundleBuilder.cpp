@@ -72,7 +72,7 @@ LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
 static artifact::Kernel describe(const KernelTable::Kernel &kernel,
                                  const codegen::CodeBlob &code) {
   artifact::Kernel result;
-  result.name = kernel.name;
+  result.name = kernel.descriptor.empty() ? kernel.name : kernel.descriptor;
   result.entry = code.entries.at(kernel.symbol);
   result.operands = kernel.operands;
   result.outputs = kernel.outputs;

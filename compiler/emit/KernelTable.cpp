@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/layers/LayerName.h"
 #include "compiler/processors/Processor.h"
+#include "compiler/routines/Descriptor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/routines/LayerIn.h"
 #include "compiler/weights/Narrow.h"
@@ -84,6 +85,7 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
     kernel.info = cpu.emit(builder, layer, kernel.symbol);
     kernel.extension = builder.target.extension;
     kernel.facts = kernelFacts(layer, routine, builder.target.name);
+    kernel.descriptor = descriptorOf(layer, routine);
     builder.use(codegen::Extension::None);
     for (Value v :
          llvm::concat<Value>(layer->getResults(), layer->getOperands()))

@@ -22,6 +22,8 @@ public:
   struct Kernel {
     std::string symbol;
     std::string name; ///< for people: the routine
+    /// See descriptorOf(). Empty for kernels that compute no layer.
+    std::string descriptor;
     /// No other kernel of the table has it. See executeId().
     std::string id;
     unsigned operands = 2, outputs = 1;

@@ -3,6 +3,7 @@
 #include "compiler/plan/Report.h"
 
 #include "compiler/processors/Processor.h"
+#include "compiler/routines/Descriptor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -137,7 +138,7 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
         mark = "* " + (layer.layer.mainOperand ? chosen.storage.text() : "");
       if (routine == later)
         mark = "  from the second inference on";
-      table.add({name, routine->name().str(), read(raw),
+      table.add({name, descriptorOf(layer.layer.op, *routine), read(raw),
                  raw ? milliseconds(raw->costs.transform.on(core)) : "-",
                  read(find(layer, routine, {ready})), read(zstd),
                  zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
@@ -240,9 +241,14 @@ static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
 void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
                          plan::ProgramOp program, double fileBytes,
                          llvm::raw_ostream &os) {
-  Counts routines, storages;
+  Counts storages;
+  llvm::MapVector<std::string, Counts, std::map<std::string, unsigned>>
+      routines; // by schema
   for (const PlannedLayer &layer : plan.layers) {
-    ++routines[family(layer.first().routine->name()).str()];
+    Operation *op = layer.layer.op;
+    StringRef name =
+        isa<nn::AdaptOp>(op) ? "adapt" : family(layer.first().routine->name());
+    ++routines[schemaText(op)][name.str()];
     if (layer.layer.mainOperand)
       ++storages[layer.first().storage.text()];
   }
@@ -255,7 +261,11 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
 
   os << "plan for " << program.getTarget() << ", "
      << counted(program.getThreads(), "thread") << "\n  layers     "
-     << plan.layers.size() << ": " << textOf(routines) << "\n";
+     << plan.layers.size() << ": ";
+  llvm::interleave(
+      routines, os,
+      [&](auto &of) { os << of.first << " " << textOf(of.second); }, "; ");
+  os << "\n";
   os << llvm::formatv(
       "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
       rawBytes / 1e6, fileBytes / 1e6);
