@@ -15,8 +15,9 @@ struct Cost {
   bool measured = false; ///< false: predicted
 };
 
-/// A kernel on `threads` big cores, or on one little core. The measured time if
-/// the profile has one, else the prediction
+/// A kernel on `threads` big cores, or on one little core. The time that was
+/// measured in a model, else the one that was measured alone, else the
+/// prediction
 ///   max(2 * multiplyAdds / (compute * peak), bytes / (memory * bandwidth)) /
 ///   speedup + overhead
 /// with the routine's Efficiency and speedup(threads) for the threads that find

@@ -35,6 +35,9 @@ struct CoreKind {
 struct KernelTime {
   std::vector<double> big; ///< [threads - 1]: on that many big cores
   double little = 0;       ///< on one little core; 0: not measured
+  /// [threads - 1]: the same as `big`, but between the other layers of a model,
+  /// whose caches and memory it has; 0: not measured. Counts more than `big`.
+  std::vector<double> inModel = {};
   /// The measured code: the bundle's Kernel.fingerprint in lower case
   /// hexadecimal digits; "": not known.
   std::string code = {};

@@ -76,7 +76,15 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
   auto known = read(error);
   if (known && known->revision == profile.revision &&
       known->tune == profile.tune) {
-    known->kernels.merge(profile.kernels);
+    for (const auto &[key, time] : profile.kernels) {
+      // A known time stays, so that a second compile plans with it again.
+      auto [same, isNew] = known->kernels.try_emplace(key, time);
+      std::vector<double> &inModel = same->second.inModel;
+      inModel.resize(std::max(inModel.size(), time.inModel.size()));
+      for (size_t i = 0; i < time.inModel.size(); ++i)
+        if (inModel[i] == 0)
+          inModel[i] = time.inModel[i];
+    }
     known->efficiency.merge(profile.efficiency);
     known->target = greaterTarget(known->target, profile.target);
     profile = std::move(*known);

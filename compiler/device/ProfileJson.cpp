@@ -31,16 +31,20 @@ void visitCore(Fields &fields, CoreKind &core, unsigned least) {
   fields.number("memoryGBps", core.memoryGBps, Fields::Rate);
 }
 
-void visitTimes(Fields &fields, std::vector<double> &times) {
-  if (fields.write("big", times))
+/// Times by threads. 0, where `mayLack`: not measured.
+void visitTimes(Fields &fields, const char *name, bool mayLack,
+                std::vector<double> &times) {
+  if ((mayLack && fields.target() && times.empty()) ||
+      fields.write(name, times))
     return;
   const Json *value =
-      fields.find("big", true, "an array of times", &Json::is_array);
+      fields.find(name, !mayLack, "an array of times", &Json::is_array);
   if (!value)
     return;
   for (const Json &time : *value) {
-    if (!Fields::holds(time, Fields::Positive))
-      return fields.fail("big", time, "times above 0");
+    if (!Fields::holds(time, mayLack ? Fields::NotNegative : Fields::Positive))
+      return fields.fail(name, time,
+                         mayLack ? "times of 0 or more" : "times above 0");
     times.push_back(time.get<double>());
   }
 }
@@ -133,7 +137,8 @@ void visitDevice(Fields &top, DeviceProfile &p) {
   // A measured profile must have kernels' times: they are its point.
   top.entries(
       "kernels", p.kernels, p.measured, [](Fields &f, KernelTime &time) {
-        visitTimes(f, time.big);
+        visitTimes(f, "big", /*mayLack=*/false, time.big);
+        visitTimes(f, "inModel", /*mayLack=*/true, time.inModel);
         f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
         f.optionalText("code", time.code);
       });

@@ -37,6 +37,35 @@ nnv12::planDevice(Location location, StringRef name, StringRef path,
   return PlanDevice{std::move(*target), std::move(given)};
 }
 
+std::vector<const CostedCandidate *>
+nnv12::fastestOfRoutines(const std::vector<CostedCandidate> &candidates) {
+  std::vector<const CostedCandidate *> fastest;
+  for (const CostedCandidate &candidate : candidates) {
+    auto known = llvm::find_if(fastest, [&](const CostedCandidate *other) {
+      return other->routine == candidate.routine;
+    });
+    if (known == fastest.end())
+      fastest.push_back(&candidate);
+    else if (candidate.costs.execute < (*known)->costs.execute)
+      *known = &candidate;
+  }
+  llvm::stable_sort(fastest,
+                    [](const CostedCandidate *a, const CostedCandidate *b) {
+                      return a->costs.execute < b->costs.execute;
+                    });
+  return fastest;
+}
+
+/// Leaves the candidates of one routine.
+static void keepRank(std::vector<CostedCandidate> &candidates, unsigned rank) {
+  std::vector<const CostedCandidate *> fastest = fastestOfRoutines(candidates);
+  const Routine *routine =
+      fastest[std::min<size_t>(rank, fastest.size() - 1)]->routine;
+  llvm::erase_if(candidates, [&](const CostedCandidate &candidate) {
+    return candidate.routine != routine;
+  });
+}
+
 /// Searches over all candidates on the execute lane, for the first inference
 /// and for later ones.
 static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
@@ -52,6 +81,8 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
         costs.candidates(layer, how.storedForms, how.mappedWeights,
                          /*readNarrow=*/options.gpu.empty());
     assert(!candidates.empty() && "each layer has a routine");
+    if (options.rank)
+      keepRank(candidates, *options.rank);
     costs.add(problem, layer, candidates);
     plan.layers.push_back({std::move(layer), std::move(candidates)});
   }

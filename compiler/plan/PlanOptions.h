@@ -60,6 +60,10 @@ struct PlanOptions {
   /// time. Not set: 0.05 by predicted times, 0.02 by measured ones.
   std::optional<double> layoutMargin = std::nullopt;
 
+  /// For measuring: each layer is computed by its fastest routine but so many,
+  /// or by its slowest where it has fewer.
+  std::optional<unsigned> rank = std::nullopt;
+
   /// The GPU that may take over stretches, as codegen::GpuTarget::byName takes
   /// it; empty: none.
   std::string gpu = {};

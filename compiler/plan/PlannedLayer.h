@@ -21,6 +21,11 @@ struct CostedCandidate : Candidate {
   bool measured = false;
 };
 
+/// The candidate of each routine that has the shortest execute, the fastest
+/// routine first.
+std::vector<const CostedCandidate *>
+fastestOfRoutines(const std::vector<CostedCandidate> &candidates);
+
 struct PlannedLayer {
   ExecutedLayer layer;
   std::vector<CostedCandidate> candidates; ///< on the execute lane

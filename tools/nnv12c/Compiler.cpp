@@ -40,6 +40,7 @@
 #include "tools/nnv12c/HostPlans.h"
 #include "tools/nnv12c/HostTuning.h"
 #include "tools/nnv12c/ModelProperties.h"
+#include "tools/nnv12c/ModelTuning.h"
 #include "tools/nnv12c/RoundingError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -503,6 +504,28 @@ private:
     if (failed(costs))
       return failure();
     Planning planning{target, std::move(*costs), options.plan};
+    if (isTuned(options, target, given.device.get()) &&
+        options.tuning.inModel && planning.costs.profile->measured) {
+      Stage stage(options, "in model");
+      device::DeviceProfile profile = *planning.costs.profile;
+      PlanOptions how = options.plan;
+      how.gpu.clear();
+      how.layouts = Layouts::First;
+      how.mode = Mode::Cold;
+      auto write = [&](unsigned rank,
+                       std::shared_ptr<const device::DeviceProfile> alone,
+                       const std::string &file) {
+        PlanOptions ranked = how;
+        ranked.rank = rank;
+        return writeHostBundle(
+            *module, {target, {alone, /*mayLack=*/true}, ranked}, file);
+      };
+      if (failed(measureInModel(main, target, how, options.tuning, profile,
+                                write)))
+        return failure();
+      planning.costs.profile =
+          std::make_shared<device::DeviceProfile>(std::move(profile));
+    }
     // Plans with options that were asked for are not compared with others.
     if (!isTuned(options, target, given.device.get()) ||
         options.storageMBps > 0 || options.plan.parts != Parts::KCP ||

@@ -10,6 +10,7 @@
 #include "compiler/device/CacheFolder.h"
 #include "compiler/device/CostModel.h"
 #include "compiler/plan/CostTable.h"
+#include "tools/nnv12c/Forks.h"
 #include "tools/nnv12c/PlanRace.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -100,16 +101,24 @@ public:
   /// Adds plans, but none whose bundle is like another's. Fails with a
   /// diagnostic; "" or a line that says why a bundle cannot be written.
   FailureOr<std::string> add(ArrayRef<HostPlan> plans) {
-    for (const HostPlan &plan : plans) {
-      std::string file = folder.file(std::to_string(entries.size()) + ".nnv");
-      auto fault = write(plan, file);
-      if (failed(fault) || !fault->empty())
-        return fault;
+    std::vector<std::string> files;
+    for (size_t i = 0; i < plans.size(); ++i)
+      files.push_back(folder.file(std::to_string(numFiles++) + ".nnv"));
+    FailureOr<std::string> worst = std::string();
+    doInForks(plans.size(), [&](unsigned i) {
+      auto fault = write(plans[i], files[i]);
+      bool isDone = succeeded(fault) && fault->empty();
+      if (!isDone && succeeded(worst))
+        worst = std::move(fault);
+      return isDone;
+    });
+    if (failed(worst) || !worst->empty())
+      return worst;
+    for (auto [plan, file] : llvm::zip(plans, files))
       if (llvm::none_of(entries, [&](const Entry &entry) {
             return areEqual(entry.racer.bundle, file);
           }))
         entries.push_back({plan, {file}});
-    }
     return std::string();
   }
 
@@ -147,6 +156,7 @@ private:
   const TemporaryFolder &folder;
   WriteHostBundle write;
   std::deque<Entry> entries; ///< which stay where they are
+  size_t numFiles = 0;       ///< so many bundles were written
   size_t begun = 0;          ///< so many have run
   size_t best = 0;
 };

@@ -11,7 +11,9 @@
 #include "compiler/emit/TuningKernels.h"
 #include "compiler/select/OtherLayouts.h"
 #include "tools/nnv12c/CodeRevision.h"
+#include "tools/nnv12c/Forks.h"
 #include "tools/nnv12c/Subprogram.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Threading.h"
@@ -41,6 +43,28 @@ static LogicalResult writeBundle(func::FuncOp main,
                  !error.empty());
 }
 
+/// The kernels in parts, to be compiled at the same time: those of one layer
+/// stay together, for they race.
+static std::vector<TuningProgram> partsOf(const TuningProgram &program) {
+  // A process for fewer is not worth its start.
+  constexpr size_t leastKernels = 16;
+  unsigned cpus =
+      std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+  size_t count = std::clamp<size_t>(program.kernels.size() / leastKernels, 1,
+                                    std::min(cpus, 8u));
+  std::vector<TuningProgram> parts(count,
+                                   {program.target, {}, program.revision});
+  llvm::StringMap<size_t> partOf;
+  for (const TuningKernel &kernel : program.kernels) {
+    size_t next = partOf.size() % count;
+    size_t part = partOf.try_emplace(kernel.layer, next).first->second;
+    parts[part].kernels.push_back(kernel);
+  }
+  llvm::erase_if(
+      parts, [](const TuningProgram &part) { return part.kernels.empty(); });
+  return parts;
+}
+
 /// Measures `program` and returns a profile of this machine with its kernels,
 /// which builds on `known` if there is one. Storage is measured in folder
 /// `storage`, or where temporary files go if that is "".
@@ -55,9 +79,13 @@ measure(func::FuncOp main, const TuningProgram &program,
   };
   if (!folder.error.empty())
     return give("no folder for temporary files: " + folder.error);
-  std::string bundle = folder.file("tuning.nnv"),
-              profile = folder.file("profile.json"), error;
-  std::vector<std::string> arguments = {bundle, "-o", profile};
+  std::string profile = folder.file("profile.json"), error;
+  std::vector<TuningProgram> parts = partsOf(program);
+  std::vector<std::string> bundles;
+  for (size_t i = 0; i < parts.size(); ++i)
+    bundles.push_back(folder.file("tuning" + std::to_string(i) + ".nnv"));
+  std::vector<std::string> arguments = bundles;
+  arguments.insert(arguments.end(), {"-o", profile});
   if (known) {
     std::string base = folder.file("base.json");
     error = device::writeProfile(*known, base);
@@ -70,7 +98,14 @@ measure(func::FuncOp main, const TuningProgram &program,
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     llvm::errs() << "nnv12c: measuring " << program.kernels.size()
                  << " kernels on this machine\n";
-  if (failed(writeBundle(main, program, bundle, error)))
+  LogicalResult compiled = success();
+  doInForks(parts.size(), [&](unsigned i) {
+    LogicalResult result = writeBundle(main, parts[i], bundles[i], error);
+    if (failed(result))
+      compiled = failure();
+    return succeeded(result) && error.empty();
+  });
+  if (failed(compiled))
     return failure();
   if (!error.empty())
     return give(error);

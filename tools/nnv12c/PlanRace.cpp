@@ -27,6 +27,9 @@ static constexpr std::chrono::seconds longEnough(60);
 /// A racer is given up on if one that is as fast as the best would lose so
 /// often with this probability at most.
 static constexpr double chance = 0.02;
+/// After so many the race may end because all that are left are alike.
+static constexpr unsigned enoughRounds = 8;
+static constexpr double alike = 1.02;
 /// Medians that are so near say less than how late the late runs are.
 static constexpr double asFast = 1.01;
 
@@ -56,6 +59,14 @@ bool nnv12::isBeaten(const Racer &racer, const Racer &by) {
     ways *= double(rounds - k) / double(k + 1);
   }
   return sum <= chance * std::pow(2.0, double(rounds));
+}
+
+bool nnv12::areAlike(llvm::ArrayRef<Racer *> racers) {
+  auto [least, most] =
+      std::minmax_element(racers.begin(), racers.end(), [](Racer *a, Racer *b) {
+        return a->median() < b->median();
+      });
+  return racers.empty() || (*most)->median() <= alike * (*least)->median();
 }
 
 /// Stands for an application's other work before a first inference: caches hold
@@ -125,6 +136,7 @@ std::string nnv12::race(llvm::ArrayRef<Racer *> racers,
       return racer->median() > most || isBeaten(*racer, *best);
     });
     if (running.size() < 2 ||
+        (round + 1 >= enoughRounds && areAlike(running)) ||
         std::chrono::steady_clock::now() - start > longEnough)
       break;
   }

@@ -104,6 +104,10 @@ static cl::opt<std::string, true>
                   "FOLDER"});
 static cl::opt<bool> noCache("no-cache",
                              Help{"Measure anew, and remember nothing"});
+static cl::opt<bool, true> inModel(
+    "in-model", cl::location(given.tuning.inModel),
+    Help{"With --target host: measure the fastest kernels inside of the model "
+         "as well, and plan with these times"});
 static cl::opt<Mode, true> mode(
     "mode", cl::location(given.plan.mode), cl::init(Mode::Auto),
     Help{"What inferences the plan is for"},
@@ -344,7 +348,7 @@ int main(int argc, char **argv) {
        emitKind,  lanes,      gpuForceFrom, threads,      storageMBps,
        noCache,   gpuForce,   whyFloat,     timing,       quiet,
        quantized, routines,   checkBounds,  checkTiles,   listOps,
-       layouts,   layoutSeed, listRoutines},
+       layouts,   layoutSeed, listRoutines, inModel},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -401,6 +405,8 @@ int main(int argc, char **argv) {
   if (layoutSeed.getNumOccurrences() && layouts != Layouts::Random)
     return fail("--layout-seed: found --layouts " + wordOf(layouts) +
                 ", expected random");
+  if (inModel && !llvm::is_contained(options.targets, "host"))
+    return fail("--in-model: found no --target host, which it is for");
   options.tuning.otherLayouts = layouts != Layouts::First;
   if (lanes.getNumOccurrences())
     options.plan.lanes = lanes;

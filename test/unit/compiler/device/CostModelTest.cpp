@@ -50,6 +50,18 @@ TEST(Cost, threadsAndTiles) {
   EXPECT_DOUBLE_EQ(cost(p, kernel, 3).milliseconds, 0.51);
 }
 
+/// Times in a model count more, for the numbers of threads that have one.
+TEST(Cost, inModel) {
+  DeviceProfile p = sampleCosts();
+  p.kernels["f"] = {{8, 5}, 30};
+  p.kernels["f"].inModel = {0, 6};
+  KernelFacts f = {{25e6, 0}, "conv", "f", 3000};
+  EXPECT_EQ(cost(p, f, 1).milliseconds, 8);
+  EXPECT_EQ(cost(p, f, 2).milliseconds, 6);
+  EXPECT_TRUE(cost(p, f, 2).measured);
+  EXPECT_EQ(cost(p, f, 4).milliseconds, 5 * 1.5 / 2.5);
+}
+
 TEST(Cost, measured) {
   DeviceProfile p = sampleCosts();
   p.kernels["f"] = {{8, 5}, 30};

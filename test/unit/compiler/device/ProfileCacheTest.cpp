@@ -98,6 +98,17 @@ TEST_F(ProfileCacheTest, AddsKernelsAndKeepsThoseThatAreThere) {
   EXPECT_EQ(found->kernels["a"].big[0], 1);
 }
 
+/// A first time of a kernel in a model is added, and stays.
+TEST_F(ProfileCacheTest, AddsTimesInModels) {
+  DeviceProfile first = profile("a", 1), second = profile("a", 1),
+                third = profile("a", 1);
+  second.kernels["a"].inModel = {0, 2};
+  third.kernels["a"].inModel = {3, 4};
+  for (DeviceProfile *profile : {&first, &second, &third})
+    EXPECT_EQ(cache().add(*profile), "");
+  EXPECT_EQ(third.kernels["a"].inModel, (std::vector<double>{3, 2}));
+}
+
 TEST_F(ProfileCacheTest, CorruptFilesAreMissesAndReplaced) {
   DeviceProfile first = profile("a", 1);
   ASSERT_EQ(cache().add(first), "");

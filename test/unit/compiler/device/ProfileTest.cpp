@@ -31,6 +31,7 @@ static DeviceProfile sample() {
   p.arrival = {{0.5, 900}, {4, 4000.5}};
   p.kernels["00112233445566778899aabbccddeeff"] = {{1.5, 0.8}, 7};
   p.kernels["f"] = {{0.1}, 0};
+  p.kernels["f"].inModel = {0, 0.25};
   return p;
 }
 
@@ -112,6 +113,7 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->little.count, 4u);
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big,
             (std::vector<double>{1.5, 0.8}));
+  EXPECT_EQ(p->kernels["f"].inModel, (std::vector<double>{0, 0.25}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
 }
 
@@ -293,6 +295,12 @@ TEST(Profile, refused) {
   EXPECT_EQ(faultWith("0.8\n", "-0.8\n"),
             "p.json: kernels.00112233445566778899aabbccddeeff.big: "
             "found -0.8, expected times above 0");
+  EXPECT_EQ(faultWith("0.25\n", "-0.25\n"),
+            "p.json: kernels.f.inModel: found -0.25, expected times of 0 or "
+            "more");
+  EXPECT_EQ(faultWith("0.25\n", "\"NaN\"\n"),
+            "p.json: kernels.f.inModel: found \"NaN\", expected times of 0 or "
+            "more");
   EXPECT_EQ(faultWith("\"little\": 7.0", "\"little\": \"fast\""),
             "p.json: kernels.00112233445566778899aabbccddeeff.little: found "
             "\"fast\", expected a "

@@ -33,6 +33,13 @@ TEST(PlanRace, ComparesRoundsOfBoth) {
   EXPECT_FALSE(isBeaten(Racer{""}, fast));
 }
 
+TEST(PlanRace, AreAlike) {
+  Racer a{"", {10, 10, 30}}, b{"", {10.2, 10.2, 11}}, c{"", {10.3, 9, 11}};
+  EXPECT_TRUE(areAlike({&a, &b}));
+  EXPECT_FALSE(areAlike({&a, &b, &c}));
+  EXPECT_TRUE(areAlike({&c}));
+}
+
 TEST(PlanRace, Fastest) {
   Racer a{"", {10, 10, 30}}, b{"", {10.05, 10.05, 11}}, c{"", {12, 12, 12}},
       none{""};

@@ -1,0 +1,26 @@
+//===- Forks.h - Work on several CPUs, by files -----------------*- C++ -*-===//
+//
+// MLIR and LLVM compile a module on one thread. Where several bundles are
+// wanted, copies of this process make them at the same time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_NNV12C_FORKS_H
+#define NNV12_TOOLS_NNV12C_FORKS_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <vector>
+
+namespace nnv12 {
+
+/// Does tasks 0 to `count` - 1, a task a CPU at a time: one in this process,
+/// others in copies of it, of which only files are left. `task` returns whether
+/// it was done. A copy is silent. A task that a copy could not do is done here
+/// at the end, so that its faults are told here. Returns by task whether it is
+/// done.
+std::vector<bool> doInForks(unsigned count,
+                            llvm::function_ref<bool(unsigned)> task);
+
+} // namespace nnv12
+
+#endif // NNV12_TOOLS_NNV12C_FORKS_H
