@@ -1,5 +1,4 @@
-//===- LayoutSelection.cpp - Layouts by the cost of the net
-//-----------------===//
+//===- LayoutSelection.cpp - Layouts by the costs of the net --------------===//
 
 #include "compiler/select/LayoutSelection.h"
 
@@ -100,7 +99,10 @@ class LayoutSelection {
 public:
   LayoutSelection(func::FuncOp main, const PlanDevice &device,
                   const PlanOptions &options)
-      : main(main), net(main), device(device), options(options) {}
+      : main(main), net(main), device(device), options(options) {
+    // Copies of outputs may come to be, which nobody has measured.
+    this->device.mayPredict = true;
+  }
 
   FailureOr<SelectedLayouts> run(ModelPlan first, bool constantsStay) {
     CostTable costs(*device.profile, device.target, first.threads);
@@ -183,7 +185,7 @@ private:
 
   func::FuncOp main;
   LayoutNet net;
-  const PlanDevice &device;
+  PlanDevice device;
   const PlanOptions &options;
 };
 } // namespace

@@ -1,5 +1,4 @@
-//===- LayoutSelection.h - Layouts by the cost of the net ---------*- C++
-//-*-===//
+//===- LayoutSelection.h - Layouts by the costs of the net ------*- C++ -*-===//
 //
 // SoftNeuro, section IV: the routines and the layouts of all layers are one
 // problem. Here it is solved in two steps. The net (search::Net) has the
