@@ -19,10 +19,6 @@ namespace nnv12::tune {
 
 using tools::fail;
 
-/// Milliseconds that the kernels are run for at least before the next of
-/// `repeat` steps.
-static constexpr double leastStep = 200;
-
 Memory::Memory(size_t size, bool huge)
     : pages(std::make_unique<runtime::Pages>()), length(size) {
   size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
@@ -157,6 +153,7 @@ static double medianOf(const std::vector<double> &samples) {
 }
 
 Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
+                                double leastStep,
                                 const std::function<void()> &step,
                                 const std::vector<double> &before) {
   Runner runner(*this, threads);

@@ -70,12 +70,12 @@ public:
     /// between steps other things were done.
     std::vector<double> firstRuns;
   };
-  /// Over `repeat` steps of one run or as many as take a fifth of a second,
-  /// after one run that does not count. Calls `step` after each step. Kernels
-  /// are dropped on the way (Race.h). `before`: medians of another number of
-  /// threads, by which a race begins; empty: with all kernels. Those that it
-  /// does not measure are estimated by them.
-  Times measure(unsigned threads, unsigned repeat,
+  /// Over `repeat` steps of one run or as many as take `leastStep`
+  /// milliseconds, after one run that does not count. Calls `step` after each
+  /// step. Kernels are dropped on the way (Race.h). `before`: medians of
+  /// another number of threads, by which a race begins; empty: with all
+  /// kernels. Those that it does not measure are estimated by them.
+  Times measure(unsigned threads, unsigned repeat, double leastStep,
                 const std::function<void()> &step,
                 const std::vector<double> &before = {});
   /// One kernel of each layer, as many as a run of the model has.

@@ -22,6 +22,8 @@ using tools::fail;
 
 /// Samples of the storage, beside the first one.
 static constexpr size_t storageSamples = 11;
+/// Milliseconds that a step of all kernels takes at least.
+static constexpr double leastSteps = 200;
 
 static std::vector<unsigned> threadCounts(const TuneOptions &options,
                                           const Cores &cores) {
@@ -305,13 +307,15 @@ private:
     };
     std::string what = std::to_string(kernels.facts().size()) + " kernels of " +
                        kernels.path() + ", ";
+    // Steps of all bundles together are spread over enough time.
+    double leastStep = leastSteps / double(bundles.size());
     std::vector<std::vector<double>> big;
     for (unsigned count : counts) {
       OnCores pinned(cores.big);
       progress.phase(what + std::to_string(count) +
                      (count == 1 ? " thread" : " threads"));
       Kernels::Times times =
-          kernels.measure(count, options.repeat, bigStep,
+          kernels.measure(count, options.repeat, leastStep, bigStep,
                           big.empty() ? std::vector<double>() : big[0]);
       big.push_back(std::move(times.medians));
       firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
@@ -321,10 +325,11 @@ private:
     if (!cores.little.empty()) {
       OnCores pinned({cores.little[0]});
       progress.phase(what + "little core");
-      little =
-          kernels.measure(
-                     1, options.repeat, [&] { progress.step(); }, big[0])
-              .medians;
+      little = kernels
+                   .measure(
+                       1, options.repeat, leastStep, [&] { progress.step(); },
+                       big[0])
+                   .medians;
     }
     for (size_t k = 0; k < kernels.facts().size(); ++k) {
       device::KernelTime time;

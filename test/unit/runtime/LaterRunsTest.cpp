@@ -274,6 +274,9 @@ TEST_F(LaterRunsTest, InTheMiddleOfPreparations) {
     while (runFor(session, 4, error) == NNV12_TIMED_OUT && late < 10000) {
       ++late;
       std::string text = error.message;
+      // Where CPUs are busy a deadline may be over before the run begins.
+      if (text == "deadline: found one that was over before the run")
+        continue;
       ASSERT_EQ(text.find("deadline: over before layer '"), 0u) << text;
       ASSERT_NE(text.find(" of 9 operations"), std::string::npos) << text;
       ASSERT_GE(session.info().preparations_done, done);
