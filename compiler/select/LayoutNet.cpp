@@ -272,13 +272,15 @@ OwningOpRef<ModuleOp> LayoutNet::build(const search::NetChoice &choice) const {
   // The first layer that reads a value in a layout: profiles show an adapt
   // under its name.
   std::vector<llvm::StringMap<Location>> reader(tensors.size());
-  for (auto [i, layer] : llvm::enumerate(layers))
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const Layer &layer = layers[i];
+    const Signature &signature = layer.signatures[choice.signatures[i]];
     forOperands(layer.op, [&](OpOperand &operand, Value source) {
-      const Signature &signature = layer.signatures[choice.signatures[i]];
       reader[numbers.lookup(source)].try_emplace(
           signature.layouts.operands[operand.getOperandNumber()],
           layer.op->getLoc());
     });
+  }
   auto addCopies = [&](Value source) {
     uint32_t number = numbers.lookup(source);
     const Tensor &tensor = tensors[number];

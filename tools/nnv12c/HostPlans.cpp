@@ -114,11 +114,11 @@ public:
     });
     if (failed(worst) || !worst->empty())
       return worst;
-    for (auto [plan, file] : llvm::zip(plans, files))
+    for (size_t i = 0; i < plans.size(); ++i)
       if (llvm::none_of(entries, [&](const Entry &entry) {
-            return areEqual(entry.racer.bundle, file);
+            return areEqual(entry.racer.bundle, files[i]);
           }))
-        entries.push_back({plan, {file}});
+        entries.push_back({plans[i], {files[i]}});
     return std::string();
   }
 
