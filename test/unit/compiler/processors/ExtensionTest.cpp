@@ -141,7 +141,7 @@ protected:
   kernelsOf(const artifact::Program &program) {
     std::map<std::string, artifact::Kernel> result;
     for (const artifact::Kernel &kernel : program.kernels)
-      result[kernel.name] = kernel;
+      result[kernel.routine] = kernel;
     return result;
   }
   static bool needs(const artifact::Program &program, StringRef feature) {
@@ -234,7 +234,7 @@ TEST_F(ExtensionTest, IsMeasuredWithTheBasesKernels) {
   auto keys = [](const artifact::Program &program, bool toysToo) {
     std::set<std::string> result;
     for (const artifact::Kernel &kernel : program.kernels)
-      if (toysToo || kernel.name != "toy.dots")
+      if (toysToo || kernel.routine != "toy.dots")
         result.insert(kernel.key);
     return result;
   };
