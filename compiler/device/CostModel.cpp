@@ -81,8 +81,8 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads) {
   threads = std::max(1u, threads);
   const KernelTime *time = timesOf(profile, kernel);
-  if (time && threads <= time->inModel.size() && time->inModel[threads - 1] > 0)
-    return {time->inModel[threads - 1], true};
+  if (time && time->inModelOn(threads) > 0)
+    return {time->inModelOn(threads), true};
   if (time && !time->big.empty()) {
     unsigned measured = std::min<size_t>(threads, time->big.size());
     double ratio = speedup(profile, measured, kernel.tiles) /

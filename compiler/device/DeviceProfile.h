@@ -38,6 +38,10 @@ struct KernelTime {
   /// [threads - 1]: the same as `big`, but between the other layers of a model,
   /// whose caches and memory it has; 0: not measured. Counts more than `big`.
   std::vector<double> inModel = {};
+  /// The time of `inModel` for so many threads; 0: not measured.
+  double inModelOn(unsigned threads) const {
+    return threads <= inModel.size() ? inModel[threads - 1] : 0;
+  }
   /// The measured code: the bundle's Kernel.fingerprint in lower case
   /// hexadecimal digits; "": not known.
   std::string code = {};

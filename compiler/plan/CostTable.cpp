@@ -320,6 +320,13 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   return result;
 }
 
+std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
+                                                   const PlanOptions &options) {
+  search::Options how = searchOptions(options);
+  return candidates(layer, how.storedForms, how.mappedWeights,
+                    /*readNarrow=*/options.gpu.empty());
+}
+
 /// Whether another thread than the one that executes first touches memory
 /// before it: it gains nothing where all CPUs compute, since two threads that
 /// ask the system for memory at once wait for each other. See

@@ -33,6 +33,9 @@ public:
                                           bool storedForms,
                                           bool mappedWeights = false,
                                           bool readNarrow = true);
+  /// The same for a plan with these options.
+  std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
+                                          const PlanOptions &options);
   /// The costs of one of them.
   CostedCandidate cost(const ExecutedLayer &layer, const Candidate &candidate);
   /// Milliseconds that a preparation lane's core takes to make the weights of

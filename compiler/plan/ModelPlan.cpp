@@ -77,9 +77,7 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
   search::Problem problem;
   problem.device = costs.device(options);
   for (ExecutedLayer &layer : executedLayers(plan.order)) {
-    std::vector<CostedCandidate> candidates =
-        costs.candidates(layer, how.storedForms, how.mappedWeights,
-                         /*readNarrow=*/options.gpu.empty());
+    std::vector<CostedCandidate> candidates = costs.candidates(layer, options);
     assert(!candidates.empty() && "each layer has a routine");
     if (options.rank)
       keepRank(candidates, *options.rank);

@@ -25,6 +25,15 @@ Extension nnv12::usableExtension(func::FuncOp main,
   return target.upTo(result).extension;
 }
 
+FailureOr<PlanDevice> nnv12::planDeviceFor(func::FuncOp main, StringRef target,
+                                           StringRef profile) {
+  auto device = planDevice(main->getParentOp()->getLoc(), target, profile,
+                           /*given=*/nullptr);
+  if (succeeded(device))
+    device->target = device->target.upTo(usableExtension(main, device->target));
+  return device;
+}
+
 Extension nnv12::usedExtension(const ModelPlan &plan) {
   Extension result = Extension::None;
   for (const PlannedLayer &layer : plan.layers)

@@ -16,6 +16,12 @@ namespace nnv12 {
 codegen::Extension usableExtension(mlir::func::FuncOp main,
                                    const codegen::Target &target);
 
+/// planDevice() for the layers of `main`: its target has no greater extension
+/// than they have a use for.
+mlir::FailureOr<PlanDevice> planDeviceFor(mlir::func::FuncOp main,
+                                          llvm::StringRef target,
+                                          llvm::StringRef profile);
+
 /// The greatest one of the plan's target that its kernels use.
 codegen::Extension usedExtension(const ModelPlan &plan);
 

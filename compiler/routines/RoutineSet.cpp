@@ -42,15 +42,6 @@ const Routine *RoutineSet::preferred(Operation *layer) const {
   return fallback;
 }
 
-llvm::SmallVector<const Routine *>
-RoutineSet::matching(Operation *layer) const {
-  llvm::SmallVector<const Routine *> result;
-  for (const Routine *routine : routines)
-    if (!(routine->isFallback() && !result.empty()) && routine->matches(layer))
-      result.push_back(routine);
-  return result;
-}
-
 static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
                    TypeRange types) {
   assert(wanted.size() == types.size() && "a routine speaks of each value");
@@ -60,19 +51,34 @@ static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
   });
 }
 
-llvm::SmallVector<const Routine *>
-RoutineSet::agreeing(Operation *layer) const {
+/// The routines that fit, a fallback only where there is no other.
+static llvm::SmallVector<const Routine *>
+select(llvm::ArrayRef<const Routine *> routines,
+       llvm::function_ref<bool(const Routine &)> fits) {
   llvm::SmallVector<const Routine *> result, fallbacks;
   for (const Routine *routine : routines) {
     // Too slow even to be measured where another one fits.
     if (routine->isFallback() && !result.empty())
       continue;
-    if (!routine->matches(layer))
-      continue;
-    LayoutRequest request = routine->layouts(layer);
-    if (agrees(request.operands, layer->getOperandTypes()) &&
-        agrees(request.results, layer->getResultTypes()))
+    if (fits(*routine))
       (routine->isFallback() ? fallbacks : result).push_back(routine);
   }
   return result.empty() ? fallbacks : result;
+}
+
+llvm::SmallVector<const Routine *>
+RoutineSet::matching(Operation *layer) const {
+  return select(routines,
+                [&](const Routine &routine) { return routine.matches(layer); });
+}
+
+llvm::SmallVector<const Routine *>
+RoutineSet::agreeing(Operation *layer) const {
+  return select(routines, [&](const Routine &routine) {
+    if (!routine.matches(layer))
+      return false;
+    LayoutRequest request = routine.layouts(layer);
+    return agrees(request.operands, layer->getOperandTypes()) &&
+           agrees(request.results, layer->getResultTypes());
+  });
 }

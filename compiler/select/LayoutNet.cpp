@@ -2,9 +2,7 @@
 
 #include "compiler/select/LayoutNet.h"
 
-#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/processors/Processor.h"
-#include "compiler/routines/KernelKey.h"
 #include "compiler/routines/Layouts.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -16,13 +14,6 @@
 
 using namespace mlir;
 using namespace nnv12;
-
-/// The value of which `value` is a copy in another layout, or itself.
-static Value sourceOf(Value value) {
-  while (auto adapt = value.getDefiningOp<nn::AdaptOp>())
-    value = adapt.getInput();
-  return value;
-}
 
 void LayoutNet::forOperands(
     Operation *op, llvm::function_ref<void(OpOperand &, Value)> visit) {
@@ -53,20 +44,16 @@ LayoutNet::LayoutNet(func::FuncOp main)
   for (Operation &op : *block) {
     if (!isLayer(op))
       continue;
-    // An adapt of a constant would be computed from one: no pass makes any.
     layers.push_back({&op, {{LayerLayouts::of(&op), {}}}});
     for (Value result : op.getResults())
       addTensor(result);
   }
 }
 
-uint8_t LayoutNet::schemaOf(Tensor &tensor, StringRef tag) {
-  auto it = llvm::find(tensor.tags, tag);
-  if (it == tensor.tags.end()) {
-    tensor.tags.push_back(tag.str());
-    return tensor.tags.size() - 1;
-  }
-  return it - tensor.tags.begin();
+void LayoutNet::addSchema(Value value, StringRef tag) {
+  std::vector<std::string> &tags = tensors[numbers.lookup(value)].tags;
+  if (!llvm::is_contained(tags, tag))
+    tags.push_back(tag.str());
 }
 
 uint8_t LayoutNet::schemaOf(Value value, StringRef tag) const {
@@ -90,7 +77,6 @@ void LayoutNet::addSignatures(const ModelPlan &first, CostTable &costs,
                               const PlanOptions &options, bool constantsStay) {
   device = costs.device(options);
   bool mustBeMeasured = first.device.profile->measured;
-  search::Options how = searchOptions(options);
   llvm::DenseMap<Operation *, const PlannedLayer *> planned;
   for (const PlannedLayer &layer : first.layers)
     planned[layer.layer.op] = &layer;
@@ -116,8 +102,7 @@ void LayoutNet::addSignatures(const ModelPlan &first, CostTable &costs,
       ExecutedLayer executed = known->layer;
       executed.op = in.layer();
       std::vector<CostedCandidate> candidates =
-          costs.candidates(executed, how.storedForms, how.mappedWeights,
-                           /*readNarrow=*/options.gpu.empty());
+          costs.candidates(executed, options);
       auto agreeing = hostRoutines().agreeing(in.layer());
       llvm::erase_if(candidates, [&](const CostedCandidate &candidate) {
         return !llvm::is_contained(agreeing, candidate.routine);
@@ -136,10 +121,10 @@ void LayoutNet::addSignatures(const ModelPlan &first, CostTable &costs,
     for (const Signature &signature : layer.signatures) {
       for (auto [result, tag] :
            llvm::zip(layer.op->getResults(), signature.layouts.results))
-        schemaOf(tensors[numbers.lookup(result)], tag);
+        addSchema(result, tag);
       forOperands(layer.op, [&](OpOperand &operand, Value source) {
-        schemaOf(tensors[numbers.lookup(source)],
-                 signature.layouts.operands[operand.getOperandNumber()]);
+        addSchema(source,
+                  signature.layouts.operands[operand.getOperandNumber()]);
       });
     }
   priceAdapts(costs, mustBeMeasured);
@@ -178,7 +163,7 @@ unsigned LayoutNet::numFree() const {
       layers, [](const Layer &layer) { return layer.signatures.size() > 1; });
 }
 
-search::Net LayoutNet::priced(search::Balance balance) const {
+search::Net LayoutNet::net() const {
   search::Net net;
   for (const Tensor &tensor : tensors) {
     search::NetValue value;
@@ -211,6 +196,16 @@ search::Net LayoutNet::priced(search::Balance balance) const {
       for (auto [result, tag] :
            llvm::zip(layer.op->getResults(), from.layouts.results))
         signature.results.push_back(schemaOf(result, tag));
+    }
+  }
+  price(net, {});
+  return net;
+}
+
+void LayoutNet::price(search::Net &net, search::Balance balance) const {
+  for (auto [layer, priced] : llvm::zip(layers, net.layers))
+    for (auto [from, signature] :
+         llvm::zip(layer.signatures, priced.signatures)) {
       if (from.candidates.empty())
         continue;
       signature.cost = search::impossible;
@@ -218,8 +213,6 @@ search::Net LayoutNet::priced(search::Balance balance) const {
         signature.cost =
             std::min(signature.cost, search::value(device, candidate, balance));
     }
-  }
-  return net;
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,8 +30,10 @@ public:
   void addSignatures(const ModelPlan &first, CostTable &costs,
                      const PlanOptions &options, bool constantsStay);
 
-  /// The net with the costs for this balance.
-  search::Net priced(search::Balance balance) const;
+  /// The net with the costs of warm inferences.
+  search::Net net() const;
+  /// Gives it the costs for this balance.
+  void price(search::Net &net, search::Balance balance) const;
   /// By layers, their own layouts.
   std::vector<uint32_t> own() const {
     return std::vector<uint32_t>(layers.size());
@@ -68,7 +70,7 @@ private:
     std::vector<double> adapt = {};
   };
 
-  uint8_t schemaOf(Tensor &tensor, llvm::StringRef tag);
+  void addSchema(mlir::Value value, llvm::StringRef tag);
   uint8_t schemaOf(mlir::Value value, llvm::StringRef tag) const;
   void priceAdapts(CostTable &costs, bool mustBeMeasured);
   /// Calls `visit` with each operand that is no constant, and its value.

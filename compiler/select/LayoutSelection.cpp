@@ -51,7 +51,7 @@ static std::vector<search::NetChoice> answers(const LayoutNet &net,
         seen.insert(choice.signatures).second)
       result.push_back(std::move(choice));
   };
-  search::Net warm = net.priced({});
+  search::Net warm = net.net();
   auto addUniform = [&] {
     for (uint8_t schema : {LayoutNet::dense, LayoutNet::blocked})
       add(search::uniform(warm, schema));
@@ -76,8 +76,9 @@ static std::vector<search::NetChoice> answers(const LayoutNet &net,
   case Layouts::Net: {
     seen.insert(net.own());
     std::set<std::vector<double>> prices;
+    search::Net priced = warm;
     for (search::Balance balance : search::balances()) {
-      search::Net priced = net.priced(balance);
+      net.price(priced, balance);
       // Most balances change no difference between signatures.
       std::vector<double> differences;
       for (const search::NetLayer &layer : priced.layers)

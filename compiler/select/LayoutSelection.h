@@ -15,11 +15,11 @@
 
 namespace nnv12 {
 
-/// A plan, and the model that it is of.
+/// A plan with its model.
 struct SelectedLayouts {
   /// Owns the layers of the plan where they have other layouts; else null.
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::func::FuncOp main; ///< that the plan is of
+  mlir::func::FuncOp main; ///< the function whose layers are planned
   ModelPlan plan;
   unsigned changed = 0; ///< layers in other layouts than at first
   /// A line for people: the layouts that were taken, and why.

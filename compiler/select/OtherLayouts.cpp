@@ -14,9 +14,8 @@ using namespace nnv12;
 
 OtherLayouts::OtherLayouts(func::FuncOp main) {
   llvm::MapVector<Value, SmallVector<std::string>> tags;
-  auto add = [&](Value value, const std::string &tag) {
-    while (auto adapt = value.getDefiningOp<nn::AdaptOp>())
-      value = adapt.getInput();
+  auto add = [&](Value copy, const std::string &tag) {
+    Value value = sourceOf(copy);
     if (!value.getDefiningOp<nn::ConstantOp>() &&
         !llvm::is_contained(tags[value], tag))
       tags[value].push_back(tag);

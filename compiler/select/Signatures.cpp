@@ -12,6 +12,12 @@
 using namespace mlir;
 using namespace nnv12;
 
+Value nnv12::sourceOf(Value value) {
+  while (auto adapt = value.getDefiningOp<nn::AdaptOp>())
+    value = adapt.getInput();
+  return value;
+}
+
 /// Whether the tensor has channels that may lie in blocks, without multiplying
 /// the memory by padding.
 static bool hasBlocks(Value tensor) {

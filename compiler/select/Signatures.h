@@ -8,6 +8,9 @@
 
 namespace nnv12 {
 
+/// The value of which `value` is a copy in another layout, or itself.
+mlir::Value sourceOf(mlir::Value value);
+
 /// The layouts in which some routine computes `layer` and which are worth a
 /// look, each once; first those that it has. A routine of any layouts, which
 /// computes element by element, has the layer's own and those in which operands

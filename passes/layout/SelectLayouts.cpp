@@ -27,10 +27,9 @@ private:
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return module.emitError("found no function @main");
-    auto device = planDevice(module.getLoc(), target, profile, nullptr);
+    auto device = planDeviceFor(main, target, profile);
     if (failed(device))
       return failure();
-    device->target = device->target.upTo(usableExtension(main, device->target));
     PlanOptions options;
     options.threads = threads;
     options.mode = mode;

@@ -42,11 +42,10 @@ private:
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return module.emitError("found no function @main");
-    auto device = planDevice(module.getLoc(), target, profile, nullptr);
+    auto device = planDeviceFor(main, target, profile);
     if (failed(device))
       return failure();
     device->mayPredict = allowPredicted;
-    device->target = device->target.upTo(usableExtension(main, device->target));
     for (auto old :
          llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
       if (old.getTarget() == device->target.name)

@@ -499,37 +499,44 @@ private:
     return success();
   }
 
+  /// Adds the times of kernels inside of the model to the costs, if these are
+  /// measured.
+  LogicalResult tuneInModel(Planning &planning) {
+    if (!planning.costs.profile->measured)
+      return success();
+    Stage stage(options, "in model");
+    device::DeviceProfile profile = *planning.costs.profile;
+    PlanOptions how = options.plan;
+    how.gpu.clear();
+    how.layouts = Layouts::First;
+    how.mode = Mode::Cold;
+    auto write = [&](unsigned rank,
+                     std::shared_ptr<const device::DeviceProfile> alone,
+                     const std::string &file) {
+      PlanOptions ranked = how;
+      ranked.rank = rank;
+      return writeHostBundle(
+          *module, {planning.target, {alone, /*mayLack=*/true}, ranked}, file);
+    };
+    if (failed(measureInModel(main, planning.target, how, options.tuning,
+                              profile, write)))
+      return failure();
+    planning.costs.profile =
+        std::make_shared<device::DeviceProfile>(std::move(profile));
+    return success();
+  }
+
   FailureOr<Planning> planningOf(const codegen::Target &target) {
     auto costs = costsOf(target);
     if (failed(costs))
       return failure();
     Planning planning{target, std::move(*costs), options.plan};
-    if (isTuned(options, target, given.device.get()) &&
-        options.tuning.inModel && planning.costs.profile->measured) {
-      Stage stage(options, "in model");
-      device::DeviceProfile profile = *planning.costs.profile;
-      PlanOptions how = options.plan;
-      how.gpu.clear();
-      how.layouts = Layouts::First;
-      how.mode = Mode::Cold;
-      auto write = [&](unsigned rank,
-                       std::shared_ptr<const device::DeviceProfile> alone,
-                       const std::string &file) {
-        PlanOptions ranked = how;
-        ranked.rank = rank;
-        return writeHostBundle(
-            *module, {target, {alone, /*mayLack=*/true}, ranked}, file);
-      };
-      if (failed(measureInModel(main, target, how, options.tuning, profile,
-                                write)))
-        return failure();
-      planning.costs.profile =
-          std::make_shared<device::DeviceProfile>(std::move(profile));
-    }
+    bool isHost = isTuned(options, target, given.device.get());
+    if (isHost && options.tuning.inModel && failed(tuneInModel(planning)))
+      return failure();
     // Plans with options that were asked for are not compared with others.
-    if (!isTuned(options, target, given.device.get()) ||
-        options.storageMBps > 0 || options.plan.parts != Parts::KCP ||
-        options.checkBounds)
+    if (!isHost || options.storageMBps > 0 ||
+        options.plan.parts != Parts::KCP || options.checkBounds)
       return planning;
     Stage stage(options, "race");
     auto choice = chooseHostPlan(

@@ -13,6 +13,10 @@
 
 using namespace nnv12;
 
+unsigned nnv12::usableCpus() {
+  return std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+}
+
 /// A process that does the task and ends; -1: there is none.
 static pid_t startFork(unsigned number,
                        llvm::function_ref<bool(unsigned)> task) {
@@ -41,21 +45,33 @@ static bool isDone(pid_t child) {
 
 std::vector<bool> nnv12::doInForks(unsigned count,
                                    llvm::function_ref<bool(unsigned)> task) {
-  std::vector<bool> done(count, false), tried(count, false);
-  unsigned cpus =
-      std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+  std::vector<bool> done(count, false);
+  unsigned cpus = usableCpus();
   for (unsigned first = 0; first < count; first += cpus) {
     unsigned end = std::min(count, first + cpus);
     std::vector<pid_t> children;
     for (unsigned i = first + 1; i < end; ++i)
       children.push_back(startFork(i, task));
     done[first] = task(first);
-    tried[first] = true;
     for (unsigned i = first + 1; i < end; ++i)
       done[i] = children[i - first - 1] > 0 && isDone(children[i - first - 1]);
   }
   for (unsigned i = 0; i < count; ++i)
-    if (!done[i] && !tried[i])
+    if (!done[i] && i % cpus != 0)
       done[i] = task(i);
   return done;
+}
+
+mlir::FailureOr<std::string> nnv12::writeInForks(
+    unsigned count,
+    llvm::function_ref<mlir::FailureOr<std::string>(unsigned)> write) {
+  mlir::FailureOr<std::string> fault = std::string();
+  doInForks(count, [&](unsigned i) {
+    auto found = write(i);
+    bool isDone = succeeded(found) && found->empty();
+    if (!isDone && succeeded(fault) && fault->empty())
+      fault = std::move(found);
+    return isDone;
+  });
+  return fault;
 }

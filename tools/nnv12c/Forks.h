@@ -7,8 +7,10 @@
 #ifndef NNV12_TOOLS_NNV12C_FORKS_H
 #define NNV12_TOOLS_NNV12C_FORKS_H
 
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <string>
 #include <vector>
 
 namespace nnv12 {
@@ -20,6 +22,16 @@ namespace nnv12 {
 /// done.
 std::vector<bool> doInForks(unsigned count,
                             llvm::function_ref<bool(unsigned)> task);
+
+/// Writes files 0 to `count` - 1 so. `write` fails with a diagnostic, or
+/// returns "" or a line that says why the file cannot be written; so does this
+/// for the first file that was not written.
+mlir::FailureOr<std::string>
+writeInForks(unsigned count,
+             llvm::function_ref<mlir::FailureOr<std::string>(unsigned)> write);
+
+/// The CPUs of this machine that the process may use, at least one.
+unsigned usableCpus();
 
 } // namespace nnv12
 

@@ -23,10 +23,6 @@
 using namespace mlir;
 using namespace nnv12;
 
-static void warnOfHost(const llvm::Twine &message) {
-  llvm::errs() << "nnv12c: warning: --target host: " << message << "\n";
-}
-
 /// With `measured` first.
 static std::vector<HostPlan> plansByCosts(const Costs &measured,
                                           const codegen::Target &target) {
@@ -104,16 +100,10 @@ public:
     std::vector<std::string> files;
     for (size_t i = 0; i < plans.size(); ++i)
       files.push_back(folder.file(std::to_string(numFiles++) + ".nnv"));
-    FailureOr<std::string> worst = std::string();
-    doInForks(plans.size(), [&](unsigned i) {
-      auto fault = write(plans[i], files[i]);
-      bool isDone = succeeded(fault) && fault->empty();
-      if (!isDone && succeeded(worst))
-        worst = std::move(fault);
-      return isDone;
-    });
-    if (failed(worst) || !worst->empty())
-      return worst;
+    auto fault = writeInForks(
+        plans.size(), [&](unsigned i) { return write(plans[i], files[i]); });
+    if (failed(fault) || !fault->empty())
+      return fault;
     for (size_t i = 0; i < plans.size(); ++i)
       if (llvm::none_of(entries, [&](const Entry &entry) {
             return areEqual(entry.racer.bundle, files[i]);

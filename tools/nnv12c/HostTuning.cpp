@@ -16,7 +16,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -25,12 +24,17 @@ static void warn(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: warning: " << message << "\n";
 }
 
+void nnv12::warnOfHost(const llvm::Twine &message) {
+  warn("--target host: " + message);
+}
+
 /// Writes the bundle of `program`. Fails with a diagnostic where kernels cannot
-/// be compiled; `error` says where the file cannot be written, which is no
-/// fault of the model.
-static LogicalResult writeBundle(func::FuncOp main,
-                                 const TuningProgram &program,
-                                 const std::string &file, std::string &error) {
+/// be compiled; "" or a line that says why the file cannot be written, which is
+/// no fault of the model.
+static FailureOr<std::string> writeBundle(func::FuncOp main,
+                                          const TuningProgram &program,
+                                          const std::string &file) {
+  std::string error;
   ScopedDiagnosticHandler handler(main.getContext(),
                                   [&](Diagnostic &diagnostic) {
                                     std::string text = diagnostic.str();
@@ -39,8 +43,9 @@ static LogicalResult writeBundle(func::FuncOp main,
                                     error = std::move(text);
                                     return success();
                                   });
-  return success(succeeded(writeTuningBundle(main, program, file)) ||
-                 !error.empty());
+  if (failed(writeTuningBundle(main, program, file)) && error.empty())
+    return failure();
+  return error;
 }
 
 /// The kernels in parts, to be compiled at the same time: those of one layer
@@ -48,10 +53,8 @@ static LogicalResult writeBundle(func::FuncOp main,
 static std::vector<TuningProgram> partsOf(const TuningProgram &program) {
   // A process for fewer is not worth its start.
   constexpr size_t leastKernels = 16;
-  unsigned cpus =
-      std::max(1u, llvm::hardware_concurrency().compute_thread_count());
   size_t count = std::clamp<size_t>(program.kernels.size() / leastKernels, 1,
-                                    std::min(cpus, 8u));
+                                    std::min(usableCpus(), 8u));
   std::vector<TuningProgram> parts(count,
                                    {program.target, {}, program.revision});
   llvm::StringMap<size_t> partOf;
@@ -74,7 +77,7 @@ measure(func::FuncOp main, const TuningProgram &program,
         const std::string &storage) {
   TemporaryFolder folder;
   auto give = [](const llvm::Twine &reason) {
-    warn("--target host: " + reason + "; costs are predicted");
+    warnOfHost(reason + "; costs are predicted");
     return std::optional<device::DeviceProfile>();
   };
   if (!folder.error.empty())
@@ -98,17 +101,13 @@ measure(func::FuncOp main, const TuningProgram &program,
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     llvm::errs() << "nnv12c: measuring " << program.kernels.size()
                  << " kernels on this machine\n";
-  LogicalResult compiled = success();
-  doInForks(parts.size(), [&](unsigned i) {
-    LogicalResult result = writeBundle(main, parts[i], bundles[i], error);
-    if (failed(result))
-      compiled = failure();
-    return succeeded(result) && error.empty();
+  auto fault = writeInForks(parts.size(), [&](unsigned i) {
+    return writeBundle(main, parts[i], bundles[i]);
   });
-  if (failed(compiled))
+  if (failed(fault))
     return failure();
-  if (!error.empty())
-    return give(error);
+  if (!fault->empty())
+    return give(*fault);
   error = runSubprogram("nnv12-tune", arguments, /*showsProgress=*/true);
   if (!error.empty())
     return give(error);
@@ -121,8 +120,7 @@ measure(func::FuncOp main, const TuningProgram &program,
 device::DeviceProfile nnv12::hostBuiltin(const codegen::Target &target) {
   device::DeviceProfile profile =
       device::builtinProfile(target.architecture, target.name);
-  profile.big.count =
-      std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+  profile.big.count = usableCpus();
   return profile;
 }
 
@@ -140,6 +138,16 @@ std::string nnv12::usableCacheFolder(const TuneOptions &options) {
       !folder.empty() && device::makeCacheFolder(folder).empty() &&
       !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
   return usable ? folder : "";
+}
+
+void nnv12::remember(const std::string &folder, const codegen::Target &target,
+                     device::DeviceProfile &profile) {
+  if (folder.empty())
+    return;
+  device::ProfileCache cache(folder, device::hostIdentity(), target.name);
+  std::string error = cache.add(profile);
+  if (!error.empty())
+    warn(error + "; what was measured is forgotten (see --cache-dir)");
 }
 
 FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
@@ -184,9 +192,7 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
     return failure();
   if (!*measured)
     return withoutMeasuring();
-  if (!folder.empty())
-    if (error = cache.add(**measured); !error.empty())
-      warn(error + "; what was measured is forgotten (see --cache-dir)");
+  remember(folder, target, **measured);
   return std::move(**measured);
 }
 

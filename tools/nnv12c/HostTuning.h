@@ -24,6 +24,15 @@ struct TuneOptions {
 /// is none or it cannot be written.
 std::string usableCacheFolder(const TuneOptions &options);
 
+/// Adds measured times to the cache in `folder`, which may be "": nothing is
+/// remembered. `profile` gets the times that were there before. A cache that
+/// cannot be written is a warning.
+void remember(const std::string &folder, const codegen::Target &target,
+              device::DeviceProfile &profile);
+
+/// A warning on standard error, of --target host.
+void warnOfHost(const llvm::Twine &message);
+
 /// Built-in costs with this machine's number of CPUs.
 device::DeviceProfile hostBuiltin(const codegen::Target &target);
 

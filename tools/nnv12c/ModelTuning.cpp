@@ -4,7 +4,6 @@
 
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/codegen/cpu/CpuRoutine.h"
-#include "compiler/device/ProfileCache.h"
 #include "compiler/routines/KernelKey.h"
 #include "tools/nnv12c/Forks.h"
 #include "tools/nnv12c/Subprogram.h"
@@ -43,10 +42,10 @@ static std::vector<std::vector<Kernel>> kernelsOf(const ModelPlan &plan) {
   return layers;
 }
 
-static double &timeOf(device::KernelTime &time, unsigned threads) {
-  if (time.inModel.size() < threads)
-    time.inModel.resize(threads);
-  return time.inModel[threads - 1];
+static void setTime(device::KernelTime &time, unsigned threads,
+                    double milliseconds) {
+  time.inModel.resize(std::max<size_t>(time.inModel.size(), threads));
+  time.inModel[threads - 1] = milliseconds;
 }
 
 /// The times of nnv12-prof's table, in milliseconds, by key. Empty where it is
@@ -91,34 +90,28 @@ nnv12::measureInModel(func::FuncOp main, const codegen::Target &target,
     return failure();
   unsigned threads = plan->threads;
   std::vector<std::vector<Kernel>> layers = kernelsOf(*plan);
-  auto isKnown = [&](const Kernel &kernel) {
+  auto timeOf = [&](const Kernel &kernel) {
     auto time = profile.kernels.find(kernel.key);
-    return time != profile.kernels.end() && timeOf(time->second, threads) > 0;
+    return time == profile.kernels.end() ? 0 : time->second.inModelOn(threads);
   };
+  auto isKnown = [&](const Kernel &kernel) { return timeOf(kernel) > 0; };
   if (llvm::all_of(layers, [&](auto &kernels) {
         return llvm::all_of(kernels, isKnown);
       }))
     return success();
 
   auto give = [](const llvm::Twine &reason) {
-    llvm::errs() << "nnv12c: warning: --target host: " << reason
-                 << "; kernels are not measured inside of the model\n";
+    warnOfHost(reason + "; kernels are not measured inside of the model");
     return success();
   };
   TemporaryFolder folder;
   if (!folder.error.empty())
     return give("no folder for temporary files: " + folder.error);
-  FailureOr<std::string> fault = std::string();
   std::vector<std::string> files;
   for (unsigned rank = 0; rank < ranks; ++rank)
     files.push_back(folder.file(std::to_string(rank) + ".nnv"));
-  doInForks(ranks, [&](unsigned rank) {
-    auto found = write(rank, alone, files[rank]);
-    bool isDone = succeeded(found) && found->empty();
-    if (!isDone && succeeded(fault))
-      fault = std::move(found);
-    return isDone;
-  });
+  auto fault = writeInForks(
+      ranks, [&](unsigned rank) { return write(rank, alone, files[rank]); });
   if (failed(fault))
     return failure();
   if (!fault->empty())
@@ -133,10 +126,11 @@ nnv12::measureInModel(func::FuncOp main, const codegen::Target &target,
       return give(error);
     for (auto &[key, times] : readTable(table)) {
       auto known = profile.kernels.find(key);
-      if (known == profile.kernels.end() || timeOf(known->second, threads) > 0)
+      if (known == profile.kernels.end() ||
+          known->second.inModelOn(threads) > 0)
         continue;
       llvm::sort(times);
-      timeOf(known->second, threads) = times[times.size() / 2];
+      setTime(known->second, threads, times[times.size() / 2]);
     }
   }
   // A routine without a run is not to look better than those with one.
@@ -144,21 +138,12 @@ nnv12::measureInModel(func::FuncOp main, const codegen::Target &target,
     double most = 1;
     for (const Kernel &kernel : kernels)
       if (isKnown(kernel))
-        most = std::max(most, timeOf(profile.kernels[kernel.key], threads) /
-                                  kernel.milliseconds);
+        most = std::max(most, timeOf(kernel) / kernel.milliseconds);
     for (const Kernel &kernel : kernels)
       if (profile.kernels.count(kernel.key) && !isKnown(kernel))
-        timeOf(profile.kernels[kernel.key], threads) =
-            most * kernel.milliseconds;
+        setTime(profile.kernels[kernel.key], threads,
+                most * kernel.milliseconds);
   }
-  std::string cache = usableCacheFolder(tuning);
-  if (cache.empty())
-    return success();
-  std::string error =
-      device::ProfileCache(cache, device::hostIdentity(), target.name)
-          .add(profile);
-  if (!error.empty())
-    llvm::errs() << "nnv12c: warning: --target host: " << error
-                 << "; these times are forgotten (see --cache-dir)\n";
+  remember(usableCacheFolder(tuning), target, profile);
   return success();
 }
