@@ -106,12 +106,15 @@ void Recorder::beginRun() {
     return;
   levelNow_.store(runs() % sampleEvery_ ? RecordLevel::Off : wanted_,
                   std::memory_order_relaxed);
+  bool wasCounted = isCounted_;
   isCounted_ = counts_.size() && records(RecordLevel::Run) &&
                isLittle(counting_, countersPerMille_);
   if (isCounted_) {
     bool isOther = counters_.attach(counters_.context, 0) != 0;
-    // Counts that were read a moment ago are still true.
-    if (isOther || ticks() - countedUntil_ > countedUntil_ - countedFrom_)
+    // Counts that were read a moment ago are still true, unless a run that is
+    // not counted came in between.
+    if (isOther || !wasCounted ||
+        ticks() - countedUntil_ > countedUntil_ - countedFrom_)
       readCounters(/*isEnd=*/false);
   }
   start_ = clock_.ticks();

@@ -122,7 +122,7 @@ private:
   nnv12_counter_source counters_ = {};
   Array<Counts> counts_; ///< by thread, where there are counters
   uint32_t countersPerMille_ = 0, gpuPerMille_ = 0;
-  bool isCounted_ = false;      ///< the run that goes on
+  bool isCounted_ = false;      ///< the run that goes on, or the last one
   uint64_t firstStart_ = 0;     ///< of the first run
   uint64_t counting_ = 0;       ///< ticks spent on reading counters
   uint64_t countedFrom_ = 0;    ///< the last reading began then,
