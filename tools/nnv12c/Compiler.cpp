@@ -10,20 +10,15 @@
 #include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
 #include "compiler/codegen/cpu/Backend.h"
-#include "compiler/codegen/cpu/CheckBounds.h"
-#include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/BundleBuilder.h"
-#include "compiler/emit/OverlayEmitter.h"
 #include "compiler/emit/TuningDispatches.h"
 #include "compiler/emit/TuningKernels.h"
 #include "compiler/emit/TuningLayers.h"
 #include "compiler/import/Import.h"
-#include "compiler/plan/ProgramWriter.h"
 #include "compiler/plan/Report.h"
 #include "compiler/plan/UsedExtension.h"
 #include "compiler/select/LayoutSelection.h"
 #include "compiler/select/OtherLayouts.h"
-#include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,15 +32,17 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/CodeRevision.h"
+#include "tools/nnv12c/HostBundles.h"
 #include "tools/nnv12c/HostPlans.h"
 #include "tools/nnv12c/HostTuning.h"
 #include "tools/nnv12c/ModelProperties.h"
 #include "tools/nnv12c/ModelTuning.h"
+#include "tools/nnv12c/ProgramCode.h"
 #include "tools/nnv12c/RoundingError.h"
+#include "tools/nnv12c/Stage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
-#include <chrono>
 #include <cstring>
 
 using namespace mlir;
@@ -57,29 +54,6 @@ void nnv12::loadDialects(MLIRContext &context) {
                       memref::MemRefDialect, nn::NNDialect, plan::PlanDialect,
                       scf::SCFDialect, vector::VectorDialect>();
 }
-
-namespace {
-/// Says on destruction how long a stage took.
-class Stage {
-public:
-  Stage(const CompileOptions &options, StringRef name)
-      : enabled(options.timing), name(name),
-        start(std::chrono::steady_clock::now()) {}
-  ~Stage() {
-    if (enabled)
-      llvm::errs() << llvm::formatv(
-          "{0,-12} {1,9:f1} ms\n", name,
-          std::chrono::duration<double, std::milli>(
-              std::chrono::steady_clock::now() - start)
-              .count());
-  }
-
-private:
-  bool enabled;
-  StringRef name;
-  std::chrono::steady_clock::time_point start;
-};
-} // namespace
 
 /// The function that a model computes. Null: there is none.
 static func::FuncOp mainOf(ModuleOp module) {
@@ -93,26 +67,8 @@ struct Planning {
   Costs costs;
   PlanOptions how;
   std::string report = {}; ///< lines for people: why so
-};
-
-/// A planned program on its way.
-struct Lowered {
-  Lowered(MLIRContext &context, ModelPlan plan, plan::ProgramOp planned,
-          bool checkBounds)
-      : plan(std::move(plan)), planned(planned),
-        builder(context, this->plan.device.target), module(builder.module),
-        kernels(builder, checkBounds) {}
-
-  func::FuncOp main() const {
-    return mainOf(planned->getParentOfType<ModuleOp>());
-  }
-
-  ModelPlan plan;
-  plan::ProgramOp planned;
-  codegen::KernelBuilder builder;
-  OwningOpRef<ModuleOp> module; ///< of the kernels
-  KernelTable kernels;
-  EmittedProgram emitted;
+  /// The plan, where it is made already.
+  std::optional<SelectedLayouts> made = std::nullopt;
 };
 } // namespace
 
@@ -120,40 +76,6 @@ struct Lowered {
 static std::string nameOf(ModuleOp module) {
   auto name = module->getAttrOfType<StringAttr>("nn.model");
   return name ? name.str() : "";
-}
-
-/// The machine code of the kernels; their module is of no use afterwards.
-static FailureOr<codegen::CodeBlob> codeOf(ModuleOp kernels,
-                                           const CompileOptions &options,
-                                           const codegen::Target &target) {
-  Stage stage(options, "code");
-  if (options.checkBounds && failed(codegen::checkBounds(kernels, target)))
-    return failure();
-  return codegen::compileModule(kernels, target,
-                                options.checkBounds ? codegen::Effort::Least
-                                                    : codegen::Effort::Full);
-}
-
-/// Proves what the kernels write by running them (see TileCheck.h).
-static LogicalResult checkTiles(Location location, const KernelTable &kernels,
-                                const codegen::CodeBlob &blob,
-                                const codegen::Target &target) {
-  std::vector<codegen::TileCheck> checks;
-  for (const KernelTable::Kernel &kernel : kernels.kernels()) {
-    codegen::TileCheck check;
-    check.name = kernel.name + " (" + kernel.symbol + ")";
-    check.entry = blob.entries.at(kernel.symbol);
-    check.results = kernel.outputs;
-    check.info = kernel.info;
-    for (const KernelTable::Memory &memory : kernel.memories)
-      check.operands.push_back({memory.bytes, memory.element});
-    checks.push_back(std::move(check));
-  }
-  std::string fault = codegen::runTileChecks(checks, blob.bytes, target);
-  if (!fault.empty())
-    return emitError(location)
-           << "--check-tiles, " << target.name << ": " << fault;
-  return success();
 }
 
 namespace {
@@ -427,9 +349,11 @@ private:
         if (failed(planning))
           return failure();
         // Targets share the weights of the first one's layouts.
-        auto selected =
-            planWith(all.empty() ? main : all.front().selected.main, *planning,
-                     /*constantsStay=*/!all.empty());
+        FailureOr<SelectedLayouts> selected =
+            !all.empty()     ? planWith(all.front().selected.main, *planning,
+                                        /*constantsStay=*/true)
+            : planning->made ? std::move(*planning->made)
+                             : planWith(main, *planning);
         if (failed(selected))
           return failure();
         codegen::Target least = reduced(target, usedExtension(selected->plan));
@@ -458,10 +382,11 @@ private:
     std::string summary;
     llvm::raw_string_ostream os(summary);
     for (auto &[planning, selected] : *planned) {
-      auto written = write(selected);
+      ProgramKernels kernels(context, planning.target, options.checkBounds);
+      auto written = lowerPlan(selected.plan, selected.main, kernels);
       if (failed(written))
         return failure();
-      Lowered &lowered = **written;
+      Lowered &lowered = *written;
       plan::GpuOp overlay = lowered.planned.gpu();
       // Several targets share the weights, some of them perhaps with a GPU.
       if (!builder.weights.size() &&
@@ -470,11 +395,13 @@ private:
       // A text that is asked for is that of the first target.
       if (options.emit == Emit::Plan)
         return printModel(lowered.planned->getParentOfType<ModuleOp>());
-      if (failed(emit(builder, lowered)))
+      if (failed(emitLowered(options, builder, lowered)))
         return failure();
       if (options.emit != Emit::Bundle)
         return printKernels(lowered, builder.gpu);
-      if (failed(addProgram(lowered, builder)))
+      auto code = codeOf(*kernels.module, options, planning.target);
+      if (failed(code) ||
+          failed(addLowered(options, builder, lowered, std::move(*code))))
         return failure();
       printSummary(lowered.main(), lowered.plan, lowered.planned,
                    builder.weights.size(), os);
@@ -539,15 +466,13 @@ private:
         options.plan.parts != Parts::KCP || options.checkBounds)
       return planning;
     Stage stage(options, "race");
-    auto choice = chooseHostPlan(
-        planning.costs, target, options.plan, options.tuning,
-        [&](const HostPlan &plan, const std::string &file) {
-          PlanOptions how = options.plan;
-          how.lanes = plan.lanes;
-          return writeHostBundle(*module, {target, plan.costs, how}, file);
-        });
+    HostBundles bundles(options, *module, target);
+    auto choice = chooseHostPlan(planning.costs, target, options.plan,
+                                 options.tuning, bundles);
     if (failed(choice))
       return failure();
+    if (options.plan.gpu.empty())
+      planning.made = bundles.take(choice->number);
     planning.costs = std::move(choice->costs);
     planning.how.lanes = choice->lanes;
     planning.report = std::move(choice->report);
@@ -557,29 +482,11 @@ private:
   FailureOr<std::string> writeHostBundle(ModuleOp model,
                                          const Planning &planning,
                                          const std::string &file) {
-    BundleBuilder builder(nameOf(model), /*programs=*/1);
-    builder.bundle.threads = options.plan.threads;
-    if (failed(builder.describeTensors(mainOf(model))))
+    HostBundles bundles(options, model, planning.target);
+    auto number = bundles.plan(planning.costs, planning.how);
+    if (failed(number))
       return failure();
-    // It is this machine's CPUs that are compared.
-    Planning alone = planning;
-    alone.how.gpu.clear();
-    auto selected = planWith(mainOf(model), alone);
-    if (failed(selected))
-      return failure();
-    auto lowered = write(*selected);
-    if (failed(lowered) || failed(emit(builder, **lowered)) ||
-        failed(addProgram(**lowered, builder)))
-      return failure();
-    // A full disk is no fault of the model.
-    std::string fault;
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      fault = diagnostic.str();
-      return success();
-    });
-    if (failed(builder.write(context, file, /*signingKey=*/"")))
-      return fault;
-    return std::string();
+    return bundles.write(*number, file);
   }
 
   FailureOr<SelectedLayouts> planWith(func::FuncOp main,
@@ -589,67 +496,6 @@ private:
     return selectLayouts(
         main, {planning.target, planning.costs.profile, planning.costs.mayLack},
         planning.how, constantsStay);
-  }
-
-  /// Takes the plan and writes it at the end of its model, in place of that of
-  /// another target.
-  FailureOr<std::unique_ptr<Lowered>> write(SelectedLayouts &selected) {
-    auto model = selected.main->getParentOfType<ModuleOp>();
-    for (auto program :
-         llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
-      program.erase();
-    auto program = writeProgram(selected.plan, model);
-    if (failed(program))
-      return failure();
-    return std::make_unique<Lowered>(context, std::move(selected.plan),
-                                     *program, options.checkBounds);
-  }
-
-  /// Emits a planned program, with its part for a GPU if the plan has one, and
-  /// proves it.
-  LogicalResult emit(BundleBuilder &builder, Lowered &lowered) {
-    const ExecutionOrder &order = lowered.plan.order;
-    {
-      Stage stage(options, "kernels");
-      auto emitted =
-          emitProgram(order, lowered.planned, lowered.kernels, builder.weights);
-      if (failed(emitted))
-        return failure();
-      lowered.emitted = std::move(*emitted);
-      lowered.emitted.program.revision = codeRevision();
-    }
-    std::optional<GpuClaim> gpu;
-    if (plan::GpuOp overlay = lowered.planned.gpu()) {
-      Stage stage(options, "gpu");
-      if (!builder.gpu)
-        builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
-      if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
-                             lowered.emitted)))
-        return failure();
-      gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
-    }
-    Stage stage(options, "proof");
-    std::vector<Operation *> layers;
-    for (uint32_t number : lowered.emitted.layers)
-      layers.push_back(order.layers()[number]);
-    return provePlan(
-        {lowered.main(), layers, lowered.kernels, builder.weights, gpu},
-        lowered.emitted.program);
-  }
-
-  LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder) {
-    const codegen::Target &target = lowered.plan.device.target;
-    auto blob = codeOf(*lowered.module, options, target);
-    if (failed(blob))
-      return failure();
-    if (options.checkTiles) {
-      Stage stage(options, "check tiles");
-      if (failed(checkTiles(main.getLoc(), lowered.kernels, *blob, target)))
-        return failure();
-    }
-    builder.addProgram(target, std::move(lowered.emitted.program),
-                       lowered.kernels, std::move(*blob));
-    return success();
   }
 
   /// A line for people: the error of f16 on the GPU of the planned program.
@@ -701,11 +547,11 @@ private:
       if (options.emit == Emit::Spirv)
         return gpu ? gpu->print(context, os) : success();
       if (options.emit == Emit::Kernels) {
-        lowered.module.get()->print(os);
+        lowered.kernels.module.get()->print(os);
         return success();
       }
       return codegen::printModule(
-          lowered.module.get(), lowered.plan.device.target,
+          lowered.kernels.module.get(), lowered.target(),
           options.emit == Emit::LLVM ? codegen::CodeText::LLVM
                                      : codegen::CodeText::Assembly,
           os);

@@ -17,8 +17,9 @@ unsigned nnv12::usableCpus() {
   return std::max(1u, llvm::hardware_concurrency().compute_thread_count());
 }
 
-/// A process that does the task and ends; -1: there is none.
-static pid_t startFork(unsigned number,
+/// A process that does every `step`th task from `first` on and ends; -1: there
+/// is none.
+static pid_t startFork(unsigned first, unsigned count, unsigned step,
                        llvm::function_ref<bool(unsigned)> task) {
   pid_t parent = getpid(), child = fork();
   if (child != 0)
@@ -31,7 +32,10 @@ static pid_t startFork(unsigned number,
   if (none < 0 || dup2(none, STDOUT_FILENO) < 0 ||
       dup2(none, STDERR_FILENO) < 0)
     _exit(1);
-  _exit(task(number) ? 0 : 1);
+  for (unsigned i = first; i < count; i += step)
+    if (!task(i))
+      _exit(1);
+  _exit(0);
 }
 
 static bool isDone(pid_t child) {
@@ -46,19 +50,27 @@ static bool isDone(pid_t child) {
 std::vector<bool> nnv12::doInForks(unsigned count,
                                    llvm::function_ref<bool(unsigned)> task) {
   std::vector<bool> done(count, false);
-  unsigned cpus = usableCpus();
-  for (unsigned first = 0; first < count; first += cpus) {
-    unsigned end = std::min(count, first + cpus);
-    std::vector<pid_t> children;
-    for (unsigned i = first + 1; i < end; ++i)
-      children.push_back(startFork(i, task));
-    done[first] = task(first);
-    for (unsigned i = first + 1; i < end; ++i)
-      done[i] = children[i - first - 1] > 0 && isDone(children[i - first - 1]);
-  }
-  for (unsigned i = 0; i < count; ++i)
-    if (!done[i] && i % cpus != 0)
+  unsigned processes = std::min(count, usableCpus());
+  std::vector<pid_t> children;
+  for (unsigned first = 1; first < processes; ++first)
+    children.push_back(startFork(first, count, processes, task));
+  auto doHere = [&](unsigned first) {
+    for (unsigned i = first; i < count; i += processes)
       done[i] = task(i);
+  };
+  if (count)
+    doHere(0);
+  std::vector<unsigned> left;
+  for (unsigned first = 1; first < processes; ++first) {
+    pid_t child = children[first - 1];
+    if (child <= 0 || !isDone(child))
+      left.push_back(first);
+    else
+      for (unsigned i = first; i < count; i += processes)
+        done[i] = true;
+  }
+  for (unsigned first : left)
+    doHere(first);
   return done;
 }
 

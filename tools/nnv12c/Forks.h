@@ -15,11 +15,10 @@
 
 namespace nnv12 {
 
-/// Does tasks 0 to `count` - 1, a task a CPU at a time: one in this process,
+/// Does tasks 0 to `count` - 1, a task a CPU at a time: some in this process,
 /// others in copies of it, of which only files are left. `task` returns whether
-/// it was done. A copy is silent. A task that a copy could not do is done here
-/// at the end, so that its faults are told here. Returns by task whether it is
-/// done.
+/// it was done. A copy is silent. If one fails, its tasks are done again in
+/// this process, which tells their faults. Returns by task whether it is done.
 std::vector<bool> doInForks(unsigned count,
                             llvm::function_ref<bool(unsigned)> task);
 

@@ -5,23 +5,25 @@
 #include "artifact/Digest.h"
 #include "artifact/Hexadecimal.h"
 #include "artifact/Limits.h"
-#include "artifact/MappedFile.h"
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/device/CacheFolder.h"
 #include "compiler/device/CostModel.h"
 #include "compiler/plan/CostTable.h"
-#include "tools/nnv12c/Forks.h"
+#include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/PlanRace.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <cstring>
 #include <deque>
 #include <memory>
 
 using namespace mlir;
 using namespace nnv12;
+
+/// A plan whose first inference is expected to be so many times as late as that
+/// of another one does not run.
+static constexpr double tooLate = 1.25;
 
 /// With `measured` first.
 static std::vector<HostPlan> plansByCosts(const Costs &measured,
@@ -73,64 +75,63 @@ static std::string lineOf(const char *what, const HostPlan &plan, double median,
                        median, p90, textOf(plan));
 }
 
-static bool areEqual(const std::string &a, const std::string &b) {
-  artifact::MappedFile files[2];
-  artifact::Fault fault;
-  return files[0].open(a.c_str(), fault) && files[1].open(b.c_str(), fault) &&
-         files[0].size() == files[1].size() &&
-         memcmp(files[0].data(), files[1].data(), files[0].size()) == 0;
-}
-
 namespace {
-/// A plan whose bundle lies in a folder.
+/// A plan, and its runs if its bundle lies in a folder.
 struct Entry {
   HostPlan plan;
-  Racer racer;
+  Racer racer = {};
 };
 
 /// The search for the plan of one model.
 class HostRace {
 public:
-  HostRace(const TemporaryFolder &folder, WriteHostBundle write)
-      : folder(folder), write(write) {}
+  HostRace(HostBundles &bundles, const PlanOptions &how,
+           const TemporaryFolder &folder)
+      : bundles(bundles), how(how), folder(folder) {}
 
-  /// Adds plans, but none whose bundle is like another's. Fails with a
-  /// diagnostic; "" or a line that says why a bundle cannot be written.
-  FailureOr<std::string> add(ArrayRef<HostPlan> plans) {
+  /// Makes a plan, and adds it unless it decides as another one does, or is
+  /// expected to be far behind `from`. Fails with a diagnostic.
+  LogicalResult add(HostPlan plan, const Entry *from = nullptr) {
+    PlanOptions options = how;
+    options.lanes = plan.lanes;
+    auto number = bundles.plan(plan.costs, options);
+    if (failed(number))
+      return failure();
+    plan.number = *number;
+    const HostBundles::Plan &made = bundles[*number];
+    bool isLate =
+        from && made.coldMs > tooLate * bundles[from->plan.number].coldMs;
+    if (!isLate && llvm::none_of(entries, [&](const Entry &entry) {
+          return bundles[entry.plan.number].decisions == made.decisions;
+        }))
+      entries.push_back({std::move(plan)});
+    return success();
+  }
+
+  /// Runs new plans in turns with the best so far. Fails with a diagnostic; ""
+  /// or a line that says why there is nothing to compare.
+  FailureOr<std::string> run() {
+    if (entries.size() < 2)
+      return std::string();
+    std::vector<unsigned> numbers;
     std::vector<std::string> files;
-    for (size_t i = 0; i < plans.size(); ++i)
-      files.push_back(folder.file(std::to_string(numFiles++) + ".nnv"));
-    auto fault = writeInForks(
-        plans.size(), [&](unsigned i) { return write(plans[i], files[i]); });
+    llvm::SmallVector<Racer *> racers;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      Entry &entry = entries[i];
+      bool isNew = entry.racer.bundle.empty();
+      if (isNew) {
+        entry.racer.bundle = folder.file(std::to_string(i) + ".nnv");
+        numbers.push_back(entry.plan.number);
+        files.push_back(entry.racer.bundle);
+      }
+      if (isNew || i == best)
+        racers.push_back(&entry.racer);
+    }
+    if (numbers.empty())
+      return std::string();
+    auto fault = bundles.write(numbers, files);
     if (failed(fault) || !fault->empty())
       return fault;
-    for (size_t i = 0; i < plans.size(); ++i)
-      if (llvm::none_of(entries, [&](const Entry &entry) {
-            return areEqual(entry.racer.bundle, files[i]);
-          }))
-        entries.push_back({plans[i], {files[i]}});
-    return std::string();
-  }
-
-  /// Adds plans, and runs new ones in turns with the best so far. Fails
-  /// with a diagnostic; "" or a line that says why there is nothing to compare.
-  FailureOr<std::string> compare(ArrayRef<HostPlan> plans) {
-    auto fault = add(plans);
-    return failed(fault) || !fault->empty() ? fault : run();
-  }
-
-  const Entry &fastest() const { return entries[best]; }
-  const std::deque<Entry> &all() const { return entries; }
-
-private:
-  std::string run() {
-    llvm::SmallVector<Racer *> racers;
-    for (size_t i = 0; i < entries.size(); ++i)
-      if (i >= begun || i == best)
-        racers.push_back(&entries[i].racer);
-    begun = entries.size();
-    if (racers.size() < 2)
-      return "";
     llvm::errs() << "nnv12c: running " << racers.size()
                  << " plans in turns on this machine\n";
     std::string error = race(racers, folder);
@@ -140,14 +141,17 @@ private:
     best = llvm::find_if(entries,
                          [&](auto &entry) { return &entry.racer == winner; }) -
            entries.begin();
-    return "";
+    return std::string();
   }
 
+  const Entry &fastest() const { return entries[best]; }
+  const std::deque<Entry> &all() const { return entries; }
+
+private:
+  HostBundles &bundles;
+  const PlanOptions &how;
   const TemporaryFolder &folder;
-  WriteHostBundle write;
   std::deque<Entry> entries; ///< which stay where they are
-  size_t numFiles = 0;       ///< so many bundles were written
-  size_t begun = 0;          ///< so many have run
   size_t best = 0;
 };
 } // namespace
@@ -157,8 +161,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 // A file each, beside the profile of the machine (ProfileCache.h), named by the
-// bundle of the plan that would be taken unseen: after any change of the model,
-// of costs or of code that is another one.
+// text of the plan that would be taken unseen: after any change of layers, of
+// costs or of kernels that is another one.
 
 namespace nnv12 {
 /// The result of a race of plans.
@@ -179,16 +183,15 @@ static bool fromJSON(const llvm::json::Value &json, FastestPlan &plan,
 }
 } // namespace nnv12
 
-/// The file for the bundle in file `bundle`, where plans have `lanes` if that
-/// is said. "" without a folder: nothing is remembered.
+/// The file for the plan of such text, where plans have `lanes` if that is
+/// said. "" without a folder: nothing is remembered.
 static std::string memoryPath(const std::string &folder,
-                              const std::string &bundle,
+                              const std::string &plan,
                               std::optional<unsigned> lanes) {
-  artifact::MappedFile file;
-  artifact::Fault fault;
-  if (folder.empty() || !file.open(bundle.c_str(), fault))
+  if (folder.empty())
     return "";
-  artifact::Digest digest = artifact::digestOf(file.data(), file.size());
+  std::string text = codeRevision() + ("\n" + plan);
+  artifact::Digest digest = artifact::digestOf(text.data(), text.size());
   return folder + "/" + artifact::hexadecimal(digest.bytes, 16) +
          (lanes ? "-" + std::to_string(*lanes) : "") + ".plan";
 }
@@ -243,28 +246,25 @@ FailureOr<HostPlan> nnv12::chooseHostPlan(const Costs &measured,
                                           const codegen::Target &target,
                                           const PlanOptions &options,
                                           const TuneOptions &tuning,
-                                          WriteHostBundle write) {
+                                          HostBundles &bundles) {
   std::vector<HostPlan> plans = plansByCosts(measured, target);
   for (HostPlan &plan : plans)
     plan.lanes = options.lanes;
-  auto give = [&](const llvm::Twine &reason) {
-    warnOfHost(reason + "; plans are not compared");
-    return plans.front();
-  };
   // A bundle that is in memory anyway says nothing of a first inference.
   std::string cache = usableCacheFolder(tuning);
   TemporaryFolder folder(cache);
+  HostRace race(bundles, options, folder);
+  if (failed(race.add(plans.front())))
+    return failure();
+  auto give = [&](const llvm::Twine &reason) {
+    warnOfHost(reason + "; plans are not compared");
+    return race.all().front().plan;
+  };
   if (!folder.error.empty())
     return give("no folder for temporary files: " + folder.error);
-  HostRace race(folder, write);
-  auto fault = race.add(plans.front());
-  if (failed(fault))
-    return failure();
-  if (!fault->empty())
-    return give(*fault);
 
-  std::string memory =
-      memoryPath(cache, race.fastest().racer.bundle, options.lanes);
+  std::string memory = memoryPath(
+      cache, bundles[race.fastest().plan.number].text, options.lanes);
   std::string error;
   if (auto known = readPlan(memory, error)) {
     auto plan = llvm::find_if(
@@ -272,6 +272,16 @@ FailureOr<HostPlan> nnv12::chooseHostPlan(const Costs &measured,
     if (plan != plans.end()) {
       plan->lanes = known->lanes;
       plan->report = lineOf("run here", *plan, known->medianMs, known->p90Ms);
+      if (plan == plans.begin() && plan->lanes == options.lanes) {
+        plan->number = race.fastest().plan.number;
+        return *plan;
+      }
+      PlanOptions how = options;
+      how.lanes = plan->lanes;
+      auto number = bundles.plan(plan->costs, how);
+      if (failed(number))
+        return failure();
+      plan->number = *number;
       return *plan;
     }
     error = "plan '" + known->costs + "' is not known";
@@ -279,9 +289,17 @@ FailureOr<HostPlan> nnv12::chooseHostPlan(const Costs &measured,
   if (!error.empty())
     warnOfHost(error + "; plans are compared anew");
 
-  fault = race.compare(ArrayRef(plans).drop_front());
-  if (succeeded(fault) && fault->empty() && !options.lanes)
-    fault = race.compare(plansByLanes(race.fastest().plan, options.threads));
+  for (const HostPlan &plan : llvm::drop_begin(plans))
+    if (failed(race.add(plan)))
+      return failure();
+  auto fault = race.run();
+  if (succeeded(fault) && fault->empty() && !options.lanes) {
+    const Entry &best = race.fastest();
+    for (const HostPlan &plan : plansByLanes(best.plan, options.threads))
+      if (failed(race.add(plan, &best)))
+        return failure();
+    fault = race.run();
+  }
   if (failed(fault))
     return failure();
   if (!fault->empty())

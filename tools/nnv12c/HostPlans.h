@@ -8,7 +8,7 @@
 #ifndef NNV12_TOOLS_NNV12C_HOSTPLANS_H
 #define NNV12_TOOLS_NNV12C_HOSTPLANS_H
 
-#include "tools/nnv12c/CostSource.h"
+#include "tools/nnv12c/HostBundles.h"
 
 namespace nnv12 {
 
@@ -17,26 +17,21 @@ struct HostPlan {
   std::string name; ///< of the costs
   Costs costs;
   std::optional<unsigned> lanes = std::nullopt; ///< see PlanOptions
+  unsigned number = 0;                          ///< of the plan, in HostBundles
   std::string report = {}; ///< lines for people, of the one that is chosen
 };
-
-/// Writes the bundle of a plan for this machine alone to a file. Fails with a
-/// diagnostic where the model cannot be compiled; "" or a line that says why
-/// it cannot be written.
-using WriteHostBundle = llvm::function_ref<mlir::FailureOr<std::string>(
-    const HostPlan &plan, const std::string &file)>;
 
 /// Compares plans with these costs, with predicted ones, and with predicted
 /// ones but for kernels, and the best of these with no preparation lane, one
 /// less and one more. Returns the one whose first inference has the smallest
 /// median in cold runs that take turns (PlanRace.h). The cache remembers it by
-/// the bundle of the first, so that a second compile gives the same bytes.
+/// the text of the first, so that a second compile gives the same bytes.
 /// Where bundles cannot be run it is the first, with a warning.
 mlir::FailureOr<HostPlan> chooseHostPlan(const Costs &measured,
                                          const codegen::Target &target,
                                          const PlanOptions &options,
                                          const TuneOptions &tuning,
-                                         WriteHostBundle write);
+                                         HostBundles &bundles);
 
 } // namespace nnv12
 

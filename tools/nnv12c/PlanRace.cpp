@@ -27,9 +27,10 @@ static constexpr std::chrono::seconds longEnough(60);
 /// A racer is given up on if one that is as fast as the best would lose so
 /// often with this probability at most.
 static constexpr double chance = 0.02;
-/// After so many the race may end because all that are left are alike.
-static constexpr unsigned enoughRounds = 8;
-static constexpr double alike = 1.02;
+/// After so many the race may end because all that are left are alike: runs
+/// vary by more.
+static constexpr unsigned enoughRounds = 6;
+static constexpr double alike = 1.05;
 /// Medians that are so near say less than how late the late runs are.
 static constexpr double asFast = 1.01;
 

@@ -6,6 +6,7 @@
 #include "compiler/codegen/common/HeldSignals.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
 #include <cstdint>
@@ -136,4 +137,17 @@ void TemporaryFolder::removeAll() {
     close(opened);
     rmdir(path);
   }
+}
+
+std::error_code nnv12::writeTemporary(llvm::StringRef path,
+                                      llvm::StringRef bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (error)
+    return error;
+  os << bytes;
+  os.close();
+  error = os.error();
+  os.clear_error();
+  return error;
 }

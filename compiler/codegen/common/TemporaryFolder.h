@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallString.h"
 
 #include <string>
+#include <system_error>
 
 namespace nnv12 {
 
@@ -35,6 +36,9 @@ private:
   llvm::SmallString<128> path;
   TemporaryFolder *previous = nullptr, *next = nullptr;
 };
+
+/// Writes a file of such a folder.
+std::error_code writeTemporary(llvm::StringRef path, llvm::StringRef bytes);
 
 } // namespace nnv12
 

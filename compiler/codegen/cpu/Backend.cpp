@@ -1,21 +1,27 @@
 //===- Backend.cpp - From a module of kernels to machine code -------------===//
 
 #include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/KernelParts.h"
 #include "compiler/codegen/cpu/Lowering.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
+using namespace nnv12;
 using namespace nnv12::codegen;
 
 namespace {
@@ -165,22 +171,87 @@ LogicalResult emitFile(ModuleOp module, LoweredModule &lowered,
   return success();
 }
 
+/// The files that come of a part of a module's kernels.
+struct PartFiles {
+  PartFiles(const TemporaryFolder &folder, unsigned number)
+      : object(folder.file(std::to_string(number) + ".o")),
+        fingerprints(folder.file(std::to_string(number) + ".fingerprints")) {}
+
+  std::string object;
+  std::string fingerprints; ///< a symbol and its fingerprint a line
+};
+
+LogicalResult compilePart(ModuleOp part, const Target &target, Effort effort,
+                          const PartFiles &files) {
+  auto lowered = toLLVM(part, target, effort, /*names=*/false);
+  if (failed(lowered))
+    return failure();
+  std::string fingerprints;
+  for (const auto &[symbol, bytes] :
+       digestCode(*lowered->code, *lowered->machine))
+    fingerprints += symbol + " " + llvm::toHex(bytes) + "\n";
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream os(object);
+  if (failed(emitFile(part, *lowered, llvm::CodeGenFileType::ObjectFile, os)))
+    return failure();
+  for (auto [path, bytes] :
+       {std::pair<StringRef, StringRef>(files.object, os.str()),
+        std::pair<StringRef, StringRef>(files.fingerprints, fingerprints)})
+    if (std::error_code error = writeTemporary(path, bytes))
+      return part.emitError(path) << ": cannot write: " << error.message();
+  return success();
+}
+
+/// Adds the fingerprints in a file. Whether there are some.
+bool readFingerprints(const std::string &path, Fingerprints &fingerprints) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return false;
+  for (llvm::line_iterator line(**buffer); !line.is_at_end(); ++line) {
+    auto parts = line->rsplit(' ');
+    std::string bytes;
+    if (!llvm::tryGetFromHex(parts.second, bytes))
+      return false;
+    fingerprints[parts.first.str()] = {bytes.begin(), bytes.end()};
+  }
+  return true;
+}
+
 } // namespace
+
+bool nnv12::codegen::doInTurn(unsigned count,
+                              llvm::function_ref<bool(unsigned)> task) {
+  for (unsigned i = 0; i < count; ++i)
+    if (!task(i))
+      return false;
+  return true;
+}
 
 FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
                                                   const Target &target,
-                                                  Effort effort) {
-  auto lowered = toLLVM(module, target, effort, /*names=*/false);
-  if (failed(lowered))
+                                                  Effort effort,
+                                                  DoTasks doTasks) {
+  TemporaryFolder folder;
+  if (!folder.error.empty())
+    return module.emitError("cannot make a temporary folder: ") << folder.error,
+           failure();
+  std::vector<OwningOpRef<ModuleOp>> parts = splitKernels(module);
+  std::vector<PartFiles> files;
+  std::vector<std::string> objects;
+  for (unsigned i = 0; i < parts.size(); ++i) {
+    files.emplace_back(folder, i);
+    objects.push_back(files.back().object);
+  }
+  if (!doTasks(parts.size(), [&](unsigned i) {
+        return succeeded(compilePart(*parts[i], target, effort, files[i]));
+      }))
     return failure();
-  Fingerprints fingerprints = digestCode(*lowered->code, *lowered->machine);
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream os(object);
-  if (failed(emitFile(module, *lowered, llvm::CodeGenFileType::ObjectFile, os)))
+  auto blob = linkFlat(module, target, objects);
+  if (failed(blob))
     return failure();
-  auto blob = linkFlat(module, target, object);
-  if (succeeded(blob))
-    blob->fingerprints = std::move(fingerprints);
+  for (const PartFiles &part : files)
+    if (!readFingerprints(part.fingerprints, blob->fingerprints))
+      return module.emitError(part.fingerprints) << ": cannot read", failure();
   return blob;
 }
 

@@ -1,6 +1,6 @@
 //===- Backend.h - From a module of kernels to machine code -----*- C++ -*-===//
 //
-// MLIR passes, LLVM, and lld in this process make one flat piece of code
+// MLIR passes, LLVM, and lld make one flat piece of code
 // without relocations, writable data or undefined symbols, which works at any
 // address that is a multiple of 4 KiB.
 //
@@ -17,12 +17,21 @@ namespace nnv12::codegen {
 /// takes minutes.
 enum class Effort { Full, Least };
 
-/// Compiles a module that KernelBuilder made. The module is lowered in place
-/// and of no use afterwards. The same module gives the same bytes. Errors are
-/// reported at the module's location.
+/// Does tasks 0 to `count` - 1, in any order or at the same time, and returns
+/// whether all were done. A task may be done in a copy of this process: it
+/// leaves files alone.
+using DoTasks = llvm::function_ref<bool(unsigned count,
+                                        llvm::function_ref<bool(unsigned)>)>;
+/// One after the other, until one is not done.
+bool doInTurn(unsigned count, llvm::function_ref<bool(unsigned)> task);
+
+/// Compiles a module that KernelBuilder made, in parts that are tasks of
+/// `doTasks`. The module is of no use afterwards. The same module gives the
+/// same bytes. Errors are reported at the module's location.
 mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module,
                                         const Target &target,
-                                        Effort effort = Effort::Full);
+                                        Effort effort = Effort::Full,
+                                        DoTasks doTasks = doInTurn);
 
 /// The fingerprints that compileModule() would give the kernels, in half the
 /// time. The module is of no use afterwards.

@@ -16,11 +16,12 @@ struct CodeBlob {
   Fingerprints fingerprints;
 };
 
-/// Links an ELF object with lld, in this process, into one section without
-/// relocations. An undefined symbol, writable data, or an absolute address
-/// is an error that names it, reported at `module`.
+/// Links ELF objects, which are files, with lld, in this process, into one
+/// section without relocations. A symbol that is undefined in its object,
+/// writable data, or an absolute address is an error that names it, reported at
+/// `module`.
 mlir::FailureOr<CodeBlob> linkFlat(mlir::ModuleOp module, const Target &target,
-                                   llvm::ArrayRef<char> object);
+                                   llvm::ArrayRef<std::string> objects);
 
 } // namespace nnv12::codegen
 

@@ -1,4 +1,4 @@
-//===- FlatLink.cpp - Links an object into a flat blob --------------------===//
+//===- FlatLink.cpp - Links objects into a flat blob ---------------------===//
 
 #include "compiler/codegen/cpu/CodeBlob.h"
 
@@ -32,15 +32,13 @@ static constexpr char linkerScript[] = R"(SECTIONS {
 }
 )";
 
-static LogicalResult checkDefined(ModuleOp module, ArrayRef<char> object) {
-  llvm::MemoryBufferRef buffer(StringRef(object.data(), object.size()),
-                               "kernels");
-  auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
+static LogicalResult checkDefined(ModuleOp module, StringRef path) {
+  auto file = llvm::object::ObjectFile::createObjectFile(path);
   if (!file)
     return module.emitError("kernels' object file: ")
            << llvm::toString(file.takeError());
   SmallVector<std::string> undefined;
-  for (const SymbolRef &symbol : (*file)->symbols()) {
+  for (const SymbolRef &symbol : file->getBinary()->symbols()) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
     if (llvm::Error error =
@@ -56,18 +54,6 @@ static LogicalResult checkDefined(ModuleOp module, ArrayRef<char> object) {
   return module.emitError(
              "kernels call functions that do not exist at run time: ")
          << llvm::join(undefined, ", ");
-}
-
-static std::error_code writeFile(StringRef path, ArrayRef<char> bytes) {
-  std::error_code error;
-  llvm::raw_fd_ostream os(path, error);
-  if (error)
-    return error;
-  os.write(bytes.data(), bytes.size());
-  os.close();
-  error = os.error();
-  os.clear_error();
-  return error;
 }
 
 /// Takes the section and the entry points out of the linked file.
@@ -110,40 +96,46 @@ static FailureOr<CodeBlob> extract(ModuleOp module, StringRef path) {
 
 FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
                                              const Target &target,
-                                             ArrayRef<char> object) {
-  if (failed(checkDefined(module, object)))
-    return failure();
+                                             ArrayRef<std::string> objects) {
+  uint64_t room = 1 << 14;
+  for (const std::string &object : objects) {
+    if (failed(checkDefined(module, object)))
+      return failure();
+    uint64_t size = 0;
+    if (!llvm::sys::fs::file_size(object, size))
+      room += size;
+  }
   TemporaryFolder folder;
   if (!folder.error.empty())
     return module.emitError("cannot make a temporary folder: ") << folder.error,
            failure();
-  std::string objectPath = folder.file("kernels.o"),
-              scriptPath = folder.file("flat.ld"),
+  std::string scriptPath = folder.file("flat.ld"),
               outputPath = folder.file("kernels.elf");
-  std::error_code error = writeFile(objectPath, object);
-  if (!error)
-    error = writeFile(scriptPath,
-                      ArrayRef<char>(linkerScript, sizeof(linkerScript) - 1));
-  if (error)
-    return module.emitError(objectPath)
-               << ": cannot write: " << error.message(),
-           failure();
+  // lld ends the process where its output has no room.
+  for (auto [path, bytes] :
+       {std::pair<const std::string &, std::string>(scriptPath, linkerScript),
+        {outputPath, std::string(room, 0)}})
+    if (std::error_code error = writeTemporary(path, bytes)) {
+      module.emitError(path) << ": cannot write: " << error.message();
+      return failure();
+    }
   const char *emulation =
       target.architecture == "aarch64" ? "aarch64linux" : "elf_x86_64";
-  const char *args[] = {"ld.lld",
-                        "-m",
-                        emulation,
-                        "-static",
-                        "--threads=1",
-                        "--build-id=none",
-                        "--color-diagnostics=never",
-                        "-T",
-                        scriptPath.c_str(),
-                        "-e",
-                        "0",
-                        objectPath.c_str(),
-                        "-o",
-                        outputPath.c_str()};
+  SmallVector<const char *> args = {"ld.lld",
+                                    "-m",
+                                    emulation,
+                                    "-static",
+                                    "--threads=1",
+                                    "--build-id=none",
+                                    "--color-diagnostics=never",
+                                    "-T",
+                                    scriptPath.c_str(),
+                                    "-e",
+                                    "0",
+                                    "-o",
+                                    outputPath.c_str()};
+  for (const std::string &object : objects)
+    args.push_back(object.c_str());
   std::string messages;
   llvm::raw_string_ostream os(messages);
   {

@@ -194,8 +194,8 @@ TEST_F(CountersTest, GrowthOfEachRunIsRecorded) {
                                                      otherThread}));
 }
 
-/// Only of runs that are recorded; and what the runs in between took is not
-/// counted, however short they are beside a reading.
+/// Only of runs that are recorded. Other runs in between are not counted, even
+/// if a reading takes longer than they do.
 TEST_F(CountersTest, SampledRuns) {
   FakeSource fake;
   fake.delay = 10'000'000;

@@ -34,7 +34,7 @@ TEST(PlanRace, ComparesRoundsOfBoth) {
 }
 
 TEST(PlanRace, AreAlike) {
-  Racer a{"", {10, 10, 30}}, b{"", {10.2, 10.2, 11}}, c{"", {10.3, 9, 11}};
+  Racer a{"", {10, 10, 30}}, b{"", {10.2, 10.2, 11}}, c{"", {10.6, 9, 11}};
   EXPECT_TRUE(areAlike({&a, &b}));
   EXPECT_FALSE(areAlike({&a, &b, &c}));
   EXPECT_TRUE(areAlike({&c}));

@@ -1,0 +1,115 @@
+//===- HostBundles.cpp - Bundles of one model by several plans ------------===//
+
+#include "tools/nnv12c/HostBundles.h"
+
+#include "dialects/plan/PlanDialect.h"
+#include "tools/nnv12c/Stage.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+HostBundles::HostBundles(const CompileOptions &options, ModuleOp model,
+                         const codegen::Target &target)
+    : options(options), model(model), target(target),
+      kernels(*model.getContext(), target, options.checkBounds) {}
+
+/// Without the numbers of weights, which no plan depends on.
+static std::string textOf(ModuleOp model) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.useLocalScope().assumeVerified().elideLargeElementsAttrs(16);
+  model.print(os, flags);
+  return text;
+}
+
+static void dropTimes(plan::ProgramOp program) {
+  program.removeColdAttr();
+  program.removeWarmAttr();
+  for (Operation &op : program.getBody().getOps())
+    for (StringRef time : {"start", "end"})
+      op.removeAttr(time);
+}
+
+FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how) {
+  Stage stage(options, "plan");
+  // It is this machine's CPUs that are compared.
+  how.gpu.clear();
+  auto selected = selectLayouts(model.lookupSymbol<func::FuncOp>("main"),
+                                {target, costs.profile, costs.mayLack}, how,
+                                /*constantsStay=*/false);
+  if (failed(selected))
+    return failure();
+  auto lowered = lowerPlan(selected->plan, selected->main, kernels);
+  if (failed(lowered))
+    return failure();
+  double coldMs = double(lowered->planned.getCold().value_or(0)) * 1e-6;
+  auto written = lowered->planned->getParentOfType<ModuleOp>();
+  std::string text = textOf(written);
+  dropTimes(lowered->planned);
+  plans.push_back({std::move(*selected), text, textOf(written), coldMs});
+  return plans.size() - 1;
+}
+
+FailureOr<Lowered> HostBundles::emit(const Plan &plan, BundleBuilder &builder) {
+  builder.bundle.threads = options.plan.threads;
+  func::FuncOp main = plan.selected.main;
+  if (failed(builder.describeTensors(main)))
+    return failure();
+  auto lowered = lowerPlan(plan.selected.plan, main, kernels);
+  if (failed(lowered) || failed(emitLowered(options, builder, *lowered)))
+    return failure();
+  return lowered;
+}
+
+/// Code works at any multiple of a page.
+static void append(codegen::CodeBlob &code, const codegen::CodeBlob &more) {
+  uint32_t begin = llvm::alignTo<4096>(code.bytes.size());
+  code.bytes.resize(begin);
+  code.bytes.insert(code.bytes.end(), more.bytes.begin(), more.bytes.end());
+  for (const auto &[symbol, entry] : more.entries)
+    code.entries[symbol] = begin + entry;
+  code.fingerprints.insert(more.fingerprints.begin(), more.fingerprints.end());
+}
+
+LogicalResult HostBundles::compile(ArrayRef<unsigned> numbers) {
+  for (unsigned number : numbers) {
+    BundleBuilder unused("", /*programs=*/1);
+    if (failed(emit(plans[number], unused)))
+      return failure();
+  }
+  size_t count = kernels.table.kernels().size();
+  if (count == compiled)
+    return success();
+  auto blob = codeOf(*kernels.module, options, target);
+  if (failed(blob))
+    return failure();
+  append(code, *blob);
+  // Kernels that come later have a module of their own.
+  kernels.module->getBody()->clear();
+  compiled = count;
+  return success();
+}
+
+FailureOr<std::string> HostBundles::write(ArrayRef<unsigned> numbers,
+                                          ArrayRef<std::string> files) {
+  assert(numbers.size() == files.size() && "a file for each plan");
+  if (failed(compile(numbers)))
+    return failure();
+  for (auto [number, file] : llvm::zip(numbers, files)) {
+    BundleBuilder builder("", /*programs=*/1);
+    auto lowered = emit(plans[number], builder);
+    if (failed(lowered) || failed(addLowered(options, builder, *lowered, code)))
+      return failure();
+    // A full disk is no fault of the model.
+    std::string fault;
+    ScopedDiagnosticHandler handler(model.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      fault = diagnostic.str();
+                                      return success();
+                                    });
+    if (failed(builder.write(*model.getContext(), file, /*signingKey=*/"")))
+      return fault;
+  }
+  return std::string();
+}

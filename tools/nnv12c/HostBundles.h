@@ -1,0 +1,62 @@
+//===- HostBundles.h - Bundles of one model by several plans ----*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12C_HOSTBUNDLES_H
+#define NNV12_TOOLS_NNV12C_HOSTBUNDLES_H
+
+#include "compiler/select/LayoutSelection.h"
+#include "tools/nnv12c/CostSource.h"
+#include "tools/nnv12c/ProgramCode.h"
+
+#include <vector>
+
+namespace nnv12 {
+
+/// Plans of a model for the CPUs of this machine alone, and their bundles. The
+/// plans of one model have most kernels in common, so all bundles have the
+/// kernels of all plans, which are compiled once.
+class HostBundles {
+public:
+  /// `model` must outlive this; its plan.program is written again and again.
+  HostBundles(const CompileOptions &options, mlir::ModuleOp model,
+              const codegen::Target &target);
+
+  struct Plan {
+    SelectedLayouts selected;
+    std::string text;      ///< of all that was decided, and of predicted times
+    std::string decisions; ///< the same without times
+    double coldMs = 0;     ///< predicted
+  };
+
+  /// Makes a plan with such costs and returns its number, from 0 on. Fails with
+  /// a diagnostic where the model cannot be compiled.
+  mlir::FailureOr<unsigned> plan(const Costs &costs, PlanOptions how);
+  const Plan &operator[](unsigned number) const { return plans[number]; }
+  /// Takes a plan out; it cannot be written anymore.
+  SelectedLayouts take(unsigned number) {
+    return std::move(plans[number].selected);
+  }
+
+  /// Writes the bundles of the plans `numbers` to `files`. Fails with a
+  /// diagnostic where the model cannot be compiled; "" or a line that says why
+  /// a file cannot be written.
+  mlir::FailureOr<std::string> write(llvm::ArrayRef<unsigned> numbers,
+                                     llvm::ArrayRef<std::string> files);
+
+private:
+  /// Emits a plan's program and its kernels.
+  mlir::FailureOr<Lowered> emit(const Plan &plan, BundleBuilder &builder);
+  /// Emits the kernels of these plans and compiles those of all, where one of
+  /// them is new.
+  mlir::LogicalResult compile(llvm::ArrayRef<unsigned> numbers);
+
+  const CompileOptions &options;
+  mlir::ModuleOp model;
+  codegen::Target target;
+  std::vector<Plan> plans;
+  ProgramKernels kernels;
+  codegen::CodeBlob code; ///< of the first `compiled` kernels
+  size_t compiled = 0;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_TOOLS_NNV12C_HOSTBUNDLES_H

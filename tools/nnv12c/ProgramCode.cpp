@@ -1,0 +1,115 @@
+//===- ProgramCode.cpp - From a plan to a program and its code ------------===//
+
+#include "tools/nnv12c/ProgramCode.h"
+
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/CheckBounds.h"
+#include "compiler/codegen/cpu/TileCheck.h"
+#include "compiler/emit/OverlayEmitter.h"
+#include "compiler/plan/ProgramWriter.h"
+#include "compiler/verify/PlanProof.h"
+#include "tools/nnv12c/CodeRevision.h"
+#include "tools/nnv12c/Forks.h"
+#include "tools/nnv12c/Stage.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+FailureOr<codegen::CodeBlob> nnv12::codeOf(ModuleOp kernels,
+                                           const CompileOptions &options,
+                                           const codegen::Target &target) {
+  Stage stage(options, "code");
+  if (options.checkBounds && failed(codegen::checkBounds(kernels, target)))
+    return failure();
+  return codegen::compileModule(
+      kernels, target,
+      options.checkBounds ? codegen::Effort::Least : codegen::Effort::Full,
+      [](unsigned count, llvm::function_ref<bool(unsigned)> task) {
+        return llvm::all_of(doInForks(count, task),
+                            [](bool isDone) { return isDone; });
+      });
+}
+
+func::FuncOp Lowered::main() const {
+  auto module = planned->getParentOfType<ModuleOp>();
+  return module.lookupSymbol<func::FuncOp>("main");
+}
+
+FailureOr<Lowered> nnv12::lowerPlan(const ModelPlan &plan, func::FuncOp main,
+                                    ProgramKernels &kernels) {
+  auto model = main->getParentOfType<ModuleOp>();
+  for (auto program :
+       llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
+    program.erase();
+  auto program = writeProgram(plan, model);
+  if (failed(program))
+    return failure();
+  return Lowered{plan, *program, kernels};
+}
+
+LogicalResult nnv12::emitLowered(const CompileOptions &options,
+                                 BundleBuilder &builder, Lowered &lowered) {
+  const ExecutionOrder &order = lowered.plan.order;
+  {
+    Stage stage(options, "kernels");
+    auto emitted = emitProgram(order, lowered.planned, lowered.kernels.table,
+                               builder.weights);
+    if (failed(emitted))
+      return failure();
+    lowered.emitted = std::move(*emitted);
+    lowered.emitted.program.revision = codeRevision();
+  }
+  std::optional<GpuClaim> gpu;
+  if (plan::GpuOp overlay = lowered.planned.gpu()) {
+    Stage stage(options, "gpu");
+    if (!builder.gpu)
+      builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
+    if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
+                           lowered.emitted)))
+      return failure();
+    gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
+  }
+  Stage stage(options, "proof");
+  std::vector<Operation *> layers;
+  for (uint32_t number : lowered.emitted.layers)
+    layers.push_back(order.layers()[number]);
+  return provePlan(
+      {lowered.main(), layers, lowered.kernels.table, builder.weights, gpu},
+      lowered.emitted.program);
+}
+
+/// Proves what the kernels write by running them (see TileCheck.h).
+static LogicalResult checkTiles(Location location, const KernelTable &kernels,
+                                const codegen::CodeBlob &blob,
+                                const codegen::Target &target) {
+  std::vector<codegen::TileCheck> checks;
+  for (const KernelTable::Kernel &kernel : kernels.kernels()) {
+    codegen::TileCheck check;
+    check.name = kernel.name + " (" + kernel.symbol + ")";
+    check.entry = blob.entries.at(kernel.symbol);
+    check.results = kernel.outputs;
+    check.info = kernel.info;
+    for (const KernelTable::Memory &memory : kernel.memories)
+      check.operands.push_back({memory.bytes, memory.element});
+    checks.push_back(std::move(check));
+  }
+  std::string fault = codegen::runTileChecks(checks, blob.bytes, target);
+  if (!fault.empty())
+    return emitError(location)
+           << "--check-tiles, " << target.name << ": " << fault;
+  return success();
+}
+
+LogicalResult nnv12::addLowered(const CompileOptions &options,
+                                BundleBuilder &builder, Lowered &lowered,
+                                codegen::CodeBlob code) {
+  if (options.checkTiles) {
+    Stage stage(options, "check tiles");
+    if (failed(checkTiles(lowered.main().getLoc(), lowered.kernels.table, code,
+                          lowered.target())))
+      return failure();
+  }
+  builder.addProgram(lowered.target(), std::move(lowered.emitted.program),
+                     lowered.kernels.table, std::move(code));
+  return success();
+}

@@ -1,0 +1,61 @@
+//===- ProgramCode.h - From a plan to a program and its code ----*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12C_PROGRAMCODE_H
+#define NNV12_TOOLS_NNV12C_PROGRAMCODE_H
+
+#include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/emit/BundleBuilder.h"
+#include "compiler/emit/ProgramEmitter.h"
+#include "compiler/plan/ModelPlan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tools/nnv12c/CompileOptions.h"
+
+namespace nnv12 {
+
+/// The kernels of programs for one target, and their module.
+struct ProgramKernels {
+  ProgramKernels(mlir::MLIRContext &context, const codegen::Target &target,
+                 bool checkBounds)
+      : builder(context, target), module(builder.module),
+        table(builder, checkBounds) {}
+
+  codegen::KernelBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  KernelTable table;
+};
+
+/// The machine code of kernels; their module is of no use afterwards. Fails
+/// with a diagnostic.
+mlir::FailureOr<codegen::CodeBlob> codeOf(mlir::ModuleOp kernels,
+                                          const CompileOptions &options,
+                                          const codegen::Target &target);
+
+/// A planned program on its way into a bundle.
+struct Lowered {
+  const ModelPlan &plan;
+  plan::ProgramOp planned;
+  ProgramKernels &kernels;
+  EmittedProgram emitted = {};
+
+  const codegen::Target &target() const { return plan.device.target; }
+  mlir::func::FuncOp main() const;
+};
+
+/// Writes the plan at the end of its model, in place of that of another
+/// target.
+mlir::FailureOr<Lowered> lowerPlan(const ModelPlan &plan,
+                                   mlir::func::FuncOp main,
+                                   ProgramKernels &kernels);
+
+/// Emits a planned program, with its part for a GPU if the plan has one, and
+/// proves it.
+mlir::LogicalResult emitLowered(const CompileOptions &options,
+                                BundleBuilder &builder, Lowered &lowered);
+
+/// Adds the emitted program with the code of its kernels to the bundle.
+mlir::LogicalResult addLowered(const CompileOptions &options,
+                               BundleBuilder &builder, Lowered &lowered,
+                               codegen::CodeBlob code);
+
+} // namespace nnv12
+
+#endif // NNV12_TOOLS_NNV12C_PROGRAMCODE_H
