@@ -51,17 +51,6 @@ FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how) {
   return plans.size() - 1;
 }
 
-FailureOr<Lowered> HostBundles::emit(const Plan &plan, BundleBuilder &builder) {
-  builder.bundle.threads = options.plan.threads;
-  func::FuncOp main = plan.selected.main;
-  if (failed(builder.describeTensors(main)))
-    return failure();
-  auto lowered = lowerPlan(plan.selected.plan, main, kernels);
-  if (failed(lowered) || failed(emitLowered(options, builder, *lowered)))
-    return failure();
-  return lowered;
-}
-
 /// Code works at any multiple of a page.
 static void append(codegen::CodeBlob &code, const codegen::CodeBlob &more) {
   uint32_t begin = llvm::alignTo<4096>(code.bytes.size());
@@ -72,12 +61,7 @@ static void append(codegen::CodeBlob &code, const codegen::CodeBlob &more) {
   code.fingerprints.insert(more.fingerprints.begin(), more.fingerprints.end());
 }
 
-LogicalResult HostBundles::compile(ArrayRef<unsigned> numbers) {
-  for (unsigned number : numbers) {
-    BundleBuilder unused("", /*programs=*/1);
-    if (failed(emit(plans[number], unused)))
-      return failure();
-  }
+LogicalResult HostBundles::compile() {
   size_t count = kernels.table.kernels().size();
   if (count == compiled)
     return success();
@@ -85,31 +69,32 @@ LogicalResult HostBundles::compile(ArrayRef<unsigned> numbers) {
   if (failed(blob))
     return failure();
   append(code, *blob);
+  compiled = count;
   // Kernels that come later have a module of their own.
   kernels.module->getBody()->clear();
-  compiled = count;
   return success();
 }
 
-FailureOr<std::string> HostBundles::write(ArrayRef<unsigned> numbers,
-                                          ArrayRef<std::string> files) {
-  assert(numbers.size() == files.size() && "a file for each plan");
-  if (failed(compile(numbers)))
+FailureOr<std::string> HostBundles::write(unsigned number,
+                                          const std::string &file) {
+  const Plan &plan = plans[number];
+  func::FuncOp main = plan.selected.main;
+  BundleBuilder builder("", /*programs=*/1);
+  builder.bundle.threads = options.plan.threads;
+  if (failed(builder.describeTensors(main)))
     return failure();
-  for (auto [number, file] : llvm::zip(numbers, files)) {
-    BundleBuilder builder("", /*programs=*/1);
-    auto lowered = emit(plans[number], builder);
-    if (failed(lowered) || failed(addLowered(options, builder, *lowered, code)))
-      return failure();
-    // A full disk is no fault of the model.
-    std::string fault;
-    ScopedDiagnosticHandler handler(model.getContext(),
-                                    [&](Diagnostic &diagnostic) {
-                                      fault = diagnostic.str();
-                                      return success();
-                                    });
-    if (failed(builder.write(*model.getContext(), file, /*signingKey=*/"")))
-      return fault;
-  }
+  auto lowered = lowerPlan(plan.selected.plan, main, kernels);
+  if (failed(lowered) || failed(emitLowered(options, builder, *lowered)) ||
+      failed(compile()) || failed(addLowered(options, builder, *lowered, code)))
+    return failure();
+  // A full disk is no fault of the model.
+  std::string fault;
+  ScopedDiagnosticHandler handler(model.getContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    fault = diagnostic.str();
+                                    return success();
+                                  });
+  if (failed(builder.write(*model.getContext(), file, /*signingKey=*/"")))
+    return fault;
   return std::string();
 }

@@ -11,8 +11,8 @@
 namespace nnv12 {
 
 /// Plans of a model for the CPUs of this machine alone, and their bundles. The
-/// plans of one model have most kernels in common, so all bundles have the
-/// kernels of all plans, which are compiled once.
+/// plans of one model have most kernels in common. These are compiled once: a
+/// bundle has the kernels of its plan and of those that were written before.
 class HostBundles {
 public:
   /// `model` must outlive this; its plan.program is written again and again.
@@ -35,18 +35,13 @@ public:
     return std::move(plans[number].selected);
   }
 
-  /// Writes the bundles of the plans `numbers` to `files`. Fails with a
-  /// diagnostic where the model cannot be compiled; "" or a line that says why
-  /// a file cannot be written.
-  mlir::FailureOr<std::string> write(llvm::ArrayRef<unsigned> numbers,
-                                     llvm::ArrayRef<std::string> files);
+  /// Writes the bundle of a plan. Fails with a diagnostic where the model
+  /// cannot be compiled; "" or a line that says why the file cannot be written.
+  mlir::FailureOr<std::string> write(unsigned number, const std::string &file);
 
 private:
-  /// Emits a plan's program and its kernels.
-  mlir::FailureOr<Lowered> emit(const Plan &plan, BundleBuilder &builder);
-  /// Emits the kernels of these plans and compiles those of all, where one of
-  /// them is new.
-  mlir::LogicalResult compile(llvm::ArrayRef<unsigned> numbers);
+  /// Compiles the kernels that are new.
+  mlir::LogicalResult compile();
 
   const CompileOptions &options;
   mlir::ModuleOp model;

@@ -113,25 +113,23 @@ public:
   FailureOr<std::string> run() {
     if (entries.size() < 2)
       return std::string();
-    std::vector<unsigned> numbers;
-    std::vector<std::string> files;
     llvm::SmallVector<Racer *> racers;
+    bool areNew = false;
     for (size_t i = 0; i < entries.size(); ++i) {
       Entry &entry = entries[i];
       bool isNew = entry.racer.bundle.empty();
-      if (isNew) {
-        entry.racer.bundle = folder.file(std::to_string(i) + ".nnv");
-        numbers.push_back(entry.plan.number);
-        files.push_back(entry.racer.bundle);
-      }
+      areNew |= isNew;
       if (isNew || i == best)
         racers.push_back(&entry.racer);
+      if (!isNew)
+        continue;
+      entry.racer.bundle = folder.file(std::to_string(i) + ".nnv");
+      auto fault = bundles.write(entry.plan.number, entry.racer.bundle);
+      if (failed(fault) || !fault->empty())
+        return fault;
     }
-    if (numbers.empty())
+    if (!areNew)
       return std::string();
-    auto fault = bundles.write(numbers, files);
-    if (failed(fault) || !fault->empty())
-      return fault;
     llvm::errs() << "nnv12c: running " << racers.size()
                  << " plans in turns on this machine\n";
     std::string error = race(racers, folder);

@@ -29,7 +29,7 @@ static constexpr std::chrono::seconds longEnough(60);
 static constexpr double chance = 0.02;
 /// After so many the race may end because all that are left are alike: runs
 /// vary by more.
-static constexpr unsigned enoughRounds = 6;
+static constexpr unsigned enoughRounds = 8;
 static constexpr double alike = 1.05;
 /// Medians that are so near say less than how late the late runs are.
 static constexpr double asFast = 1.01;
