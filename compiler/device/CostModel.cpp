@@ -126,8 +126,10 @@ std::string missingKernels(const DeviceProfile &profile,
       first = &kernel;
   if (!missing)
     return "";
-  return "device profile '" + profile.name +
-         "': kernels: " + std::to_string(missing) + " of " +
+  std::string place = profile.file.empty()
+                          ? "device profile '" + profile.name + "'"
+                          : profile.file;
+  return place + ": kernels: " + std::to_string(missing) + " of " +
          std::to_string(kernels.size()) +
          " were not measured (first: " + first->routine + ", " +
          (first->key.empty() ? "no key" : first->key) +

@@ -137,6 +137,7 @@ struct DeviceProfile {
   static constexpr unsigned currentVersion = 2;
 
   std::string name; ///< for people
+  std::string file; ///< that it was read from, for messages; "": none
   /// The machine of a measured profile, see hostIdentity().
   std::string identity;
   /// The revision of the code generator whose kernels were measured,

@@ -303,6 +303,7 @@ std::optional<DeviceProfile> parseProfile(const std::string &text,
   readFields(json, profile, line);
   if (!line.empty())
     return fault(line);
+  profile.file = name;
   return profile;
 }
 

@@ -2,6 +2,7 @@
 #ifndef NNV12_COMPILER_PLAN_PLANOPTIONS_H
 #define NNV12_COMPILER_PLAN_PLANOPTIONS_H
 
+#include "compiler/search/Net.h"
 #include "compiler/search/Search.h"
 
 #include <optional>
@@ -59,6 +60,7 @@ struct PlanOptions {
   /// The least gain for which layouts of a net are taken, as a part of the
   /// time. Not set: 0.05 by predicted times, 0.02 by measured ones.
   std::optional<double> layoutMargin = std::nullopt;
+  search::NetLimits layoutLimits = {}; ///< of exact answers of the net
 
   /// For measuring: each layer is computed by its fastest routine but so many,
   /// or by its slowest where it has fewer.

@@ -41,15 +41,22 @@ struct Times {
 };
 } // namespace
 
-/// The distinct answers of the net, the more likely ones first.
-static std::vector<search::NetChoice> answers(const LayoutNet &net,
-                                              const PlanOptions &options) {
-  std::vector<search::NetChoice> result;
+namespace {
+struct Answers {
+  std::vector<search::NetChoice> all; ///< distinct, the more likely ones first
+  bool exact = true;
+  /// The part of an answer's cost that the best one may cost less.
+  double gap = 0;
+};
+} // namespace
+
+static Answers answers(const LayoutNet &net, const PlanOptions &options) {
+  Answers result;
   std::set<std::vector<uint32_t>> seen;
   auto add = [&](search::NetChoice choice) {
     if (choice.cost < search::impossible &&
         seen.insert(choice.signatures).second)
-      result.push_back(std::move(choice));
+      result.all.push_back(std::move(choice));
   };
   search::Net warm = net.net();
   auto addUniform = [&] {
@@ -84,8 +91,14 @@ static std::vector<search::NetChoice> answers(const LayoutNet &net,
       for (const search::NetLayer &layer : priced.layers)
         for (const search::Signature &signature : layer.signatures)
           differences.push_back(signature.cost - layer.signatures[0].cost);
-      if (prices.insert(std::move(differences)).second)
-        add(search::dprs(priced, {}, net.own()));
+      if (!prices.insert(std::move(differences)).second)
+        continue;
+      auto choice = search::dprs(priced, options.layoutLimits, net.own());
+      if (!choice.exact) {
+        result.exact = false;
+        result.gap = std::max(result.gap, 1 - choice.bound / choice.cost);
+      }
+      add(std::move(choice));
     }
     add(search::greedy(warm));
     addUniform();
@@ -117,7 +130,13 @@ public:
     }
     double worth = options.layoutMargin.value_or(
         device.profile->measured ? worthMeasured : worthPredicted);
-    std::vector<search::NetChoice> all = answers(net, options);
+    Answers answered = answers(net, options);
+    const std::vector<search::NetChoice> &all = answered.all;
+    std::string notes = unmeasured();
+    if (!answered.exact)
+      notes += llvm::formatv("; no exact answer: the best one costs at most "
+                             "{0:f1} % less",
+                             100 * answered.gap);
     const search::NetChoice *chosen = nullptr;
     Times least = times;
     PlanOptions shorter = options;
@@ -140,7 +159,7 @@ public:
         "as preferred: {0} of {1} layers may have others, {2} answer{3} of the "
         "net, none gains {4:f0} %{5}",
         net.numFree(), net.own().size(), all.size(), all.size() == 1 ? "" : "s",
-        100 * worth, unmeasured());
+        100 * worth, notes);
     if (!chosen) {
       best.report = none;
       return best;
@@ -158,7 +177,7 @@ public:
         "{0} of {1} layers in others than preferred, {2} adapt{3}: {4:f3} of "
         "the cold time, {5:f3} of the warm time{6}",
         selected->changed, net.own().size(), adapts, adapts == 1 ? "" : "s",
-        found.cold / times.cold, found.warm / times.warm, unmeasured());
+        found.cold / times.cold, found.warm / times.warm, notes);
     return selected;
   }
 

@@ -163,6 +163,16 @@ static cl::opt<Layouts, true> layouts(
 static cl::opt<unsigned, true>
     layoutSeed("layout-seed", cl::location(given.plan.layoutSeed),
                Help{"For tests: the seed of --layouts random", "N"});
+static cl::opt<double>
+    layoutMargin("layout-margin",
+                 Help{"For tests: the least gain for which --layouts net takes "
+                      "layouts, a part of the time from 0 to 1",
+                      "PART"});
+static cl::opt<unsigned>
+    layoutTable("layout-table",
+                Help{"For tests: --layouts net is exact while its tables have "
+                     "at most N entries",
+                     "N"});
 static cl::opt<unsigned>
     lanes("lanes",
           Help{"Preparation lanes of a cold plan, at most (default: one "
@@ -348,7 +358,8 @@ int main(int argc, char **argv) {
        emitKind,  lanes,      gpuForceFrom, threads,      storageMBps,
        noCache,   gpuForce,   whyFloat,     timing,       quiet,
        quantized, routines,   checkBounds,  checkTiles,   listOps,
-       layouts,   layoutSeed, listRoutines, inModel},
+       layouts,   layoutSeed, layoutMargin, layoutTable,  listRoutines,
+       inModel},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -405,6 +416,20 @@ int main(int argc, char **argv) {
   if (layoutSeed.getNumOccurrences() && layouts != Layouts::Random)
     return fail("--layout-seed: found --layouts " + wordOf(layouts) +
                 ", expected random");
+  for (const cl::Option *other :
+       std::initializer_list<const cl::Option *>{&layoutMargin, &layoutTable})
+    if (other->getNumOccurrences() && layouts != Layouts::Net)
+      return fail("--" + other->ArgStr + ": found --layouts " +
+                  wordOf(layouts) + ", expected net");
+  if (layoutMargin.getNumOccurrences()) {
+    if (!(layoutMargin >= 0 && layoutMargin <= 1))
+      return fail("--layout-margin: found " +
+                  llvm::Twine(std::to_string(layoutMargin)) +
+                  ", expected a number from 0 to 1");
+    options.plan.layoutMargin = layoutMargin;
+  }
+  if (layoutTable.getNumOccurrences())
+    options.plan.layoutLimits.table = layoutTable;
   if (inModel && !llvm::is_contained(options.targets, "host"))
     return fail("--in-model: found no --target host, which it is for");
   options.tuning.otherLayouts = layouts != Layouts::First;

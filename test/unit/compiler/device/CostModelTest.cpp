@@ -90,6 +90,8 @@ TEST(Cost, missingKernels) {
             "device profile 'sample': kernels: 2 of 3 were not measured "
             "(first: b, g), expected "
             "all; run nnv12-tune for this model");
+  p.file = "p.json";
+  EXPECT_EQ(missingKernels(p, kernels).find("p.json: kernels: 2 of 3"), 0u);
   kernels.resize(1);
   EXPECT_EQ(missingKernels(p, kernels), "");
 }
