@@ -97,7 +97,8 @@ static const CostedCandidate *findNarrow(const PlannedLayer &layer,
   return nullptr;
 }
 
-void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
+void nnv12::printRoutines(const ModelPlan &plan, const LayerNotes &layouts,
+                          llvm::raw_ostream &os) {
   const device::DeviceProfile &profile = *plan.device.profile;
   bool little = profile.little.count > 0;
   auto core = little ? search::Core::Little : search::Core::Big;
@@ -110,14 +111,21 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
                               candidate->costs.bytes / (profile.readMBps * 1e3))
                : std::string("-");
   };
-  Table table({"layer", "routine", "read raw", "transform", "read cached",
-               "read zstd", "decode", "read narrow", "widen", "execute",
-               "costs", "chosen"},
-              2);
+  Table::Row header = {"layer",       "routine",   "read raw", "transform",
+                       "read cached", "read zstd", "decode",   "read narrow",
+                       "widen",       "execute",   "costs",    "chosen"};
+  auto addLayouts = [&](Table::Row row, const std::string &note) {
+    if (!layouts.empty())
+      row.insert(row.begin() + 1, note);
+    return row;
+  };
+  Table table(addLayouts(std::move(header), "layouts"),
+              layouts.empty() ? 2 : 3);
   for (auto [number, layer] : llvm::enumerate(plan.layers)) {
     const Candidate &chosen = layer.first();
     const Routine *later = layer.laterRoutine();
     std::string name = llvm::formatv("{0} {1}", number, layer.layer.name);
+    std::string note = layouts.lookup(layer.layer.op);
     const Routine *last = nullptr;
     for (const CostedCandidate &candidate : layer.candidates) {
       const Routine *routine = candidate.routine;
@@ -138,15 +146,17 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
         mark = "* " + (layer.layer.mainOperand ? chosen.storage.text() : "");
       if (routine == later)
         mark = "  from the second inference on";
-      table.add({name, descriptorOf(layer.layer.op, *routine), read(raw),
-                 raw ? milliseconds(raw->costs.transform.on(core)) : "-",
-                 read(find(layer, routine, {ready})), read(zstd),
-                 zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
-                 read(narrow),
-                 narrow ? milliseconds(narrow->costs.transform.on(core)) : "-",
-                 milliseconds(candidate.costs.execute),
-                 candidate.measured ? "measured" : "predicted", mark});
+      table.add(addLayouts(
+          {name, descriptorOf(layer.layer.op, *routine), read(raw),
+           raw ? milliseconds(raw->costs.transform.on(core)) : "-",
+           read(find(layer, routine, {ready})), read(zstd),
+           zstd ? milliseconds(zstd->costs.decode.on(core)) : "-", read(narrow),
+           narrow ? milliseconds(narrow->costs.transform.on(core)) : "-",
+           milliseconds(candidate.costs.execute),
+           candidate.measured ? "measured" : "predicted", mark},
+          note));
       name.clear();
+      note.clear();
     }
   }
   table.print(os);

@@ -8,9 +8,14 @@
 
 namespace nnv12 {
 
+/// A few words on each layer, for people.
+using LayerNotes = llvm::DenseMap<mlir::Operation *, std::string>;
+
 /// Every routine of every layer with the cost of its stages, and the one that
-/// is chosen: NNV12, Table 2. For `nnv12c --routines`.
-void printRoutines(const ModelPlan &plan, llvm::raw_ostream &os);
+/// is chosen: NNV12, Table 2. For `nnv12c --routines`. `layouts` are notes on
+/// those of each layer; there may be none.
+void printRoutines(const ModelPlan &plan, const LayerNotes &layouts,
+                   llvm::raw_ostream &os);
 
 /// A few lines: routines by their numbers of layers, bytes, lanes, times.
 /// `fileBytes` is the size of the weights in the bundle.

@@ -92,12 +92,16 @@ void LayoutNet::addSignatures(const ModelPlan &first, CostTable &costs,
     if (!known)
       continue;
     layer.signatures[0].candidates = costsOf(known->candidates);
+    layer.fixed = "decides which floats are equal";
     if (known->layer.isComparedForEquality)
       continue;
+    layer.fixed = "no others";
     std::vector<LayerLayouts> all = signaturesOf(layer.op);
     for (LayerLayouts &layouts : llvm::drop_begin(all)) {
-      if (constantsStay && !keepConstants(layer.op, layouts))
+      if (constantsStay && !keepConstants(layer.op, layouts)) {
+        layer.fixed = "constants of another target";
         continue;
+      }
       LayerIn in(layer.op, layouts);
       ExecutedLayer executed = known->layer;
       executed.op = in.layer();
@@ -109,9 +113,12 @@ void LayoutNet::addSignatures(const ModelPlan &first, CostTable &costs,
       });
       bool isMeasured = llvm::all_of(
           candidates, [](const CostedCandidate &c) { return c.measured; });
-      if (mustBeMeasured && !isMeasured)
+      if (mustBeMeasured && !isMeasured) {
         ++unmeasured;
-      if (candidates.empty() || (mustBeMeasured && !isMeasured))
+        layer.fixed = "others not measured";
+        continue;
+      }
+      if (candidates.empty())
         continue;
       layer.signatures.push_back({std::move(layouts), costsOf(candidates)});
     }

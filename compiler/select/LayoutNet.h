@@ -42,6 +42,10 @@ public:
   unsigned numFree() const;
   /// Signatures that were not offered since no time of them was measured.
   unsigned numUnmeasured() const { return unmeasured; }
+  /// Why the layer has no other signature; empty if it has.
+  llvm::StringRef whyFixed(uint32_t layer) const {
+    return numSignatures(layer) > 1 ? "" : layers[layer].fixed;
+  }
   unsigned numSignatures(uint32_t layer) const {
     return layers[layer].signatures.size();
   }
@@ -62,6 +66,7 @@ private:
   struct Layer {
     mlir::Operation *op;
     std::vector<Signature> signatures;
+    const char *fixed = "in place"; ///< see whyFixed()
   };
   struct Tensor {
     mlir::Value value;             ///< where it is made

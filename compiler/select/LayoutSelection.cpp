@@ -4,6 +4,7 @@
 
 #include "compiler/layers/OutputCopies.h"
 #include "compiler/select/LayoutNet.h"
+#include "dialects/nn/NNDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -126,6 +127,7 @@ public:
     SelectedLayouts best = {{}, main, std::move(first)};
     if (net.numFree() == 0) {
       best.report = "as preferred: no layer has another layout" + unmeasured();
+      addNotes(best, net.own(), "");
       return best;
     }
     double worth = options.layoutMargin.value_or(
@@ -160,24 +162,27 @@ public:
         "net, none gains {4:f0} %{5}",
         net.numFree(), net.own().size(), all.size(), all.size() == 1 ? "" : "s",
         100 * worth, notes);
-    if (!chosen) {
+    auto keepFirst = [&] {
       best.report = none;
-      return best;
-    }
+      addNotes(best, net.own(),
+               llvm::formatv("none gains {0:f0} %", 100 * worth).str());
+      return std::move(best);
+    };
+    if (!chosen)
+      return keepFirst();
     auto selected = planOf(*chosen, options);
     if (failed(selected))
       return failure();
     Times found(selected->plan);
-    if (isNet && !found.isBetter(times, options.mode, worth)) {
-      best.report = none;
-      return best;
-    }
+    if (isNet && !found.isBetter(times, options.mode, worth))
+      return keepFirst();
     size_t adapts = chosen->adapts.size();
     selected->report = llvm::formatv(
         "{0} of {1} layers in others than preferred, {2} adapt{3}: {4:f3} of "
         "the cold time, {5:f3} of the warm time{6}",
         selected->changed, net.own().size(), adapts, adapts == 1 ? "" : "s",
         found.cold / times.cold, found.warm / times.warm, notes);
+    addNotes(*selected, chosen->signatures, isNet ? "others gain nothing" : "");
     return selected;
   }
 
@@ -195,6 +200,30 @@ private:
     result.changed =
         llvm::count_if(choice.signatures, [](uint32_t s) { return s != 0; });
     return result;
+  }
+
+  /// `kept` tells why a layer that may have others has none.
+  void addNotes(SelectedLayouts &selected, ArrayRef<uint32_t> chosen,
+                StringRef kept) const {
+    uint32_t next = 0;
+    for (Operation &op : selected.main.getBody().front()) {
+      if (isa<nn::ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>())
+        continue;
+      std::string &note = selected.notes[&op];
+      if (isa<nn::AdaptOp>(op)) {
+        note = "an adapt";
+      } else if (next == chosen.size()) {
+        note = "a copy"; // behind the layers, of outputs
+      } else {
+        uint32_t layer = next++;
+        StringRef why = net.whyFixed(layer);
+        if (why.empty())
+          why = kept;
+        note = chosen[layer] ? "others" : "as preferred";
+        if (!chosen[layer] && !why.empty())
+          note += (": " + why).str();
+      }
+    }
   }
 
   std::string unmeasured() const {

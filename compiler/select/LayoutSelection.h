@@ -10,7 +10,7 @@
 #ifndef NNV12_COMPILER_SELECT_LAYOUTSELECTION_H
 #define NNV12_COMPILER_SELECT_LAYOUTSELECTION_H
 
-#include "compiler/plan/ModelPlan.h"
+#include "compiler/plan/Report.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace nnv12 {
@@ -24,6 +24,8 @@ struct SelectedLayouts {
   unsigned changed = 0; ///< layers in other layouts than at first
   /// A line for people: the layouts that were taken, and why.
   std::string report = {};
+  /// On the layouts of each layer of `main`; empty where nothing was selected.
+  LayerNotes notes = LayerNotes();
 };
 
 /// The plan of `main`, which has the layouts of preferred routines, or that of

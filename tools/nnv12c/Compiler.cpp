@@ -307,7 +307,9 @@ private:
     if (failed(selected))
       return failure();
     return writeText([&](llvm::raw_ostream &os) {
-      printRoutines(selected->plan, os);
+      if (!selected->report.empty())
+        os << "layouts: " << selected->report << "\n";
+      printRoutines(selected->plan, selected->notes, os);
       return success();
     });
   }

@@ -1,8 +1,8 @@
-"""Writes a measured profile of a phone that nobody measured, for what a plan
-makes of times: measured_profile.py TUNING.json OUT.json [EDIT]
+"""Writes a measured profile of a phone that nobody measured, for plans:
+measured_profile.py TUNING.json OUT.json [EDIT]
 
-TUNING.json is what nnv12-inspect --json says of a tuning bundle for aarch64.
-All kernels take about as long. EDIT is Python that changes `profile`; `own` is
+TUNING.json describes a tuning bundle for aarch64 (nnv12-inspect --json). All
+kernels take about as long. EDIT is Python that changes `profile`; `own` is
 the set of keys of the bundle.
 """
 

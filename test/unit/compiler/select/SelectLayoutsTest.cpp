@@ -125,6 +125,9 @@ TEST_F(SelectLayoutsTest, WhatWasNotMeasuredIsNotOffered) {
   EXPECT_EQ(kept->main, main);
   EXPECT_NE(kept->report.find("were not measured"), std::string::npos)
       << kept->report;
+  EXPECT_TRUE(llvm::any_of(kept->notes, [](const auto &note) {
+    return note.second == "as preferred: others not measured";
+  }));
 }
 
 TEST_F(SelectLayoutsTest, ConstantsStay) {
@@ -135,12 +138,34 @@ TEST_F(SelectLayoutsTest, ConstantsStay) {
     return result;
   };
   auto own = constantsOf(main);
+  int kept = 0;
   for (int seed = 0; seed < 20; ++seed) {
     auto selected =
         select(Layouts::Net, drawn(seed), 0, /*constantsStay=*/true);
     ASSERT_TRUE(succeeded(selected));
     for (auto constant : constantsOf(selected->main))
       EXPECT_TRUE(llvm::is_contained(own, constant));
+    for (const auto &[op, note] : selected->notes)
+      kept += note == "as preferred: constants of another target";
+  }
+  EXPECT_GT(kept, 0);
+}
+
+TEST_F(SelectLayoutsTest, EachLayerHasANote) {
+  auto profile = drawn(3);
+  for (Layouts solver :
+       {Layouts::Greedy, Layouts::Uniform, Layouts::Net, Layouts::Random}) {
+    auto selected = select(solver, profile);
+    ASSERT_TRUE(succeeded(selected));
+    unsigned changed = 0;
+    for (const PlannedLayer &layer : selected->plan.layers) {
+      std::string note = selected->notes.lookup(layer.layer.op);
+      EXPECT_NE(note, "");
+      changed += note == "others";
+      EXPECT_EQ(note == "an adapt", isa<nn::AdaptOp>(layer.layer.op));
+    }
+    EXPECT_LE(changed, selected->changed);
+    EXPECT_EQ(changed > 0, selected->changed > 0);
   }
 }
 
