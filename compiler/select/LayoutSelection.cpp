@@ -25,19 +25,21 @@ static constexpr double warmRuns = 30;
 static constexpr unsigned shorterBy = 32;
 
 namespace {
-/// The times of a plan, in milliseconds.
+/// The times of a plan, in milliseconds, as the plan says them.
 struct Times {
   double cold, warm;
 
   explicit Times(const ModelPlan &plan)
-      : cold(search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
+      : cold(plan.start +
+             search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
                  .finish),
         warm(plan.warmTime) {}
   double sum(Mode mode) const {
     return cold + (mode == Mode::Cold ? 0 : warmRuns * warm);
   }
+  bool isAsSoonAs(const Times &o) const { return cold <= o.cold * asSoon; }
   bool isBetter(const Times &o, Mode mode, double worth) const {
-    return cold <= o.cold * asSoon && sum(mode) < o.sum(mode) * (1 - worth);
+    return sum(mode) < o.sum(mode) * (1 - worth);
   }
 };
 } // namespace
@@ -148,11 +150,11 @@ public:
       if (failed(selected))
         return failure();
       Times found(selected->plan);
+      if (isNet && !found.isAsSoonAs(times))
+        continue;
       // A baseline is taken whatever it costs.
-      bool isBetter = chosen  ? found.isBetter(least, options.mode, 0)
-                      : isNet ? found.isBetter(least, options.mode, worth)
-                              : true;
-      if (isBetter) {
+      double gain = chosen ? 0 : worth;
+      if ((!isNet && !chosen) || found.isBetter(least, options.mode, gain)) {
         chosen = &choice;
         least = found;
       }
@@ -174,7 +176,8 @@ public:
     if (failed(selected))
       return failure();
     Times found(selected->plan);
-    if (isNet && !found.isBetter(times, options.mode, worth))
+    if (isNet && !(found.isAsSoonAs(times) &&
+                   found.isBetter(times, options.mode, worth)))
       return keepFirst();
     size_t adapts = chosen->adapts.size();
     selected->report = llvm::formatv(
