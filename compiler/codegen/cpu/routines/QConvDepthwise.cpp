@@ -79,8 +79,10 @@ private:
     os << "qdepthwise_" << t.rows << 'x' << t.cols << "_k" << w.kernelRows
        << 'x' << w.kernelCols << "_s" << w.strideRows << '_' << w.strideCols
        << "_d" << w.dilationRows << '_' << w.dilationCols << "_w"
-       << copy.rowSize() << "_o" << w.outWidth
-       << (w.channels % block ? "_padded" : "") << end.suffix();
+       << copy.rowSize() << "_o" << w.outWidth << end.suffix();
+    // What is kept of the last block.
+    if (w.channels % block)
+      os << "_c" << w.channels;
     return name;
   }
   void microKernel(ValueRange args, const PixelTile &t);

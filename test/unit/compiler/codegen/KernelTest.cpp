@@ -4,6 +4,7 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
@@ -15,10 +16,12 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -95,9 +98,32 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   return result->load(*module, error) ? std::move(result) : nullptr;
 }
 
+/// Kernels of one program share micro-kernels by their names. So a name stands
+/// for one function, in all layers of the process. "" or the fault.
+static std::string checkMicroKernels(mlir::ModuleOp module,
+                                     const Target &target) {
+  static std::map<std::string, uint64_t> known;
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    if (function->hasAttr(codegen::kernelEntryAttribute))
+      continue;
+    std::string text, name = (target.name + " " + function.getName()).str();
+    llvm::raw_string_ostream os(text);
+    function.print(os, mlir::OpPrintingFlags().useLocalScope());
+    uint64_t hash = llvm::xxh3_64bits(text);
+    if (known.try_emplace(name, hash).first->second != hash)
+      return "micro-kernel '" + name +
+             "' is another one in an earlier layer: its name lacks something "
+             "that it depends on";
+  }
+  return "";
+}
+
 bool LayerKernel::load(mlir::ModuleOp module, std::string &error) {
   if (mlir::failed(mlir::verify(module)))
     return error += "emitted module is invalid", false;
+  std::string fault = checkMicroKernels(module, target_);
+  if (!fault.empty())
+    return error += fault, false;
   auto blob = codegen::compileModule(module, target_);
   if (mlir::failed(blob))
     return false;

@@ -529,6 +529,14 @@ TEST(QConvFirst, Window) {
   onAll(qconv(2, 20, 10, 11, 1, 1, 0), "qconv.first.nChw16c");
 }
 
+/// Layers of a model that differ in what their last block has.
+TEST(QConvDepthwise, LastBlocks) {
+  QConvCase x;
+  x.h = x.w = 9, x.kh = x.kw = 3, x.outScale = true;
+  for (int64_t channels : {24, 58, 40, 48})
+    x.c = x.o = x.groups = channels, onAll(x, "qconv.depthwise.nChw16c");
+}
+
 TEST(QConvDepthwise, Window) {
   for (int64_t stride : {1, 2})
     for (int64_t kernel : {3, 5}) {
