@@ -1,6 +1,6 @@
 //===- Import.h - ONNX to the nn dialect ------------------------*- C++ -*-===//
 //
-// The only part of the compiler that knows protobuf and ONNX. It accepts IR
+// With quantize/ the only part of the compiler that knows ONNX. It accepts IR
 // versions from 3 on and operator sets up to 28 (docs/ops.md has the table).
 //
 //===----------------------------------------------------------------------===//

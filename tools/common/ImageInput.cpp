@@ -76,10 +76,24 @@ struct Window {
 
 #ifndef NNV12_HAVE_STB
 
-std::string readImage(const std::string &path, const nnv12_tensor_info &,
-                      const ImageOptions &, Tensor &) {
+static std::string withoutStb(const std::string &path) {
   return path + ": format: found no .npy file, and this build reads no images "
                 "(it was built without stb: Debian package libstb-dev)";
+}
+
+std::string readImage(const std::string &path, const nnv12_tensor_info &,
+                      const ImageOptions &, Tensor &) {
+  return withoutStb(path);
+}
+
+std::string readPicture(const std::string &path, int64_t, Frame &) {
+  return withoutStb(path);
+}
+
+std::string readFrame(const std::string &path, const Frame &,
+                      const nnv12_tensor_info &, const ImageOptions &,
+                      Tensor &) {
+  return withoutStb(path);
 }
 
 #else
@@ -177,54 +191,12 @@ static std::string explainFormat(const uint8_t *file, size_t size,
   return "found " + found + ", expected .npy, " + imageKinds;
 }
 
-std::string readImage(const std::string &path, const nnv12_tensor_info &input,
-                      const ImageOptions &options, Tensor &tensor) {
-  Geometry geometry;
-  std::string error = findGeometry(input, options.layout, geometry);
-  if (error.empty())
-    error = checkOptions(options, input, geometry.channels);
-  if (!error.empty())
-    return path + ": " + error;
-
-  artifact::MappedFile file;
-  error = openInput(path, file);
-  if (!error.empty())
-    return error;
-  int width = 0, height = 0, ignored, channels = geometry.channels;
-  auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
-  // stb converts these as if they had 8 bits, and reads beyond them.
-  if (file.size() && file.data()[0] == 'P' &&
-      stbi_is_16_bit_from_memory(file.data(), size))
-    return path + ": format: found a PNM picture of 16 bits a channel, "
-                  "expected 8";
-  // Before memory is taken: a file of some bytes can say that it is huge.
-  if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
-      int64_t(width) * height > options.mostPixels)
-    return path + ": format: found an image of " + std::to_string(width) + "x" +
-           std::to_string(height) + " pixels, expected at most " +
-           std::to_string(options.mostPixels);
-  std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
-      stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
-                            channels),
-      stbi_image_free);
-  if (!pixels)
-    return path + ": format: " +
-           explainFormat(file.data(), file.size(), stbi_failure_reason());
-  // stb takes a cut PNM for an image without rows.
-  if (width < 1 || height < 1)
-    return path + ": format: found an image of " + std::to_string(width) + "x" +
-           std::to_string(height) + " pixels (truncated)";
-
-  const uint8_t *upright = pixels.get();
-  Pixels turned = {width, height, channels};
-  if (unsigned orientation = exifOrientation(file.data(), file.size());
-      orientation > 1) {
-    orient(upright, orientation, turned);
-    upright = turned.bytes.data();
-    width = turned.width;
-    height = turned.height;
-  }
-
+/// Makes a tensor of pixels of as many bytes as the input has channels.
+static std::string fromPixels(const std::string &path, const uint8_t *pixels,
+                              int width, int height, const Geometry &geometry,
+                              const nnv12_tensor_info &input,
+                              const ImageOptions &options, Tensor &tensor) {
+  int channels = geometry.channels;
   Window source, target;
   placeImage(options.fit, width, height, geometry, source, target);
   std::vector<uint8_t> resized(size_t(geometry.width) * geometry.height *
@@ -233,7 +205,7 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   // Bilinear, over all source pixels when it shrinks: as PIL does. The default
   // filter would blur even where the size stays.
   if (!stbir_resize_uint8_generic(
-          upright + (size_t(source.y) * width + source.x) * channels,
+          pixels + (size_t(source.y) * width + source.x) * channels,
           source.width, source.height, width * channels,
           resized.data() + size_t(target.y) * row + target.x * channels,
           target.width, target.height, row, channels, STBIR_ALPHA_CHANNEL_NONE,
@@ -257,6 +229,96 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
     }
   }
   return {};
+}
+
+/// The image in so many channels, held as its EXIF data say.
+static std::string decode(const std::string &path, int channels,
+                          int64_t mostPixels, Pixels &picture) {
+  artifact::MappedFile file;
+  std::string error = openInput(path, file);
+  if (!error.empty())
+    return error;
+  int width = 0, height = 0, ignored;
+  auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
+  // stb converts these as if they had 8 bits, and reads beyond them.
+  if (file.size() && file.data()[0] == 'P' &&
+      stbi_is_16_bit_from_memory(file.data(), size))
+    return path + ": format: found a PNM picture of 16 bits a channel, "
+                  "expected 8";
+  // Before memory is taken: a file of some bytes can say that it is huge.
+  if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
+      int64_t(width) * height > mostPixels)
+    return path + ": format: found an image of " + std::to_string(width) + "x" +
+           std::to_string(height) + " pixels, expected at most " +
+           std::to_string(mostPixels);
+  std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
+      stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
+                            channels),
+      stbi_image_free);
+  if (!pixels)
+    return path + ": format: " +
+           explainFormat(file.data(), file.size(), stbi_failure_reason());
+  // stb takes a cut PNM for an image without rows.
+  if (width < 1 || height < 1)
+    return path + ": format: found an image of " + std::to_string(width) + "x" +
+           std::to_string(height) + " pixels (truncated)";
+
+  picture = {width, height, channels};
+  unsigned orientation =
+      std::max(1u, exifOrientation(file.data(), file.size()));
+  orient(pixels.get(), orientation, picture);
+  return {};
+}
+
+static std::string geometryOf(const std::string &path,
+                              const nnv12_tensor_info &input,
+                              const ImageOptions &options, Geometry &geometry) {
+  std::string error = findGeometry(input, options.layout, geometry);
+  if (error.empty())
+    error = checkOptions(options, input, geometry.channels);
+  return error.empty() ? error : path + ": " + error;
+}
+
+std::string readImage(const std::string &path, const nnv12_tensor_info &input,
+                      const ImageOptions &options, Tensor &tensor) {
+  Geometry geometry;
+  Pixels picture;
+  std::string error = geometryOf(path, input, options, geometry);
+  if (error.empty())
+    error = decode(path, geometry.channels, options.mostPixels, picture);
+  return error.empty()
+             ? fromPixels(path, picture.bytes.data(), picture.width,
+                          picture.height, geometry, input, options, tensor)
+             : error;
+}
+
+std::string readPicture(const std::string &path, int64_t mostPixels,
+                        Frame &picture) {
+  Pixels pixels;
+  std::string error = decode(path, 3, mostPixels, pixels);
+  picture = {pixels.width, pixels.height, std::move(pixels.bytes)};
+  return error;
+}
+
+std::string readFrame(const std::string &path, const Frame &frame,
+                      const nnv12_tensor_info &input,
+                      const ImageOptions &options, Tensor &tensor) {
+  Geometry geometry;
+  std::string error = geometryOf(path, input, options, geometry);
+  if (!error.empty())
+    return error;
+  if (geometry.channels == 3)
+    return fromPixels(path, frame.pixels.data(), frame.width, frame.height,
+                      geometry, input, options, tensor);
+  // As stb makes gray of colors.
+  std::vector<uint8_t> gray(frame.pixels.size() / 3);
+  for (size_t i = 0; i < gray.size(); ++i)
+    gray[i] =
+        uint8_t((frame.pixels[3 * i] * 77 + frame.pixels[3 * i + 1] * 150 +
+                 frame.pixels[3 * i + 2] * 29) >>
+                8);
+  return fromPixels(path, gray.data(), frame.width, frame.height, geometry,
+                    input, options, tensor);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_COMMON_IMAGEINPUT_H
 #define NNV12_TOOLS_COMMON_IMAGEINPUT_H
 
+#include "tools/common/Clip.h"
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
 
@@ -42,6 +43,15 @@ constexpr char imageKinds[] = "JPEG, PNG, BMP or PNM";
 /// it a tensor of the input's type and shape. Empty, or one line that starts
 /// with the path.
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
+                      const ImageOptions &options, Tensor &tensor);
+
+/// Reads an image of at most so many pixels as colors, whatever it has.
+std::string readPicture(const std::string &path, int64_t mostPixels,
+                        Frame &picture);
+
+/// The tensor of such a picture, or of a frame of a clip, which `path` names.
+std::string readFrame(const std::string &path, const Frame &frame,
+                      const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor);
 
 } // namespace nnv12::tools

@@ -2,11 +2,15 @@
 #ifndef NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
 #define NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
 
+#include "compiler/calibrate/Error.h"
+#include "compiler/calibrate/Range.h"
 #include "compiler/import/ImportOptions.h"
 #include "compiler/plan/PlanOptions.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/HostTuning.h"
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +25,39 @@ enum class Emit {
   Assembly,
   Bundle,
   Tuning,
-  Spirv,   ///< kernels of GPUs
-  Routines ///< a table of all candidates and their costs
+  Spirv,    ///< kernels of GPUs
+  Routines, ///< a table of all candidates and their costs
+  Qdq       ///< the quantised model, as ONNX
+};
+
+/// The samples that a model is tried with.
+struct Calibration {
+  std::string path;     ///< of the set
+  unsigned random = 0;  ///< so many samples of noise in place of a set
+  unsigned crops = 1;   ///< of each photo
+  unsigned samples = 0; ///< at most; 0: all
+};
+
+enum class Precision {
+  F32,  ///< as the model is
+  Int8, ///< all products that can be
+};
+
+/// In which precision layers are computed.
+struct PrecisionOptions {
+  Precision precision = Precision::F32;
+  Calibration calibration;
+  calibrate::RangeMethod ranges;
+  std::optional<calibrate::ErrorBound> bound;
 };
 
 struct CompileOptions {
   std::string input;
+  /// The model, where it is not in the file `input`.
+  std::shared_ptr<const std::string> modelBytes;
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
+  PrecisionOptions precision;
   /// Names that codegen::Target::allNamed takes, the preferred one first. None:
   /// the profile's, or this machine. With "host" and without a profile its
   /// costs are measured, see tuneHost().

@@ -37,6 +37,7 @@
 #include "tools/nnv12c/HostTuning.h"
 #include "tools/nnv12c/ModelProperties.h"
 #include "tools/nnv12c/ModelTuning.h"
+#include "tools/nnv12c/Precision.h"
 #include "tools/nnv12c/ProgramCode.h"
 #include "tools/nnv12c/RoundingError.h"
 #include "tools/nnv12c/Stage.h"
@@ -87,7 +88,22 @@ public:
 
   LogicalResult run() {
     loadDialects(context);
-    if (failed(readOptions()) || failed(importModel()))
+    if (failed(readOptions()))
+      return failure();
+    if (options.precision.precision != Precision::F32) {
+      auto quantized =
+          quantizeModel(options, context, [&](const CompileOptions &other) {
+            return Compilation(other, context).run();
+          });
+      if (failed(quantized))
+        return failure();
+      precisionReport = std::move(quantized->report);
+      if (options.emit == Emit::Qdq)
+        return writeFile(quantized->bytes);
+      options.modelBytes =
+          std::make_shared<const std::string>(std::move(quantized->bytes));
+    }
+    if (failed(importModel()))
       return failure();
     if (options.emit == Emit::Imported)
       return printModel(*module);
@@ -169,7 +185,9 @@ private:
     import.inputs = &inputs;
     if (options.emit == Emit::Imported)
       import.names = &names;
-    return importOnnx(options.input, import, context);
+    return options.modelBytes ? importOnnxBuffer(*options.modelBytes,
+                                                 options.input, import, context)
+                              : importOnnx(options.input, import, context);
   }
 
   /// Whether layers have tensors of f16.
@@ -257,10 +275,14 @@ private:
       llvm::outs().clear_error();
       return error() << "standard output: cannot write: " << code.message();
     }
+    return writeFile(text);
+  }
+
+  LogicalResult writeFile(StringRef bytes) const {
     artifact::AtomicFile file;
     artifact::Fault fault;
     if (!file.open(options.output.c_str(), fault) ||
-        !file.write(text.data(), text.size(), fault) ||
+        !file.write(bytes.data(), bytes.size(), fault) ||
         !file.commit(fault, artifact::AtomicFile::Durability::None))
       return error() << options.output << ": " << fault.text;
     return success();
@@ -420,6 +442,7 @@ private:
       }
       os << planning.report;
     }
+    os << precisionReport;
     Stage stage(options, "write");
     if (failed(builder.write(context, options.output, options.signingKey)))
       return failure();
@@ -565,6 +588,7 @@ private:
   artifact::InputFiles inputs;
   TensorNames names;
   GivenProfiles given;
+  std::string precisionReport; ///< lines for people
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;

@@ -242,6 +242,8 @@ static cl::opt<Emit, true> emitKind(
                    "a bundle of all candidate kernels, for nnv12-tune; "
                    "with --gpu, of those of GPUs, and without MODEL of "
                    "layers that come with nnv12c"),
+        clEnumValN(Emit::Qdq, "qdq",
+                   "with --precision, the quantised model, as ONNX"),
         clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")));
 static cl::list<std::string> properties(
     "property",
@@ -259,6 +261,42 @@ static cl::opt<std::string, true> signingKey(
     Help{"Sign the bundle with this Ed25519 key: its header and, by way of "
          "their digests, its metadata, all code and all weights",
          "KEY"});
+static cl::opt<std::string, true> calibrateSet(
+    "calibrate", cl::location(given.precision.calibration.path),
+    Help{"With --precision: the samples that the model is tried with: a folder "
+         "of photos, .npy files, clips (.y4m), or folders with input_0.npy, "
+         "input_1.npy",
+         "FOLDER"});
+static cl::opt<unsigned, true> calibrateRandom(
+    "calibrate-random", cl::location(given.precision.calibration.random),
+    Help{"With --precision: so many samples of random numbers, where there is "
+         "no set",
+         "N"});
+static cl::opt<unsigned, true> calibrateCrops(
+    "calibrate-crops", cl::location(given.precision.calibration.crops),
+    cl::init(1),
+    Help{"So many parts of each photo are samples (default: 1, all of it)",
+         "N"});
+static cl::opt<unsigned, true> calibrateSamples(
+    "calibrate-samples", cl::location(given.precision.calibration.samples),
+    Help{"So many samples of each half of the set at most", "N"});
+static cl::opt<Precision, true> precision(
+    "precision", cl::location(given.precision.precision),
+    cl::init(Precision::F32), Help{"In which precision products are computed"},
+    cl::values(clEnumValN(Precision::F32, "f32", "as the model says (default)"),
+               clEnumValN(Precision::Int8, "int8",
+                          "8 bits, with ranges that --calibrate finds")));
+static cl::opt<std::string>
+    ranges("ranges",
+           Help{"Which values of a set 8 bits stand for: min-max (default), "
+                "percentile:P, which leaves out the rest at both ends, or "
+                "entropy",
+                "METHOD"});
+static cl::opt<std::string> maxError(
+    "max-error",
+    Help{"Refuse a model whose error on the other half of the set is more: "
+         "rmse:0.01, cos:0.995, top1:1% or snr:30",
+         "MEASURE:VALUE"});
 enum class Quantized { Bytes, Float };
 static cl::opt<Quantized> quantized(
     "quantized", cl::init(Quantized::Bytes),
@@ -311,6 +349,41 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
+/// Reads the options on precision. "" or the fault.
+static std::string setPrecision(PrecisionOptions &options) {
+  bool isFloat = precision == Precision::F32;
+  for (const cl::Option *other : std::initializer_list<const cl::Option *>{
+           &calibrateSet, &calibrateRandom, &calibrateCrops, &calibrateSamples,
+           &ranges, &maxError})
+    if (isFloat && other->getNumOccurrences())
+      return "--" + other->ArgStr.str() +
+             ": found --precision f32, expected int8";
+  if (isFloat)
+    return "";
+  bool hasSet = calibrateSet.getNumOccurrences(),
+       isRandom = calibrateRandom.getNumOccurrences();
+  if (hasSet == isRandom)
+    return std::string("--precision: found ") +
+           (hasSet ? "both --calibrate and --calibrate-random, expected one "
+                     "of them"
+                   : "no --calibrate, expected a folder of samples, or "
+                     "--calibrate-random N");
+  if (ranges.getNumOccurrences()) {
+    auto method = calibrate::RangeMethod::parse(ranges);
+    if (!method)
+      return "--ranges: found '" + ranges + "', expected " +
+             calibrate::RangeMethod::expected;
+    options.ranges = *method;
+  }
+  if (maxError.getNumOccurrences()) {
+    options.bound = calibrate::ErrorBound::parse(maxError);
+    if (!options.bound)
+      return "--max-error: found '" + maxError + "', expected " +
+             calibrate::ErrorBound::expected;
+  }
+  return "";
+}
+
 /// NAME=REST, at the last '=' so that names may hold one.
 static bool split(StringRef text, StringRef &name, StringRef &rest) {
   std::tie(name, rest) = text.rsplit('=');
@@ -354,12 +427,14 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode,      memory,     parts,        gpuPrecision, gpuCache,
-       emitKind,  lanes,      gpuForceFrom, threads,      storageMBps,
-       noCache,   gpuForce,   whyFloat,     timing,       quiet,
-       quantized, routines,   checkBounds,  checkTiles,   listOps,
-       layouts,   layoutSeed, layoutMargin, layoutTable,  listRoutines,
-       inModel},
+      {mode,           memory,          parts,        gpuPrecision,
+       gpuCache,       emitKind,        lanes,        gpuForceFrom,
+       threads,        storageMBps,     noCache,      gpuForce,
+       whyFloat,       timing,          quiet,        quantized,
+       routines,       checkBounds,     checkTiles,   listOps,
+       layouts,        layoutSeed,      layoutMargin, layoutTable,
+       listRoutines,   inModel,         precision,    calibrateRandom,
+       calibrateCrops, calibrateSamples},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -388,12 +463,15 @@ int main(int argc, char **argv) {
       !(options.emit == Emit::Tuning && gpu.getNumOccurrences()))
     return fail("found no model, expected MODEL.onnx (see --help)");
   handleOutOfMemory(options.input);
-  bool isText = options.emit != Emit::Bundle && options.emit != Emit::Tuning;
+  bool isText = options.emit != Emit::Bundle && options.emit != Emit::Tuning &&
+                options.emit != Emit::Qdq;
   if (!output.getNumOccurrences()) {
     llvm::SmallString<128> beside(options.input.empty() ? "gpu"
                                                         : options.input);
     llvm::sys::path::replace_extension(
-        beside, options.emit == Emit::Tuning ? ".tune.nnv" : ".nnv");
+        beside, options.emit == Emit::Tuning ? ".tune.nnv"
+                : options.emit == Emit::Qdq  ? ".int8.onnx"
+                                             : ".nnv");
     options.output = isText ? "-" : beside.str().str();
   } else if (options.output.empty() || (options.output == "-" && !isText)) {
     return fail("-o: found '" + options.output + "', expected a file" +
@@ -430,6 +508,11 @@ int main(int argc, char **argv) {
   }
   if (layoutTable.getNumOccurrences())
     options.plan.layoutLimits.table = layoutTable;
+  std::string fault = setPrecision(options.precision);
+  if (!fault.empty())
+    return fail(fault);
+  if (options.emit == Emit::Qdq && precision == Precision::F32)
+    return fail("--emit qdq: found --precision f32, expected int8");
   if (inModel && !llvm::is_contained(options.targets, "host"))
     return fail("--in-model: found no --target host, which it is for");
   options.tuning.otherLayouts = layouts != Layouts::First;

@@ -80,7 +80,7 @@ private:
        << 'x' << w.kernelCols << "_s" << w.strideRows << '_' << w.strideCols
        << "_d" << w.dilationRows << '_' << w.dilationCols << "_w"
        << copy.rowSize() << "_o" << w.outWidth << end.suffix();
-    // What is kept of the last block.
+    // Results beyond the channels are not stored.
     if (w.channels % block)
       os << "_c" << w.channels;
     return name;

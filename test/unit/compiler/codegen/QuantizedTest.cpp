@@ -529,7 +529,7 @@ TEST(QConvFirst, Window) {
   onAll(qconv(2, 20, 10, 11, 1, 1, 0), "qconv.first.nChw16c");
 }
 
-/// Layers of a model that differ in what their last block has.
+/// Layers of one geometry, with other numbers of channels in their last block.
 TEST(QConvDepthwise, LastBlocks) {
   QConvCase x;
   x.h = x.w = 9, x.kh = x.kw = 3, x.outScale = true;

@@ -1,0 +1,264 @@
+//===- nnv12-observe.cpp - The values of a model over a set ---------------===//
+#include "compiler/calibrate/Error.h"
+#include "compiler/calibrate/Histogram.h"
+#include "tools/common/Files.h"
+#include "tools/common/Json.h"
+#include "tools/common/Loading.h"
+#include "tools/common/Properties.h"
+#include "tools/common/Report.h"
+#include "tools/nnv12-observe/SampleSet.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::observe;
+using namespace nnv12::tools;
+using calibrate::ErrorMeter;
+using calibrate::Histogram;
+
+static constexpr char overview[] =
+    "runs a bundle over a set of samples, and reports the values of its "
+    "outputs "
+    "and how far those of other bundles are from them";
+static constexpr char examples[] =
+    "  nnv12-observe model.nnv --set photos -o values.json\n"
+    "  nnv12-observe model.nnv --against model8.nnv --set photos --half second "
+    "-o errors.json\n";
+
+namespace {
+
+struct ObserveOptions {
+  std::string bundle, output;
+  std::vector<std::string> against;
+  SetOptions set;
+  LoadOptions load;
+  ImageArguments image;
+  unsigned threads = 0;
+};
+
+/// A bundle with the memory of its outputs.
+class Model {
+public:
+  Model(const std::string &path, const ObserveOptions &options)
+      : path(path), bundle(openBundle(path, options.load)),
+        session(openSession(path, bundle, sessionOptions(options))) {
+    for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
+      results.emplace_back(bundle.output(i));
+  }
+
+  const std::vector<Tensor> &run(const std::vector<Input> &inputs) {
+    std::vector<Output> outputs;
+    for (Tensor &tensor : results)
+      outputs.push_back({tensor.data.data(), tensor.data.size()});
+    runSession(path, session, inputs, outputs);
+    return results;
+  }
+
+  std::string path;
+  Bundle bundle;
+
+private:
+  static SessionOptions sessionOptions(const ObserveOptions &options) {
+    SessionOptions session;
+    session.threads = options.threads;
+    return session;
+  }
+
+  Session session;
+  std::vector<Tensor> results;
+};
+
+/// The errors of a bundle, by output.
+using Errors = std::vector<ErrorMeter>;
+
+} // namespace
+
+/// The elements as floats; those of f32 where they are.
+static const float *floatsOf(const Tensor &tensor, std::vector<float> &memory) {
+  if (tensor.type == NNV12_F32)
+    return reinterpret_cast<const float *>(tensor.data.data());
+  size_t count = tensor.data.size() / elementSize(tensor.type);
+  memory.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    memory[i] = float(elementAt(tensor.type, tensor.data.data(), i));
+  return memory.data();
+}
+
+static void addTo(Histogram &histogram, const Tensor &tensor) {
+  std::vector<float> memory;
+  histogram.add(floatsOf(tensor, memory),
+                tensor.data.size() / elementSize(tensor.type));
+}
+
+static void addErrors(const std::vector<Tensor> &exact,
+                      const std::vector<Tensor> &found, Errors &errors) {
+  std::vector<float> memory[2];
+  errors.resize(exact.size());
+  for (size_t i = 0; i < exact.size(); ++i) {
+    size_t count = exact[i].data.size() / elementSize(exact[i].type);
+    if (!count)
+      continue;
+    // Classes are in the last dimension that there is.
+    size_t row = 1;
+    for (size_t d = exact[i].shape.size(); d-- > 0 && row == 1;)
+      row = size_t(exact[i].shape[d]);
+    errors[i].add(floatsOf(exact[i], memory[0]), floatsOf(found[i], memory[1]),
+                  count / row, row);
+  }
+}
+
+static void write(Json &json, const Bundle &bundle, const Errors &errors) {
+  json.key("outputs").beginArray();
+  for (uint32_t i = 0; i < errors.size(); ++i)
+    json.beginObject()
+        .member("name", bundle.output(i).name)
+        .member("rmse", errors[i].rmse())
+        .member("cos", errors[i].cosine())
+        .member("top1", errors[i].top1())
+        .member("snr", errors[i].snr())
+        .endObject();
+  json.endArray();
+}
+
+static void write(Json &json, const char *list,
+                  const std::vector<nnv12_tensor_info> &tensors,
+                  const std::vector<Histogram> &histograms) {
+  json.key(list).beginArray();
+  for (size_t i = 0; i < histograms.size(); ++i) {
+    const Histogram &of = histograms[i];
+    json.beginObject()
+        .member("name", tensors[i].name)
+        .member("count", of.count())
+        .member("least", double(of.least()))
+        .member("most", double(of.most()))
+        .member("not_finite", of.notFinite())
+        .member("limit", of.limit());
+    // From the first bin that has some to the last one.
+    const std::vector<uint64_t> &counts = of.counts();
+    size_t begin = 0, end = counts.size();
+    while (begin < end && !counts[begin])
+      ++begin;
+    while (end > begin && !counts[end - 1])
+      --end;
+    json.member("first", uint64_t(begin));
+    json.array("counts",
+               std::vector<uint64_t>(counts.begin() + ptrdiff_t(begin),
+                                     counts.begin() + ptrdiff_t(end)));
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static ObserveOptions parseOptions(int argc, char **argv) {
+  ObserveOptions result;
+  Options options("nnv12-observe", overview, examples);
+  options.positional("BUNDLE.nnv", result.bundle);
+  options.text("set", "PATH", result.set.path,
+               "A folder of photos, .npy files, clips (.y4m), or folders with "
+               "input_0.npy, input_1.npy, one a sample; or one file.");
+  options.choice("half", {"all", "first", "second"}, result.set.half,
+                 "Which samples: all, or one half of the files by turns, of a "
+                 "clip one half of the frames. Default: all.");
+  options.number("crops", "N", result.set.crops, 1, 10000,
+                 "So many parts of each photo are samples; the first one is "
+                 "all of it. Default: 1.");
+  options.number("samples", "N", result.set.most, 1, 1000000,
+                 "So many samples at most, spread over all.");
+  options.number("random", "N", result.set.random, 1, 1000000,
+                 "So many samples of random numbers in place of a set.");
+  options.list("against", "BUNDLE.nnv", result.against,
+               "Report how far its outputs are from those of the first one. "
+               "May be given several times.");
+  options.number("threads", "N", result.threads, 1, 64,
+                 "Threads that compute. Default: as the bundle says.");
+  result.image.addTo(options);
+  result.load.addTo(options);
+  options.output("o", "FILE", result.output,
+                 "Where to write the report, JSON.");
+  options.parse(argc, argv);
+  if (result.set.path.empty() == (result.set.random == 0))
+    fail("--set, --random: found " +
+         std::string(result.set.random ? "both" : "neither") +
+         ", expected one of them");
+  if (result.output.empty())
+    fail("-o: found nothing, expected where to write the report");
+  return result;
+}
+
+static void checkAlike(const Model &first, const Model &other) {
+  auto alike = [](const nnv12_tensor_info &a, const nnv12_tensor_info &b) {
+    return a.type == b.type && a.rank == b.rank &&
+           std::equal(a.shape, a.shape + a.rank, b.shape);
+  };
+  const Bundle &a = first.bundle, &b = other.bundle;
+  bool isAlike =
+      a.numInputs() == b.numInputs() && a.numOutputs() == b.numOutputs();
+  for (uint32_t i = 0; isAlike && i < a.numInputs(); ++i)
+    isAlike = alike(a.input(i), b.input(i));
+  for (uint32_t i = 0; isAlike && i < a.numOutputs(); ++i)
+    isAlike = alike(a.output(i), b.output(i));
+  if (!isAlike)
+    fail("--against: " + other.path +
+         ": found other inputs or outputs, expected those of " + first.path);
+}
+
+int main(int argc, char **argv) {
+  ObserveOptions options = parseOptions(argc, argv);
+  checkOutput(options.output);
+  Model model(options.bundle, options);
+  options.set.image = imageOptions(options.bundle, model.bundle, options.image);
+  std::vector<nnv12_tensor_info> inputs, outputInfos;
+  for (uint32_t i = 0; i < model.bundle.numInputs(); ++i)
+    inputs.push_back(model.bundle.input(i));
+  for (uint32_t i = 0; i < model.bundle.numOutputs(); ++i)
+    outputInfos.push_back(model.bundle.output(i));
+  std::vector<std::unique_ptr<Model>> others;
+  for (const std::string &path : options.against) {
+    others.push_back(std::make_unique<Model>(path, options));
+    checkAlike(model, *others.back());
+  }
+  SampleSet set(options.set, inputs);
+
+  std::vector<Histogram> histograms(outputInfos.size()),
+      ofInputs(inputs.size());
+  std::vector<Errors> errors(others.size());
+  bool isTerminal = isatty(STDERR_FILENO) == 1;
+  for (size_t number = 0; number < set.size(); ++number) {
+    if (isTerminal)
+      fprintf(stderr, "\r\x1b[Knnv12-observe: sample %zu of %zu", number + 1,
+              set.size());
+    std::vector<Tensor> sample = set.read(number);
+    std::vector<Input> in;
+    for (size_t i = 0; i < sample.size(); ++i) {
+      in.push_back({sample[i].data.data(), sample[i].data.size()});
+      addTo(ofInputs[i], sample[i]);
+    }
+    const std::vector<Tensor> &outputs = model.run(in);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      addTo(histograms[i], outputs[i]);
+    for (size_t i = 0; i < others.size(); ++i)
+      addErrors(outputs, others[i]->run(in), errors[i]);
+  }
+  if (isTerminal)
+    fputs("\r\x1b[K", stderr);
+
+  Json json;
+  json.beginObject()
+      .member("bundle", options.bundle)
+      .member("samples", uint64_t(set.size()))
+      .member("files", uint64_t(set.numFiles()));
+  write(json, "inputs", inputs, ofInputs);
+  write(json, "outputs", outputInfos, histograms);
+  json.key("against").beginArray();
+  for (size_t i = 0; i < others.size(); ++i) {
+    json.beginObject().member("bundle", others[i]->path);
+    write(json, model.bundle, errors[i]);
+    json.endObject();
+  }
+  json.endArray().endObject();
+  writeText(options.output, json.text());
+  return 0;
+}
