@@ -274,7 +274,7 @@ void OnnxGraph::chooseDomain() {
   for (onnx::OperatorSetIdProto &set : *model.mutable_opset_import()) {
     bool isOnnx = set.domain().empty() || set.domain() == "ai.onnx";
     isOld |= isOnnx && set.version() < leastOpset;
-    // ONNX Runtime makes QLinearConv of what is quantised, whatever the set.
+    // ONNX Runtime makes QLinearConv of quantised layers in any set.
     constexpr int64_t ofQuantizedOps = 10, known = 7;
     if (isOnnx && set.version() >= known && set.version() < ofQuantizedOps &&
         raiseOpset())
