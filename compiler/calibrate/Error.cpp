@@ -143,3 +143,38 @@ std::string nnv12::calibrate::errorText(Measure measure, double value) {
   }
   return buffer;
 }
+
+double nnv12::calibrate::noiseAt(const ErrorBound &bound) {
+  switch (bound.measure) {
+  case Measure::Rmse:
+    return bound.value * bound.value;
+  case Measure::Cosine:
+    // 1 - cos a is a^2 / 2 for small angles.
+    return 2 * (1 - bound.value);
+  case Measure::Snr:
+    return std::pow(10, -bound.value / 10);
+  case Measure::Top1:
+    break;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+double nnv12::calibrate::roomFor(const ErrorBound &bound, double found) {
+  // Below this nothing is told from an equal result.
+  static constexpr double least = 1e-12;
+  auto ratio = [](double a, double b) {
+    return std::max(a, least) / std::max(b, least);
+  };
+  switch (bound.measure) {
+  case Measure::Rmse:
+    return ratio(bound.value * bound.value, found * found);
+  case Measure::Cosine:
+    return ratio(1 - bound.value, 1 - found);
+  case Measure::Snr:
+    return std::pow(10, (found - bound.value) / 10);
+  case Measure::Top1:
+    // As many classes change as the noise is large.
+    return std::pow(ratio(bound.value, found), 2);
+  }
+  return 0;
+}

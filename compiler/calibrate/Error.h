@@ -61,6 +61,13 @@ private:
   double squares_ = 0, differences_ = 0, cosines_ = 0;
 };
 
+/// The mean square of the difference, as a part of that of the floats' results,
+/// at which the bound is about met; infinity where the measure does not tell.
+double noiseAt(const ErrorBound &bound);
+/// By which factor noise may grow until the bound is met by no more than this;
+/// less than 1 where `found` does not meet it.
+double roomFor(const ErrorBound &bound, double found);
+
 /// "rmse 0.006", "cos 0.9993", "top1 1.2 %", "snr 31.2 dB".
 std::string errorText(Measure measure, double value);
 

@@ -16,24 +16,18 @@ using namespace nnv12::quantize;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-namespace {
-/// How a layer that is no product is in 8 bits.
-enum class Kind {
-  Float, ///< it is not
-  Moves, ///< its results are some of its inputs' numbers: the grid stays
-  Counts ///< it computes with them
-};
-} // namespace
+using Kind = QuantizableLayer::Kind;
 
-static Kind kindOf(const NodeProto &node) {
+/// The kind of a layer that is no product; none: it stays float.
+static std::optional<Kind> kindBetween(const NodeProto &node) {
   if (!node.domain().empty())
-    return Kind::Float;
-  return llvm::StringSwitch<Kind>(node.op_type())
+    return std::nullopt;
+  return llvm::StringSwitch<std::optional<Kind>>(node.op_type())
       .Cases({"MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze",
               "Unsqueeze", "Concat", "Slice", "Split"},
              Kind::Moves)
       .Cases({"Add", "AveragePool", "GlobalAveragePool"}, Kind::Counts)
-      .Default(Kind::Float);
+      .Default(std::nullopt);
 }
 
 /// Whether a quantised result can follow at once: it only cuts off values.
@@ -46,8 +40,6 @@ QuantizableModel::QuantizableModel()
     : owned(std::make_unique<OnnxGraph>()), graph(*owned) {}
 QuantizableModel::~QuantizableModel() = default;
 
-std::string QuantizableModel::floats() const { return graph.bytes(); }
-
 bool QuantizableModel::isInput(const std::string &tensor) const {
   return graph.producer(tensor) < 0;
 }
@@ -57,15 +49,16 @@ std::string QuantizableModel::read(const std::string &path) {
   if (!error.empty())
     return error;
   foldBatchNormalization();
-  findProducts();
-  Choice all = choose(std::vector<bool>(products_.size(), true));
+  findLayers();
+  std::set<std::string> quantised =
+      operandsOf(std::vector<bool>(layers_.size(), true));
   // In the order of the graph.
   for (const onnx::ValueInfoProto &input : graph.graph().input())
-    if (all.tensors.count(input.name()))
+    if (quantised.count(input.name()))
       values_.push_back(input.name());
   for (const NodeProto &node : graph.graph().node())
     for (const std::string &output : node.output())
-      if (all.tensors.count(output))
+      if (quantised.count(output))
         values_.push_back(output);
   return "";
 }
@@ -135,39 +128,61 @@ void QuantizableModel::foldBatchNormalization() {
   graph.index();
 }
 
-void QuantizableModel::findProducts() {
+int QuantizableModel::axisOfProduct(const NodeProto &node) const {
+  if (!node.domain().empty() || node.input_size() < 2 ||
+      graph.isConstant(node.input(0)))
+    return -1;
+  auto weights = graph.floats(node.input(1));
+  if (!weights)
+    return -1;
+  size_t rank = weights->shape.size();
+  int axis = -1;
+  if (node.op_type() == "Conv" && rank >= 3)
+    axis = 0;
+  else if (node.op_type() == "MatMul" && rank == 2)
+    axis = 1;
+  else if (node.op_type() == "Gemm" && rank == 2 &&
+           !intAttribute(node, "transA", 0) &&
+           floatAttribute(node, "alpha", 1) == 1 &&
+           floatAttribute(node, "beta", 1) == 1)
+    axis = intAttribute(node, "transB", 0) ? 0 : 1;
+  if (axis < 0 || weights->values.empty() ||
+      !llvm::all_of(weights->values, [](float x) { return std::isfinite(x); }))
+    return -1;
+  if (node.input_size() > 2 && !node.input(2).empty()) {
+    auto bias = graph.floats(node.input(2));
+    if (!bias || int64_t(bias->values.size()) != weights->shape[axis])
+      return -1;
+  }
+  return axis;
+}
+
+void QuantizableModel::findLayers() {
   for (int i = 0; i < graph.graph().node_size(); ++i) {
     const NodeProto &node = graph.graph().node(i);
-    if (!node.domain().empty() || node.input_size() < 2 ||
-        graph.isConstant(node.input(0)))
-      continue;
-    auto weights = graph.floats(node.input(1));
-    if (!weights)
-      continue;
-    size_t rank = weights->shape.size();
-    int axis = -1;
-    if (node.op_type() == "Conv" && rank >= 3)
-      axis = 0;
-    else if (node.op_type() == "MatMul" && rank == 2)
-      axis = 1;
-    else if (node.op_type() == "Gemm" && rank == 2 &&
-             !intAttribute(node, "transA", 0) &&
-             floatAttribute(node, "alpha", 1) == 1 &&
-             floatAttribute(node, "beta", 1) == 1)
-      axis = intAttribute(node, "transB", 0) ? 0 : 1;
-    bool hasBias = node.input_size() > 2 && !node.input(2).empty();
-    if (axis < 0 || weights->values.empty() ||
-        !llvm::all_of(
-            weights->values, [](float x) { return std::isfinite(x); }))
-      continue;
-    if (hasBias) {
-      auto bias = graph.floats(node.input(2));
-      if (!bias || int64_t(bias->values.size()) != weights->shape[axis])
+    QuantizableLayer layer = {
+        i,  Kind::Product, node.name().empty() ? node.output(0) : node.name(),
+        -1, dataOf(node),  {}};
+    for (const std::string &output : node.output())
+      layer.results.push_back(tail(output));
+    layer.axis = axisOfProduct(node);
+    if (layer.axis < 0) {
+      std::optional<Kind> kind = kindBetween(node);
+      // Computed shapes are data, too, so such layers stay floats.
+      size_t data = layer.operands.size();
+      bool isOnly = node.op_type() == "Concat" || node.op_type() == "Add"
+                        ? int(data) == node.input_size()
+                        : data == 1;
+      if (!kind || !isOnly)
         continue;
+      layer.kind = *kind;
     }
-    products_.push_back(
-        {i, node.name().empty() ? node.output(0) : node.name(), axis});
+    layers_.push_back(std::move(layer));
   }
+  std::vector<bool> in8(layers_.size(), true);
+  leaveAlone(in8);
+  size_t i = 0;
+  llvm::erase_if(layers_, [&](const QuantizableLayer &) { return !in8[i++]; });
 }
 
 std::string QuantizableModel::tail(const std::string &tensor) const {
@@ -186,93 +201,84 @@ std::vector<std::string> QuantizableModel::dataOf(const NodeProto &node) const {
   return data;
 }
 
-QuantizableModel::Choice QuantizableModel::choose(const std::vector<bool> &in8,
-                                                  const Ranges *known) const {
-  assert(in8.size() == products_.size() && "a choice for each product");
-  const onnx::GraphProto &nodes = graph.graph();
-  Choice choice;
-  std::set<int> between;
-  auto isKnown = [&](const std::string &tensor) {
-    return !known || known->count(tensor);
-  };
-  for (size_t i = 0; i < products_.size(); ++i)
-    if (in8[i] && isKnown(nodes.node(products_[i].node).input(0)))
-      choice.nodes.insert(products_[i].node);
-  for (int i = 0; i < nodes.node_size(); ++i) {
-    const NodeProto &node = nodes.node(i);
-    size_t data = dataOf(node).size();
-    // Computed shapes are data, too, so such layers stay floats.
-    bool isOnly = node.op_type() == "Concat" || node.op_type() == "Add"
-                      ? int(data) == node.input_size()
-                      : data == 1;
-    if (kindOf(node) != Kind::Float && isOnly &&
-        llvm::all_of(dataOf(node), isKnown))
-      between.insert(i);
-  }
-  choice.nodes.insert(between.begin(), between.end());
-  // Layers go until each that is left has all inputs in 8 bits, and a reader.
-  std::map<std::string, std::string> beforeTail;
-  for (const NodeProto &node : nodes.node())
-    for (const std::string &output : node.output())
-      if (tail(output) != output)
-        beforeTail[tail(output)] = output;
-  auto isMadeIn8 = [&](const std::string &tensor) {
-    auto before = beforeTail.find(tensor);
-    int node =
-        graph.producer(before == beforeTail.end() ? tensor : before->second);
-    return node >= 0 && choice.nodes.count(node);
-  };
-  auto isReadIn8 = [&](const std::string &tensor) {
-    return llvm::any_of(graph.readers(tensor), [&](int reader) {
-      return choice.nodes.count(reader) &&
-             llvm::is_contained(dataOf(nodes.node(reader)), tensor);
-    });
-  };
+void QuantizableModel::leaveAlone(std::vector<bool> &in8) const {
+  assert(in8.size() == layers_.size() && "a choice for each layer");
   for (bool changed = true; changed;) {
     changed = false;
-    for (auto it = between.begin(); it != between.end();) {
-      const NodeProto &node = nodes.node(*it);
-      bool stays = llvm::all_of(dataOf(node), isMadeIn8) &&
-                   llvm::any_of(node.output(), [&](const std::string &output) {
-                     return isReadIn8(tail(output));
-                   });
-      if (!stays) {
-        choice.nodes.erase(*it);
-        changed = true;
-      }
-      it = stays ? std::next(it) : between.erase(it);
+    std::set<std::string> made, read = operandsOf(in8);
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (in8[i])
+        made.insert(layers_[i].results.begin(), layers_[i].results.end());
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const QuantizableLayer &layer = layers_[i];
+      auto isMade = [&](const std::string &t) { return made.count(t) != 0; };
+      auto isRead = [&](const std::string &t) { return read.count(t) != 0; };
+      if (!in8[i] || layer.isProduct() ||
+          (llvm::all_of(layer.operands, isMade) &&
+           llvm::any_of(layer.results, isRead)))
+        continue;
+      in8[i] = false;
+      changed = true;
     }
   }
-  for (int i : choice.nodes)
-    for (const std::string &input : dataOf(nodes.node(i)))
-      choice.tensors.insert(input);
-  return choice;
+}
+
+std::vector<bool> QuantizableModel::allWith(const Ranges &ranges) const {
+  std::vector<bool> in8(layers_.size());
+  for (size_t i = 0; i < layers_.size(); ++i)
+    in8[i] = llvm::all_of(layers_[i].operands, [&](const std::string &tensor) {
+      return ranges.count(tensor) != 0;
+    });
+  leaveAlone(in8);
+  return in8;
+}
+
+std::set<std::string>
+QuantizableModel::operandsOf(const std::vector<bool> &in8) const {
+  std::set<std::string> tensors;
+  for (size_t i = 0; i < layers_.size(); ++i)
+    if (in8[i])
+      tensors.insert(layers_[i].operands.begin(), layers_[i].operands.end());
+  return tensors;
+}
+
+bool QuantizableModel::isReadAsFloats(const std::string &tensor) const {
+  if (graph.isOutput(tensor))
+    return true;
+  return llvm::any_of(graph.readers(tensor), [&](int reader) {
+    return llvm::none_of(layers_, [&](const QuantizableLayer &layer) {
+      return layer.node == reader && llvm::is_contained(layer.operands, tensor);
+    });
+  });
 }
 
 std::map<std::string, Grid>
-QuantizableModel::gridsOf(const Choice &choice, const Ranges &ranges) const {
-  std::vector<std::string> names(choice.tensors.begin(), choice.tensors.end());
+QuantizableModel::gridsOf(const std::vector<bool> &in8,
+                          const Ranges &ranges) const {
+  std::set<std::string> tensors = operandsOf(in8);
+  std::vector<std::string> names(tensors.begin(), tensors.end());
   llvm::IntEqClasses shared(names.size());
   auto numberOf = [&](const std::string &tensor) {
     auto found = llvm::lower_bound(names, tensor);
     assert(found != names.end() && *found == tensor && "it is quantised");
     return unsigned(found - names.begin());
   };
-  for (int i : choice.nodes) {
-    const NodeProto &node = graph.graph().node(i);
-    if (kindOf(node) != Kind::Moves)
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const QuantizableLayer &layer = layers_[i];
+    if (!in8[i] || layer.kind != Kind::Moves)
       continue;
-    std::vector<std::string> data = dataOf(node);
-    for (const std::string &output : node.output())
-      if (choice.tensors.count(tail(output)))
-        data.push_back(tail(output));
-    for (const std::string &tensor : data)
-      shared.join(numberOf(data.front()), numberOf(tensor));
+    unsigned first = numberOf(layer.operands.front());
+    for (const std::string &tensor : layer.operands)
+      shared.join(first, numberOf(tensor));
+    for (const std::string &tensor : layer.results)
+      if (tensors.count(tensor))
+        shared.join(first, numberOf(tensor));
   }
   shared.compress();
   std::vector<Range> whole(shared.getNumClasses());
   for (unsigned i = 0; i < names.size(); ++i) {
-    const Range &range = ranges.at(names[i]);
+    assert(ranges.count(names[i]) && "inputs in 8 bits have ranges");
+    const Range &range = ranges.find(names[i])->second;
     Range &sum = whole[shared[i]];
     sum.least = std::min(sum.least, range.least);
     sum.most = std::max(sum.most, range.most);
@@ -331,15 +337,69 @@ static void dropUnused(onnx::GraphProto &graph) {
   graph.mutable_initializer()->Swap(kept.mutable_initializer());
 }
 
-std::string QuantizableModel::quantized(const Ranges &ranges,
-                                        const std::vector<bool> &in8) const {
-  Choice choice = choose(in8, &ranges);
-  std::map<std::string, Grid> grids = gridsOf(choice, ranges);
-  std::map<int, const Product *> products;
-  for (size_t i = 0; i < products_.size(); ++i)
-    if (in8[i] && choice.nodes.count(products_[i].node))
-      products[products_[i].node] = &products_[i];
+/// Makes a product read weights and a bias of 8 bits. Its input has `grid`.
+static void roundProduct(OnnxGraph &graph, onnx::GraphProto &nodes,
+                         NodeProto &node, int axis, const Grid &grid) {
+  std::optional<FloatTensor> bias;
+  bool hasBias = node.input_size() > 2 && !node.input(2).empty();
+  if (hasBias)
+    bias = graph.floats(node.input(2));
+  RoundedWeights w = roundWeights(*graph.floats(node.input(1)), axis,
+                                  grid.scale, bias ? &bias->values : nullptr);
+  int64_t outputs = int64_t(w.scales.size());
+  auto dequantize = [&](const std::string &like, const std::string &q,
+                        const std::vector<float> &scales,
+                        const std::string &zeros, int axis) {
+    std::string scale = graph.addConstant(like + "_scale", {outputs}, scales);
+    std::string name = graph.freshName(like + "_DequantizeLinear");
+    setInt(addNode(graph, nodes, "DequantizeLinear", {q, scale, zeros}, name),
+           "axis", axis);
+    return name;
+  };
+  std::string like = node.output(0) + "_weight";
+  node.set_input(
+      1, dequantize(like,
+                    graph.addConstant(like + "_quantized", w.shape, w.values),
+                    w.scales,
+                    graph.addConstant(like + "_zero_point", {outputs},
+                                      std::vector<int8_t>(outputs, 0)),
+                    w.axis));
+  if (!hasBias)
+    return;
+  like = node.output(0) + "_bias";
+  node.set_input(
+      2, dequantize(like,
+                    graph.addConstant(like + "_quantized", {outputs}, w.bias),
+                    w.biasScales,
+                    graph.addConstant(like + "_zero_point", {outputs},
+                                      std::vector<int32_t>(outputs, 0)),
+                    0));
+}
+
+static void nameByNumbers(onnx::GraphProto &nodes) {
+  for (int i = 0; i < nodes.node_size(); ++i)
+    nodes.mutable_node(i)->set_name(QuantizableModel::nodeName(i));
+}
+
+std::string QuantizableModel::floats(Names names) const {
   OnnxGraph result = graph;
+  if (names == Names::Numbers)
+    nameByNumbers(result.graph());
+  return result.bytes();
+}
+
+std::string QuantizableModel::quantized(const Ranges &ranges,
+                                        const std::vector<bool> &in8,
+                                        Names names) const {
+  assert(in8.size() == layers_.size() && "a choice for each layer");
+  std::map<std::string, Grid> grids = gridsOf(in8, ranges);
+  std::map<int, const QuantizableLayer *> chosen;
+  for (size_t i = 0; i < layers_.size(); ++i)
+    if (in8[i])
+      chosen[layers_[i].node] = &layers_[i];
+  OnnxGraph result = graph;
+  if (names == Names::Numbers)
+    nameByNumbers(result.graph());
   onnx::GraphProto nodes;
   std::map<std::string, std::string> rounded;
   auto round = [&](const std::string &tensor) {
@@ -350,48 +410,14 @@ std::string QuantizableModel::quantized(const Ranges &ranges,
   for (const onnx::ValueInfoProto &input : graph.graph().input())
     round(input.name());
   for (int i = 0; i < graph.graph().node_size(); ++i) {
-    NodeProto node = graph.graph().node(i);
-    if (choice.nodes.count(i))
+    NodeProto node = result.graph().node(i);
+    if (auto layer = chosen.find(i); layer != chosen.end()) {
+      const std::string x = node.input(0);
       for (std::string &input : *node.mutable_input())
         if (!graph.isConstant(input) && rounded.count(input))
           input = rounded.at(input);
-    if (auto product = products.find(i); product != products.end()) {
-      const std::string &x = graph.graph().node(i).input(0);
-      std::string weights = node.input(1);
-      std::optional<FloatTensor> bias;
-      bool hasBias = node.input_size() > 2 && !node.input(2).empty();
-      if (hasBias)
-        bias = graph.floats(node.input(2));
-      RoundedWeights w =
-          roundWeights(*graph.floats(weights), product->second->axis,
-                       grids.at(x).scale, bias ? &bias->values : nullptr);
-      int64_t outputs = int64_t(w.scales.size());
-      std::string like = node.output(0) + "_weight";
-      auto dequantize = [&](const std::string &q, const std::string &scales,
-                            const std::string &zeros, int axis,
-                            const std::string &name) {
-        setInt(addNode(result, nodes, "DequantizeLinear", {q, scales, zeros},
-                       name),
-               "axis", axis);
-        return name;
-      };
-      node.set_input(
-          1,
-          dequantize(result.addConstant(like + "_quantized", w.shape, w.values),
-                     result.addConstant(like + "_scale", {outputs}, w.scales),
-                     result.addConstant(like + "_zero_point", {outputs},
-                                        std::vector<int8_t>(outputs, 0)),
-                     w.axis, result.freshName(like + "_DequantizeLinear")));
-      if (hasBias) {
-        like = node.output(0) + "_bias";
-        node.set_input(
-            2, dequantize(
-                   result.addConstant(like + "_quantized", {outputs}, w.bias),
-                   result.addConstant(like + "_scale", {outputs}, w.biasScales),
-                   result.addConstant(like + "_zero_point", {outputs},
-                                      std::vector<int32_t>(outputs, 0)),
-                   0, result.freshName(like + "_DequantizeLinear")));
-      }
+      if (layer->second->isProduct())
+        roundProduct(result, nodes, node, layer->second->axis, grids.at(x));
     }
     *nodes.add_node() = node;
     for (const std::string &output : node.output())
@@ -400,4 +426,63 @@ std::string QuantizableModel::quantized(const Ranges &ranges,
   result.graph().mutable_node()->Swap(nodes.mutable_node());
   dropUnused(result.graph());
   return result.bytes();
+}
+
+QuantizableModel::Switched
+QuantizableModel::switched(const Ranges &ranges,
+                           const std::vector<bool> &in8) const {
+  std::map<std::string, Grid> grids = gridsOf(in8, ranges);
+  Switched switched;
+  std::map<int, size_t> layers; ///< by node
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!in8[i] || !layers_[i].isProduct())
+      continue;
+    layers[layers_[i].node] = switched.layers.size();
+    switched.layers.push_back(i);
+  }
+  OnnxGraph result = graph;
+  onnx::ValueInfoProto &input = *result.graph().add_input();
+  input.set_name(switchInput);
+  onnx::TypeProto::Tensor &type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(TensorProto::BOOL);
+  type.mutable_shape()->add_dim()->set_dim_value(
+      int64_t(switched.layers.size()));
+  onnx::GraphProto nodes;
+  std::map<std::string, std::string> rounded;
+  for (int i = 0; i < graph.graph().node_size(); ++i) {
+    NodeProto node = graph.graph().node(i);
+    auto number = layers.find(i);
+    if (number == layers.end()) {
+      *nodes.add_node() = node;
+      continue;
+    }
+    // Both products are computed, and one result is taken.
+    const std::string x = node.input(0), y = node.output(0);
+    NodeProto in8Bits = node;
+    if (!rounded.count(x))
+      rounded[x] = addRounded(result, nodes, x, grids.at(x));
+    in8Bits.set_input(0, rounded.at(x));
+    in8Bits.set_output(0, result.freshName(y + "_in8"));
+    roundProduct(result, nodes, in8Bits,
+                 layers_[switched.layers[number->second]].axis, grids.at(x));
+    node.set_output(0, result.freshName(y + "_float"));
+    *nodes.add_node() = in8Bits;
+    *nodes.add_node() = node;
+    std::string index = result.addConstant<int64_t>(y + "_switch", {},
+                                                    {int64_t(number->second)}),
+                isOn = result.freshName(y + "_is_on");
+    auto add = [&](const char *op, std::vector<std::string> inputs,
+                   const std::string &output) {
+      NodeProto &added = *nodes.add_node();
+      added.set_op_type(op);
+      for (std::string &input : inputs)
+        added.add_input(std::move(input));
+      added.add_output(output);
+    };
+    add("Gather", {switchInput, index}, isOn);
+    add("Where", {isOn, in8Bits.output(0), node.output(0)}, y);
+  }
+  result.graph().mutable_node()->Swap(nodes.mutable_node());
+  switched.bytes = result.bytes();
+  return switched;
 }

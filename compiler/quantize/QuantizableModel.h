@@ -28,11 +28,21 @@ namespace nnv12::quantize {
 using calibrate::Grid;
 using calibrate::Range;
 
-/// A layer that can be in 8 bits.
-struct Product {
+/// A layer that can be in 8 bits, with the clamp behind it that only it has.
+struct QuantizableLayer {
+  enum class Kind {
+    Product, ///< a sum of products with constant weights
+    Moves,   ///< its results are some of its inputs' numbers: the grid stays
+    Counts   ///< it computes with them
+  };
   int node;
+  Kind kind;
   std::string name; ///< for people: that of the node, or of its result
-  int axis;         ///< of the weights: the outputs
+  int axis;         ///< of the weights: the outputs; -1: no product
+  /// Tensors: inputs that are no constants, and results.
+  std::vector<std::string> operands, results;
+
+  bool isProduct() const { return kind == Kind::Product; }
 };
 
 class OnnxGraph;
@@ -46,45 +56,68 @@ public:
   /// one line that starts with the path.
   std::string read(const std::string &path);
 
-  /// The serialised model of floats.
-  std::string floats() const;
   /// Whether the tensor is an input of the model.
   bool isInput(const std::string &tensor) const;
-  const std::vector<Product> &products() const { return products_; }
-  /// The tensors that are quantised where all products are.
+  /// In the order of the graph: products, and those between them that are in 8
+  /// bits where all products are.
+  const std::vector<QuantizableLayer> &layers() const { return layers_; }
+  /// The tensors that are quantised where all layers are in 8 bits.
   const std::vector<std::string> &values() const { return values_; }
+  /// Whether something else than layers() needs the tensor as floats: other
+  /// layers, or the user.
+  bool isReadAsFloats(const std::string &tensor) const;
 
   /// The range of each value.
   using Ranges = std::map<std::string, Range>;
+  /// The layers that can be in 8 bits together if these values have ranges.
+  std::vector<bool> allWith(const Ranges &ranges) const;
 
-  /// The serialised model with the products in 8 bits that `in8` says, whose
-  /// size is that of products(). One whose input has no range stays float.
-  std::string quantized(const Ranges &ranges,
-                        const std::vector<bool> &in8) const;
+  /// The names of nodes in models that are made.
+  enum class Names {
+    Given,  ///< those of the model
+    Numbers ///< "n0", "n1"...: see nodeName(). Those that are added have others
+  };
+  static std::string nodeName(int node) { return "n" + std::to_string(node); }
+
+  /// The serialised model of floats.
+  std::string floats(Names names = Names::Given) const;
+  /// The serialised model with the layers in 8 bits that `in8` says, whose size
+  /// is that of layers(). All their inputs have ranges.
+  std::string quantized(const Ranges &ranges, const std::vector<bool> &in8,
+                        Names names = Names::Given) const;
+
+  /// The name of an input of one bool for each switch.
+  static constexpr char switchInput[] = "nnv12.switches";
+  /// A model of floats in which a switch puts a product in 8 bits.
+  struct Switched {
+    std::string bytes;
+    std::vector<size_t> layers; ///< by switches, which layers
+  };
+  /// The model with a switch for each product of `in8`.
+  Switched switched(const Ranges &ranges, const std::vector<bool> &in8) const;
 
 private:
-  /// Layers in 8 bits.
-  struct Choice {
-    std::set<int> nodes;           ///< products, and layers between them
-    std::set<std::string> tensors; ///< that are quantised
-  };
   void foldBatchNormalization();
-  void findProducts();
-  /// Layers whose tensors have no range in `known` stay float, if that is
-  /// given.
-  Choice choose(const std::vector<bool> &in8,
-                const Ranges *known = nullptr) const;
-  /// The tensor behind a following activation that only this one has.
+  /// A product's axis of the outputs; -1: the node is none that can be in 8
+  /// bits.
+  int axisOfProduct(const onnx::NodeProto &node) const;
+  void findLayers();
+  /// Layers between others leave `in8` until each that is left has all operands
+  /// made in 8 bits, and a reader in 8 bits.
+  void leaveAlone(std::vector<bool> &in8) const;
+  /// The tensors that layers in 8 bits read.
+  std::set<std::string> operandsOf(const std::vector<bool> &in8) const;
+  /// The tensor behind a following clamp that only this one has.
   std::string tail(const std::string &tensor) const;
   /// The inputs that are no constants.
   std::vector<std::string> dataOf(const onnx::NodeProto &node) const;
-  /// The grids of the tensors.
-  std::map<std::string, Grid> gridsOf(const Choice &choice,
+  /// The grids of the tensors that layers in 8 bits read.
+  std::map<std::string, Grid> gridsOf(const std::vector<bool> &in8,
                                       const Ranges &ranges) const;
 
   std::unique_ptr<OnnxGraph> owned;
   OnnxGraph &graph;
-  std::vector<Product> products_;
+  std::vector<QuantizableLayer> layers_;
   std::vector<std::string> values_;
 };
 

@@ -3,6 +3,7 @@
 #include "compiler/select/LayoutSelection.h"
 
 #include "compiler/layers/OutputCopies.h"
+#include "compiler/plan/PlanTimes.h"
 #include "compiler/select/LayoutNet.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/IR/Verifier.h"
@@ -19,30 +20,17 @@ using namespace nnv12;
 static constexpr double worthPredicted = 0.05, worthMeasured = 0.02;
 /// A first result may be so much later, of equal ones.
 static constexpr double asSoon = 1.005;
-/// Warm inferences that count as much as the first one, where there are any.
-static constexpr double warmRuns = 30;
 /// Plans of answers are searched for in this part of the steps.
 static constexpr unsigned shorterBy = 32;
 
-namespace {
-/// The times of a plan, in milliseconds, as the plan says them.
-struct Times {
-  double cold, warm;
+static bool isAsSoonAs(const PlanTimes &a, const PlanTimes &b) {
+  return a.cold <= b.cold * asSoon;
+}
 
-  explicit Times(const ModelPlan &plan)
-      : cold(plan.start +
-             search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
-                 .finish),
-        warm(plan.warmTime) {}
-  double sum(Mode mode) const {
-    return cold + (mode == Mode::Cold ? 0 : warmRuns * warm);
-  }
-  bool isAsSoonAs(const Times &o) const { return cold <= o.cold * asSoon; }
-  bool isBetter(const Times &o, Mode mode, double worth) const {
-    return sum(mode) < o.sum(mode) * (1 - worth);
-  }
-};
-} // namespace
+static bool isBetter(const PlanTimes &a, const PlanTimes &b, Mode mode,
+                     double worth) {
+  return a.sum(mode) < b.sum(mode) * (1 - worth);
+}
 
 namespace {
 struct Answers {
@@ -125,7 +113,7 @@ public:
     CostTable costs(*device.profile, device.target, first.threads);
     net.addSignatures(first, costs, options, constantsStay);
     bool isNet = options.layouts == Layouts::Net;
-    Times times(first);
+    PlanTimes times = PlanTimes::of(first);
     SelectedLayouts best = {{}, main, std::move(first)};
     if (net.numFree() == 0) {
       best.report = "as preferred: no layer has another layout" + unmeasured();
@@ -142,19 +130,19 @@ public:
                              "{0:f1} % less",
                              100 * answered.gap);
     const search::NetChoice *chosen = nullptr;
-    Times least = times;
+    PlanTimes least = times;
     PlanOptions shorter = options;
     shorter.steps /= shorterBy;
     for (const search::NetChoice &choice : all) {
       auto selected = planOf(choice, shorter);
       if (failed(selected))
         return failure();
-      Times found(selected->plan);
-      if (isNet && !found.isAsSoonAs(times))
+      PlanTimes found = PlanTimes::of(selected->plan);
+      if (isNet && !isAsSoonAs(found, times))
         continue;
       // A baseline is taken whatever it costs.
       double gain = chosen ? 0 : worth;
-      if ((!isNet && !chosen) || found.isBetter(least, options.mode, gain)) {
+      if ((!isNet && !chosen) || isBetter(found, least, options.mode, gain)) {
         chosen = &choice;
         least = found;
       }
@@ -175,9 +163,9 @@ public:
     auto selected = planOf(*chosen, options);
     if (failed(selected))
       return failure();
-    Times found(selected->plan);
-    if (isNet && !(found.isAsSoonAs(times) &&
-                   found.isBetter(times, options.mode, worth)))
+    PlanTimes found = PlanTimes::of(selected->plan);
+    if (isNet && !(isAsSoonAs(found, times) &&
+                   isBetter(found, times, options.mode, worth)))
       return keepFirst();
     size_t adapts = chosen->adapts.size();
     selected->report = llvm::formatv(

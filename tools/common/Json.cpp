@@ -74,4 +74,9 @@ std::string Json::text() const {
          "\n";
 }
 
+std::string Json::line() const {
+  assert(tree_->open.empty() && "all is closed");
+  return tree_->root.dump(-1, ' ', false, Value::error_handler_t::replace);
+}
+
 } // namespace nnv12::tools

@@ -56,6 +56,8 @@ public:
 
   /// With a line end.
   std::string text() const;
+  /// All of it in one line, without an end of it.
+  std::string line() const;
 
 private:
   struct Tree;

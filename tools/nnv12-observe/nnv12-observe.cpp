@@ -31,7 +31,7 @@ static constexpr char examples[] =
 namespace {
 
 struct ObserveOptions {
-  std::string bundle, output;
+  std::string bundle, output, switched, purpose;
   std::vector<std::string> against;
   SetOptions set;
   LoadOptions load;
@@ -152,6 +152,10 @@ static void write(Json &json, const char *list,
   json.endArray();
 }
 
+/// The input of a bundle with switches, its last one: a bool for each layer
+/// that may be in 8 bits.
+static constexpr char switchInput[] = "nnv12.switches";
+
 static ObserveOptions parseOptions(int argc, char **argv) {
   ObserveOptions result;
   Options options("nnv12-observe", overview, examples);
@@ -172,6 +176,12 @@ static ObserveOptions parseOptions(int argc, char **argv) {
   options.list("against", "BUNDLE.nnv", result.against,
                "Report how far its outputs are from those of the first one. "
                "May be given several times.");
+  options.text("switched", "BUNDLE.nnv", result.switched,
+               "Report how far its outputs are from those of the first one "
+               "with each of its switches on: elements of its last input, "
+               "nnv12.switches.");
+  options.text("purpose", "TEXT", result.purpose,
+               "The purpose of the run, for the line of progress.");
   options.number("threads", "N", result.threads, 1, 64,
                  "Threads that compute. Default: as the bundle says.");
   result.image.addTo(options);
@@ -188,22 +198,84 @@ static ObserveOptions parseOptions(int argc, char **argv) {
   return result;
 }
 
-static void checkAlike(const Model &first, const Model &other) {
-  auto alike = [](const nnv12_tensor_info &a, const nnv12_tensor_info &b) {
-    return a.type == b.type && a.rank == b.rank &&
-           std::equal(a.shape, a.shape + a.rank, b.shape);
-  };
+static bool areAlike(const nnv12_tensor_info &a, const nnv12_tensor_info &b) {
+  return a.type == b.type && a.rank == b.rank &&
+         std::equal(a.shape, a.shape + a.rank, b.shape);
+}
+
+/// Ends the process where the other one has not the inputs and outputs of the
+/// first one, and `more` inputs behind these.
+static void checkAlike(const char *option, const Model &first,
+                       const Model &other, uint32_t more = 0) {
   const Bundle &a = first.bundle, &b = other.bundle;
   bool isAlike =
-      a.numInputs() == b.numInputs() && a.numOutputs() == b.numOutputs();
+      a.numInputs() + more == b.numInputs() && a.numOutputs() == b.numOutputs();
   for (uint32_t i = 0; isAlike && i < a.numInputs(); ++i)
-    isAlike = alike(a.input(i), b.input(i));
+    isAlike = areAlike(a.input(i), b.input(i));
   for (uint32_t i = 0; isAlike && i < a.numOutputs(); ++i)
-    isAlike = alike(a.output(i), b.output(i));
+    isAlike = areAlike(a.output(i), b.output(i));
   if (!isAlike)
-    fail("--against: " + other.path +
+    fail(std::string(option) + ": " + other.path +
          ": found other inputs or outputs, expected those of " + first.path);
 }
+
+namespace {
+/// A bundle of which parts are switched on.
+class Switched {
+public:
+  Switched(const Model &first, const ObserveOptions &options)
+      : model(options.switched, options) {
+    uint32_t count = model.bundle.numInputs();
+    if (!count || strcmp(model.bundle.input(count - 1).name, switchInput) != 0)
+      fail("--switched: " + options.switched + ": found no last input '" +
+           switchInput + "', expected one");
+    checkAlike("--switched", first, model, 1);
+    states.resize(Tensor(model.bundle.input(count - 1)).data.size());
+    errors.resize(states.size());
+  }
+
+  void add(std::vector<Input> sample, const std::vector<Tensor> &exact) {
+    sample.push_back({states.data(), states.size()});
+    for (size_t i = 0; i < states.size(); ++i) {
+      states[i] = 1;
+      addErrors(exact, model.run(sample), errors[i]);
+      states[i] = 0;
+    }
+  }
+
+  Model model;
+  std::vector<Errors> errors; ///< by switches
+
+private:
+  std::vector<uint8_t> states;
+};
+} // namespace
+
+namespace {
+/// A line on a terminal: how many samples have run.
+class ProgressLine {
+public:
+  explicit ProgressLine(const std::string &purpose)
+      : purpose(purpose.empty() ? "" : purpose + ": "),
+        isTerminal(isatty(STDERR_FILENO) == 1) {}
+
+  void show(size_t done, size_t all) const {
+    constexpr int width = 24;
+    if (isTerminal)
+      fprintf(stderr, "\r\x1b[Knnv12-observe: %s[%-*.*s] sample %zu of %zu",
+              purpose.c_str(), width, int(done * width / all),
+              "########################", done + 1, all);
+  }
+  void end() const {
+    if (isTerminal)
+      fputs("\r\x1b[K", stderr);
+  }
+
+private:
+  std::string purpose;
+  bool isTerminal;
+};
+} // namespace
 
 int main(int argc, char **argv) {
   ObserveOptions options = parseOptions(argc, argv);
@@ -218,18 +290,19 @@ int main(int argc, char **argv) {
   std::vector<std::unique_ptr<Model>> others;
   for (const std::string &path : options.against) {
     others.push_back(std::make_unique<Model>(path, options));
-    checkAlike(model, *others.back());
+    checkAlike("--against", model, *others.back());
   }
+  std::unique_ptr<Switched> switched;
+  if (!options.switched.empty())
+    switched = std::make_unique<Switched>(model, options);
   SampleSet set(options.set, inputs);
 
   std::vector<Histogram> histograms(outputInfos.size()),
       ofInputs(inputs.size());
   std::vector<Errors> errors(others.size());
-  bool isTerminal = isatty(STDERR_FILENO) == 1;
+  ProgressLine progress(options.purpose);
   for (size_t number = 0; number < set.size(); ++number) {
-    if (isTerminal)
-      fprintf(stderr, "\r\x1b[Knnv12-observe: sample %zu of %zu", number + 1,
-              set.size());
+    progress.show(number, set.size());
     std::vector<Tensor> sample = set.read(number);
     std::vector<Input> in;
     for (size_t i = 0; i < sample.size(); ++i) {
@@ -241,9 +314,10 @@ int main(int argc, char **argv) {
       addTo(histograms[i], outputs[i]);
     for (size_t i = 0; i < others.size(); ++i)
       addErrors(outputs, others[i]->run(in), errors[i]);
+    if (switched)
+      switched->add(in, outputs);
   }
-  if (isTerminal)
-    fputs("\r\x1b[K", stderr);
+  progress.end();
 
   Json json;
   json.beginObject()
@@ -258,7 +332,17 @@ int main(int argc, char **argv) {
     write(json, model.bundle, errors[i]);
     json.endObject();
   }
-  json.endArray().endObject();
+  json.endArray();
+  if (switched) {
+    json.key("switches").beginArray();
+    for (const Errors &of : switched->errors) {
+      json.beginObject();
+      write(json, model.bundle, of);
+      json.endObject();
+    }
+    json.endArray();
+  }
+  json.endObject();
   writeText(options.output, json.text());
   return 0;
 }

@@ -39,8 +39,9 @@ struct Calibration {
 };
 
 enum class Precision {
-  F32,  ///< as the model is
-  Int8, ///< all products that can be
+  F32,   ///< as the model is
+  Int8,  ///< all products that can be
+  Hybrid ///< those of the fastest choice within the bounds
 };
 
 /// In which precision layers are computed.
@@ -49,6 +50,10 @@ struct PrecisionOptions {
   Calibration calibration;
   calibrate::RangeMethod ranges;
   std::optional<calibrate::ErrorBound> bound;
+  uint64_t mostBytes = 0; ///< of all weights; 0: any number
+  /// Where to write PrecisionReport, a picture (.svg), JSON or text; empty:
+  /// nowhere.
+  std::string report;
 };
 
 struct CompileOptions {

@@ -91,13 +91,20 @@ public:
     if (failed(readOptions()))
       return failure();
     if (options.precision.precision != Precision::F32) {
-      auto quantized =
-          quantizeModel(options, context, [&](const CompileOptions &other) {
+      auto quantized = quantizeModel(
+          options, context,
+          [&](const CompileOptions &other) {
             return Compilation(other, context).run();
+          },
+          [&](const CompileOptions &other) {
+            return Compilation(other, context).price();
           });
       if (failed(quantized))
         return failure();
       precisionReport = std::move(quantized->report);
+      if (!quantized->property.empty())
+        options.properties.emplace_back("nnv12.precision",
+                                        std::move(quantized->property));
       if (options.emit == Emit::Qdq)
         return writeFile(quantized->bytes);
       options.modelBytes =
@@ -120,6 +127,24 @@ public:
     default:
       return writeModel();
     }
+  }
+
+  /// The plan for the first target.
+  FailureOr<PricedPlan> price() {
+    saysReduced = false;
+    loadDialects(context);
+    if (failed(readOptions()) || failed(importModel()) ||
+        failed(simplifyModel()))
+      return failure();
+    settleTargets();
+    auto costs = costsOf(targets.front());
+    if (failed(costs))
+      return failure();
+    auto selected =
+        planWith(main, {targets.front(), std::move(*costs), options.plan});
+    if (failed(selected))
+      return failure();
+    return PricedPlan(selected->plan, options.plan);
   }
 
 private:
@@ -233,7 +258,7 @@ private:
   codegen::Target reduced(const codegen::Target &target,
                           codegen::Extension used) const {
     codegen::Target result = target.upTo(used);
-    if (result.name != target.name &&
+    if (result.name != target.name && saysReduced &&
         llvm::is_contained(options.targets, target.name))
       emitRemark(UnknownLoc::get(&context))
           << "--target " << target.name
@@ -589,6 +614,7 @@ private:
   TensorNames names;
   GivenProfiles given;
   std::string precisionReport; ///< lines for people
+  bool saysReduced = true;     ///< see reduced()
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;

@@ -1,5 +1,4 @@
-//===- Precision.h - Layers in 8 bits, as a set of samples allows *- C++
-//-*-===//
+//===- Precision.h - Layers in 8 bits, by a set of samples ------*- C++ -*-===//
 //
 // Post-training quantisation: the model of floats runs over a set of samples,
 // its values get ranges, products are rounded, and the error is measured.
@@ -8,26 +7,25 @@
 #ifndef NNV12_TOOLS_NNV12C_PRECISION_H
 #define NNV12_TOOLS_NNV12C_PRECISION_H
 
-#include "mlir/IR/MLIRContext.h"
-#include "tools/nnv12c/CompileOptions.h"
+#include "tools/nnv12c/Observer.h"
+#include "tools/nnv12c/PricedPlan.h"
 
 namespace nnv12 {
 
 /// A model with products in 8 bits.
 struct QuantizedModel {
-  std::string bytes;  ///< an ONNX file, with QuantizeLinear
-  std::string report; ///< lines for people
+  std::string bytes;    ///< an ONNX file, with QuantizeLinear
+  std::string report;   ///< lines for people
+  std::string property; ///< the bundle's property "precision": see
+                        ///< PrecisionReport.h; empty: it has none
 };
 
-/// Compiles a model for this machine, to try it.
-using CompileModel =
-    llvm::function_ref<mlir::LogicalResult(const CompileOptions &)>;
-
 /// Quantises the model of the options as these say. Fails with a diagnostic:
-/// one line, also where the bound on the error cannot be kept.
+/// one line, also where a bound cannot be kept.
 mlir::FailureOr<QuantizedModel> quantizeModel(const CompileOptions &options,
                                               mlir::MLIRContext &context,
-                                              CompileModel compile);
+                                              CompileModel compile,
+                                              PriceModel price);
 
 } // namespace nnv12
 

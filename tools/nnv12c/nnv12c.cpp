@@ -285,7 +285,18 @@ static cl::opt<Precision, true> precision(
     cl::init(Precision::F32), Help{"In which precision products are computed"},
     cl::values(clEnumValN(Precision::F32, "f32", "as the model says (default)"),
                clEnumValN(Precision::Int8, "int8",
-                          "8 bits, with ranges that --calibrate finds")));
+                          "8 bits, with ranges that --calibrate finds"),
+               clEnumValN(Precision::Hybrid, "hybrid",
+                          "8 bits where that is faster, as far as --max-error "
+                          "allows")));
+static cl::opt<std::string, true> precisionReport(
+    "precision-report", cl::location(given.precision.report),
+    Help{"With --precision: write each layer's times and error, and the front "
+         "of time and error: a picture (.svg), .json, or text",
+         "FILE"});
+static cl::opt<unsigned> maxMemory(
+    "max-memory",
+    Help{"With --precision hybrid: weights take so many kB at most", "KB"});
 static cl::opt<std::string>
     ranges("ranges",
            Help{"Which values of a set 8 bits stand for: min-max (default), "
@@ -294,8 +305,9 @@ static cl::opt<std::string>
                 "METHOD"});
 static cl::opt<std::string> maxError(
     "max-error",
-    Help{"Refuse a model whose error on the other half of the set is more: "
-         "rmse:0.01, cos:0.995, top1:1% or snr:30",
+    Help{"The error on the other half of the set at most: rmse:0.01, "
+         "cos:0.995, top1:1% or snr:30. int8 is refused with a larger one, "
+         "hybrid takes fewer layers in 8 bits",
          "MEASURE:VALUE"});
 enum class Quantized { Bytes, Float };
 static cl::opt<Quantized> quantized(
@@ -354,10 +366,10 @@ static std::string setPrecision(PrecisionOptions &options) {
   bool isFloat = precision == Precision::F32;
   for (const cl::Option *other : std::initializer_list<const cl::Option *>{
            &calibrateSet, &calibrateRandom, &calibrateCrops, &calibrateSamples,
-           &ranges, &maxError})
+           &ranges, &maxError, &precisionReport, &maxMemory})
     if (isFloat && other->getNumOccurrences())
       return "--" + other->ArgStr.str() +
-             ": found --precision f32, expected int8";
+             ": found --precision f32, expected int8 or hybrid";
   if (isFloat)
     return "";
   bool hasSet = calibrateSet.getNumOccurrences(),
@@ -368,6 +380,9 @@ static std::string setPrecision(PrecisionOptions &options) {
                      "of them"
                    : "no --calibrate, expected a folder of samples, or "
                      "--calibrate-random N");
+  if (maxMemory.getNumOccurrences() && precision != Precision::Hybrid)
+    return "--max-memory: found --precision int8, expected hybrid";
+  options.mostBytes = uint64_t(maxMemory) * 1000;
   if (ranges.getNumOccurrences()) {
     auto method = calibrate::RangeMethod::parse(ranges);
     if (!method)
@@ -427,14 +442,13 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode,           memory,          parts,        gpuPrecision,
-       gpuCache,       emitKind,        lanes,        gpuForceFrom,
-       threads,        storageMBps,     noCache,      gpuForce,
-       whyFloat,       timing,          quiet,        quantized,
-       routines,       checkBounds,     checkTiles,   listOps,
-       layouts,        layoutSeed,      layoutMargin, layoutTable,
-       listRoutines,   inModel,         precision,    calibrateRandom,
-       calibrateCrops, calibrateSamples},
+      {mode,      memory,     parts,           gpuPrecision,   gpuCache,
+       emitKind,  lanes,      gpuForceFrom,    threads,        storageMBps,
+       noCache,   gpuForce,   whyFloat,        timing,         quiet,
+       quantized, routines,   checkBounds,     checkTiles,     listOps,
+       layouts,   layoutSeed, layoutMargin,    layoutTable,    listRoutines,
+       inModel,   precision,  calibrateRandom, calibrateCrops, calibrateSamples,
+       maxMemory},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -512,7 +526,7 @@ int main(int argc, char **argv) {
   if (!fault.empty())
     return fail(fault);
   if (options.emit == Emit::Qdq && precision == Precision::F32)
-    return fail("--emit qdq: found --precision f32, expected int8");
+    return fail("--emit qdq: found --precision f32, expected int8 or hybrid");
   if (inModel && !llvm::is_contained(options.targets, "host"))
     return fail("--in-model: found no --target host, which it is for");
   options.tuning.otherLayouts = layouts != Layouts::First;
