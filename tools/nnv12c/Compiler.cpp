@@ -83,18 +83,21 @@ namespace {
 /// One model on its way. Each stage fails with a diagnostic.
 class Compilation {
 public:
-  Compilation(const CompileOptions &options, MLIRContext &context)
-      : options(options), context(context) {}
+  /// Without `shared` a bundle has the kernels of its own programs alone.
+  Compilation(const CompileOptions &options, MLIRContext &context,
+              SharedCodes *shared = nullptr)
+      : options(options), context(context), shared(shared) {}
 
   LogicalResult run() {
     loadDialects(context);
     if (failed(readOptions()))
       return failure();
     if (options.precision.precision != Precision::F32) {
+      SharedCodes trials;
       auto quantized = quantizeModel(
           options, context,
           [&](const CompileOptions &other) {
-            return Compilation(other, context).run();
+            return Compilation(other, context, &trials).run();
           },
           [&](const CompileOptions &other) {
             return Compilation(other, context).price();
@@ -431,8 +434,12 @@ private:
     std::string summary;
     llvm::raw_string_ostream os(summary);
     for (auto &[planning, selected] : *planned) {
-      ProgramKernels kernels(context, planning.target, options.checkBounds);
-      auto written = lowerPlan(selected.plan, selected.main, kernels);
+      std::unique_ptr<SharedCode> own;
+      std::unique_ptr<SharedCode> &code =
+          shared ? (*shared)[planning.target.name] : own;
+      if (!code)
+        code = std::make_unique<SharedCode>(context, options, planning.target);
+      auto written = lowerPlan(selected.plan, selected.main, code->kernels);
       if (failed(written))
         return failure();
       Lowered &lowered = *written;
@@ -448,9 +455,9 @@ private:
         return failure();
       if (options.emit != Emit::Bundle)
         return printKernels(lowered, builder.gpu);
-      auto code = codeOf(*kernels.module, options, planning.target);
-      if (failed(code) ||
-          failed(addLowered(options, builder, lowered, std::move(*code))))
+      auto blob = code->compile(options);
+      if (failed(blob) ||
+          failed(addLowered(options, builder, lowered, std::move(*blob))))
         return failure();
       printSummary(lowered.main(), lowered.plan, lowered.planned,
                    builder.weights.size(), os);
@@ -615,6 +622,7 @@ private:
   GivenProfiles given;
   std::string precisionReport; ///< lines for people
   bool saysReduced = true;     ///< see reduced()
+  SharedCodes *shared;         ///< with the kernels of other models, or null
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;

@@ -11,7 +11,7 @@ using namespace nnv12;
 HostBundles::HostBundles(const CompileOptions &options, ModuleOp model,
                          const codegen::Target &target)
     : options(options), model(model), target(target),
-      kernels(*model.getContext(), target, options.checkBounds) {}
+      shared(*model.getContext(), options, target) {}
 
 /// Without the numbers of weights, which no plan depends on.
 static std::string textOf(ModuleOp model) {
@@ -40,7 +40,7 @@ FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how) {
                                 /*constantsStay=*/false);
   if (failed(selected))
     return failure();
-  auto lowered = lowerPlan(selected->plan, selected->main, kernels);
+  auto lowered = lowerPlan(selected->plan, selected->main, shared.kernels);
   if (failed(lowered))
     return failure();
   double coldMs = double(lowered->planned.getCold().value_or(0)) * 1e-6;
@@ -51,30 +51,6 @@ FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how) {
   return plans.size() - 1;
 }
 
-/// Code works at any multiple of a page.
-static void append(codegen::CodeBlob &code, const codegen::CodeBlob &more) {
-  uint32_t begin = llvm::alignTo<4096>(code.bytes.size());
-  code.bytes.resize(begin);
-  code.bytes.insert(code.bytes.end(), more.bytes.begin(), more.bytes.end());
-  for (const auto &[symbol, entry] : more.entries)
-    code.entries[symbol] = begin + entry;
-  code.fingerprints.insert(more.fingerprints.begin(), more.fingerprints.end());
-}
-
-LogicalResult HostBundles::compile() {
-  size_t count = kernels.table.kernels().size();
-  if (count == compiled)
-    return success();
-  auto blob = codeOf(*kernels.module, options, target);
-  if (failed(blob))
-    return failure();
-  append(code, *blob);
-  compiled = count;
-  // Kernels that come later have a module of their own.
-  kernels.module->getBody()->clear();
-  return success();
-}
-
 FailureOr<std::string> HostBundles::write(unsigned number,
                                           const std::string &file) {
   const Plan &plan = plans[number];
@@ -83,9 +59,12 @@ FailureOr<std::string> HostBundles::write(unsigned number,
   builder.bundle.threads = options.plan.threads;
   if (failed(builder.describeTensors(main)))
     return failure();
-  auto lowered = lowerPlan(plan.selected.plan, main, kernels);
-  if (failed(lowered) || failed(emitLowered(options, builder, *lowered)) ||
-      failed(compile()) || failed(addLowered(options, builder, *lowered, code)))
+  auto lowered = lowerPlan(plan.selected.plan, main, shared.kernels);
+  if (failed(lowered) || failed(emitLowered(options, builder, *lowered)))
+    return failure();
+  auto code = shared.compile(options);
+  if (failed(code) ||
+      failed(addLowered(options, builder, *lowered, std::move(*code))))
     return failure();
   // A full disk is no fault of the model.
   std::string fault;

@@ -40,16 +40,11 @@ public:
   mlir::FailureOr<std::string> write(unsigned number, const std::string &file);
 
 private:
-  /// Compiles the kernels that are new.
-  mlir::LogicalResult compile();
-
   const CompileOptions &options;
   mlir::ModuleOp model;
   codegen::Target target;
   std::vector<Plan> plans;
-  ProgramKernels kernels;
-  codegen::CodeBlob code; ///< of the first `compiled` kernels
-  size_t compiled = 0;
+  SharedCode shared;
 };
 
 } // namespace nnv12

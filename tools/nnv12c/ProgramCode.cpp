@@ -30,6 +30,31 @@ FailureOr<codegen::CodeBlob> nnv12::codeOf(ModuleOp kernels,
       });
 }
 
+/// Code works at any multiple of a page.
+static void append(codegen::CodeBlob &code, const codegen::CodeBlob &more) {
+  uint32_t begin = llvm::alignTo<4096>(code.bytes.size());
+  code.bytes.resize(begin);
+  code.bytes.insert(code.bytes.end(), more.bytes.begin(), more.bytes.end());
+  for (const auto &[symbol, entry] : more.entries)
+    code.entries[symbol] = begin + entry;
+  code.fingerprints.insert(more.fingerprints.begin(), more.fingerprints.end());
+}
+
+FailureOr<codegen::CodeBlob>
+SharedCode::compile(const CompileOptions &options) {
+  size_t count = kernels.table.kernels().size();
+  if (count == compiled)
+    return code;
+  auto blob = codeOf(*kernels.module, options, target);
+  if (failed(blob))
+    return failure();
+  append(code, *blob);
+  compiled = count;
+  // Kernels that come later have a module of their own.
+  kernels.module->getBody()->clear();
+  return code;
+}
+
 func::FuncOp Lowered::main() const {
   auto module = planned->getParentOfType<ModuleOp>();
   return module.lookupSymbol<func::FuncOp>("main");

@@ -9,6 +9,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tools/nnv12c/CompileOptions.h"
 
+#include <map>
+#include <memory>
+
 namespace nnv12 {
 
 /// The kernels of programs for one target, and their module.
@@ -28,6 +31,29 @@ struct ProgramKernels {
 mlir::FailureOr<codegen::CodeBlob> codeOf(mlir::ModuleOp kernels,
                                           const CompileOptions &options,
                                           const codegen::Target &target);
+
+/// The kernels of several programs for one target, each compiled once: a bundle
+/// with their code has the kernels of earlier programs, too.
+class SharedCode {
+public:
+  SharedCode(mlir::MLIRContext &context, const CompileOptions &options,
+             const codegen::Target &target)
+      : kernels(context, target, options.checkBounds), target(target) {}
+
+  /// To which programs add theirs.
+  ProgramKernels kernels;
+  /// Compiles the kernels that are new, and returns the code of all. Fails with
+  /// a diagnostic.
+  mlir::FailureOr<codegen::CodeBlob> compile(const CompileOptions &options);
+
+private:
+  codegen::Target target;
+  codegen::CodeBlob code; ///< of the first `compiled` kernels
+  size_t compiled = 0;
+};
+
+/// By names of targets.
+using SharedCodes = std::map<std::string, std::unique_ptr<SharedCode>>;
 
 /// A planned program on its way into a bundle.
 struct Lowered {
