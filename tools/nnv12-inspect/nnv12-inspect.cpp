@@ -531,6 +531,10 @@ static void writePage(const InspectOptions &options, const Image &image) {
                    hasOverlay ? image.overlays : nullptr,
                    one.program,
                    plan};
+  for (const bundle::Property *property :
+       artifact::elementsOf(image.bundle->properties()))
+    if (property->key()->str() == "nnv12.precision")
+      page.precision = property->value()->str();
   page.tracePath = options.trace;
   if (!options.trace.empty())
     page.trace = readTrace(options.trace, plan, options.bundle);

@@ -112,6 +112,8 @@ std::string profilePage(const std::string &path, const StoredProgram &stored,
                           program,
                           plan};
   page.profile = profileJson(path, bundle, profile);
+  if (const char *precision = bundle.property("nnv12.precision"))
+    page.precision = precision;
   for (uint32_t i = 0, count = tools::numLines(recorded); i < count; ++i)
     page.lines.push_back(tools::lineName(recorded.info, i));
   if (profile.cold.isKnown) {

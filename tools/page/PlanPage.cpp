@@ -119,6 +119,8 @@ static std::string makeData(const PlanPage &page) {
   }
   if (!page.warmRun.empty())
     addEvents(json, "warm_run", page.warmRun);
+  if (!page.precision.empty())
+    json.member("precision", page.precision);
   if (!page.lines.empty())
     json.array("lines", page.lines);
   json.endObject();

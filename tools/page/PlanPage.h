@@ -37,6 +37,9 @@ struct PlanPage {
   std::vector<TraceEvent> warmRun = {}; ///< a typical one; empty: none
   /// JSON of nnv12-prof, with which the page has more tabs; empty: none.
   std::string profile = {};
+  /// The bundle's property nnv12.precision: JSON, as far as it is good; empty:
+  /// none.
+  std::string precision = {};
   /// Names of the lanes of events; empty: as those of the plan.
   std::vector<std::string> lines = {};
 };

@@ -1,5 +1,5 @@
-// Tabs, where there is a profile: the part of the address behind # names one.
-// No element has that name: browsers would scroll to it.
+// Tabs, where there is more than a plan: the part of the address behind # names
+// one. No element has that name: browsers would scroll to it.
 page.tabs = (() => {
   const {byId, element} = page;
   const made = [];
@@ -65,4 +65,5 @@ page.tabs = (() => {
   return {add, start};
 })();
 
-if (page.profile) page.tabs.add("timeline", "Timeline");
+if (page.profile || page.data.precision)
+  page.tabs.add("timeline", "Timeline");
