@@ -6,44 +6,77 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
+#include <iterator>
 
 using namespace nnv12::calibrate;
 
 namespace {
-struct MeasureName {
+/// All that is known of a measure.
+struct MeasureInfo {
   Measure measure;
   const char *name;
   double least, most; ///< of a bound
+  bool moreIsBetter;
+  bool isPart;        ///< said in percent
+  const char *format; ///< of a value, for people
+  double (ErrorMeter::*ofOutput)() const;
 };
 } // namespace
 
-static constexpr MeasureName names[] = {
-    {Measure::Rmse, "rmse", 0, 1e6},
-    {Measure::Cosine, "cos", -1, 1},
-    {Measure::Top1, "top1", 0, 1},
-    {Measure::Snr, "snr", -200, 200},
+static constexpr MeasureInfo table[] = {
+    {Measure::Rmse, "rmse", 0, 1e6, false, false, "rmse %.2g",
+     &ErrorMeter::rmse},
+    {Measure::Cosine, "cos", -1, 1, true, false, "cos %.5f",
+     &ErrorMeter::cosine},
+    {Measure::Top1, "top1", 0, 1, false, true, "top1 %.2g %%",
+     &ErrorMeter::top1},
+    {Measure::Snr, "snr", -200, ErrorMeter::mostDecibels, true, false,
+     "snr %.1f dB", &ErrorMeter::snr},
 };
 
+/// The rows are in the order of the measures.
+static constexpr bool isInOrder() {
+  for (size_t i = 0; i < std::size(table); ++i)
+    if (size_t(table[i].measure) != i)
+      return false;
+  return true;
+}
+static_assert(isInOrder(), "a row for each measure");
+
+static const MeasureInfo &infoOf(Measure measure) {
+  return table[size_t(measure)];
+}
+
 const char *nnv12::calibrate::measureName(Measure measure) {
-  return names[size_t(measure)].name;
+  return infoOf(measure).name;
+}
+
+bool nnv12::calibrate::isBetter(Measure measure, double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return !std::isnan(a);
+  return infoOf(measure).moreIsBetter ? a > b : a < b;
+}
+
+double nnv12::calibrate::worstValue(Measure measure) {
+  const MeasureInfo &info = infoOf(measure);
+  return info.moreIsBetter ? info.least : info.most;
 }
 
 std::optional<ErrorBound> ErrorBound::parse(const std::string &text) {
-  for (const MeasureName &known : names) {
-    std::string start = std::string(known.name) + ":";
+  for (const MeasureInfo &info : table) {
+    std::string start = std::string(info.name) + ":";
     if (text.compare(0, start.size(), start) != 0)
       continue;
     const char *number = text.c_str() + start.size();
     char *end;
-    ErrorBound bound{known.measure, std::strtod(number, &end)};
+    ErrorBound bound{info.measure, std::strtod(number, &end)};
     if (end == number)
       return std::nullopt;
-    if (known.measure == Measure::Top1 && *end == '%') {
+    if (info.isPart && *end == '%') {
       bound.value /= 100;
       ++end;
     }
-    if (*end || !(bound.value >= known.least && bound.value <= known.most))
+    if (*end || !(bound.value >= info.least && bound.value <= info.most))
       return std::nullopt;
     return bound;
   }
@@ -51,55 +84,89 @@ std::optional<ErrorBound> ErrorBound::parse(const std::string &text) {
 }
 
 bool ErrorBound::isMetBy(double found) const {
-  bool moreIsBetter = measure == Measure::Cosine || measure == Measure::Snr;
   // NaN meets nothing.
-  return moreIsBetter ? found >= value : found <= value;
+  return infoOf(measure).moreIsBetter ? found >= value : found <= value;
 }
 
 std::string ErrorBound::text() const {
   char buffer[64];
-  bool isPart = measure == Measure::Top1;
-  snprintf(buffer, sizeof buffer, "%s:%g%s", names[size_t(measure)].name,
-           isPart ? 100 * value : value, isPart ? "%" : "");
+  const MeasureInfo &info = infoOf(measure);
+  snprintf(buffer, sizeof buffer, "%s:%g%s", info.name,
+           info.isPart ? 100 * value : value, info.isPart ? "%" : "");
+  return buffer;
+}
+
+std::string nnv12::calibrate::errorText(Measure measure, double value) {
+  char buffer[64];
+  const MeasureInfo &info = infoOf(measure);
+  snprintf(buffer, sizeof buffer, info.format,
+           info.isPart ? 100 * value : value);
   return buffer;
 }
 
 void ErrorMeter::add(const float *exact, const float *found, size_t rows,
                      size_t rowSize) {
-  double ee = 0, ff = 0, ef = 0, dd = 0;
-  for (size_t i = 0; i < rows * rowSize; ++i) {
-    double e = exact[i], f = found[i], d = f - e;
-    ee += e * e;
-    ff += f * f;
-    ef += e * f;
-    dd += d * d;
-  }
-  squares_ += ee;
-  // Infinities of both are alike.
-  differences_ += dd;
-  // Two results of zeros point the same way.
-  cosines_ += ee == 0 && ff == 0 ? 1
-              : ee == 0 || ff == 0
-                  ? 0
-                  : std::clamp(ef / std::sqrt(ee) / std::sqrt(ff), -1.0, 1.0);
+  Sample &sample = samples_.emplace_back();
   for (size_t row = 0; row < rows && rowSize; ++row) {
-    const float *e = exact + row * rowSize, *f = found + row * rowSize;
-    others_ += std::max_element(e, e + rowSize) - e !=
-               std::max_element(f, f + rowSize) - f;
+    const float *es = exact + row * rowSize, *fs = found + row * rowSize;
+    double largest = 0, largestFound = 0;
+    for (size_t i = 0; i < rowSize; ++i) {
+      double e = es[i], f = fs[i], d = f - e;
+      sample.exact += e * e;
+      sample.found += f * f;
+      sample.both += e * f;
+      sample.difference += d * d;
+      largest = std::max(largest, std::fabs(e));
+      largestFound = std::max(largestFound, std::fabs(f));
+    }
+    largest_ = std::max(largest_, largest);
+    if (largest < leastFloor && largestFound < leastFloor)
+      continue;
+    others_ += std::max_element(es, es + rowSize) - es !=
+               std::max_element(fs, fs + rowSize) - fs;
+    ++rows_;
   }
-  rows_ += rows;
-  ++samples_;
+  sample.count = double(rows) * double(rowSize);
+}
+
+ErrorMeter::Sample ErrorMeter::sum() const {
+  Sample sum;
+  for (const Sample &of : samples_) {
+    sum.exact += of.exact;
+    sum.difference += of.difference;
+    sum.count += of.count;
+  }
+  return sum;
+}
+
+double ErrorMeter::floor() const {
+  return std::max(leastFloor, partOfLargest * largest_);
+}
+
+double ErrorMeter::squares(const Sample &of) const {
+  return std::max(of.exact, of.count * floor() * floor());
 }
 
 double ErrorMeter::rmse() const {
-  if (differences_ == 0)
-    return 0;
-  return squares_ == 0 ? std::numeric_limits<double>::infinity()
-                       : std::sqrt(differences_ / squares_);
+  Sample all = sum();
+  return all.difference == 0 ? 0 : std::sqrt(all.difference / squares(all));
 }
 
 double ErrorMeter::cosine() const {
-  return samples_ ? cosines_ / double(samples_) : 1;
+  double sum = 0;
+  uint64_t counted = 0;
+  for (const Sample &of : samples_) {
+    double least = of.count * floor() * floor();
+    if (of.exact < least && of.found < least)
+      continue;
+    ++counted;
+    // Nothing has no direction, so it has not that of another result.
+    if (of.exact == 0 || of.found == 0)
+      continue;
+    sum += std::clamp(of.both / std::sqrt(of.exact) / std::sqrt(of.found), -1.0,
+                      1.0);
+  }
+  return counted ? sum / double(counted) : 1;
 }
 
 double ErrorMeter::top1() const {
@@ -107,41 +174,15 @@ double ErrorMeter::top1() const {
 }
 
 double ErrorMeter::snr() const {
-  return differences_ == 0 ? std::numeric_limits<double>::infinity()
-                           : 10 * std::log10(squares_ / differences_);
+  Sample all = sum();
+  if (all.difference == 0)
+    return mostDecibels;
+  double decibels = 10 * std::log10(squares(all) / all.difference);
+  return decibels > mostDecibels ? mostDecibels : decibels;
 }
 
 double ErrorMeter::of(Measure measure) const {
-  switch (measure) {
-  case Measure::Rmse:
-    return rmse();
-  case Measure::Cosine:
-    return cosine();
-  case Measure::Top1:
-    return top1();
-  case Measure::Snr:
-    return snr();
-  }
-  return 0;
-}
-
-std::string nnv12::calibrate::errorText(Measure measure, double value) {
-  char buffer[64];
-  switch (measure) {
-  case Measure::Rmse:
-    snprintf(buffer, sizeof buffer, "rmse %.2g", value);
-    break;
-  case Measure::Cosine:
-    snprintf(buffer, sizeof buffer, "cos %.5f", value);
-    break;
-  case Measure::Top1:
-    snprintf(buffer, sizeof buffer, "top1 %.2g %%", 100 * value);
-    break;
-  case Measure::Snr:
-    snprintf(buffer, sizeof buffer, "snr %.1f dB", value);
-    break;
-  }
-  return buffer;
+  return (this->*infoOf(measure).ofOutput)();
 }
 
 double nnv12::calibrate::noiseAt(const ErrorBound &bound) {

@@ -6,21 +6,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nnv12::calibrate {
 
-/// A measure of the difference between two outputs.
+/// A measure of the difference between two outputs. Each has a row in Error.cpp
+/// that says all of it.
 enum class Measure {
   Rmse,   ///< root of the mean squared difference, of that of the floats
   Cosine, ///< of the angle between both, mean over the samples
-  Top1,   ///< part of the samples whose largest element is another one
+  Top1,   ///< part of the rows whose largest element is another one
   Snr     ///< signal to noise in dB, over all samples
 };
 
+/// Those that each output has.
 inline constexpr Measure measures[] = {Measure::Rmse, Measure::Cosine,
                                        Measure::Top1, Measure::Snr};
 /// "rmse", "cos", "top1", "snr".
 const char *measureName(Measure measure);
+/// Whether `a` is a better value than `b`. NaN is the worst one.
+bool isBetter(Measure measure, double a, double b);
+/// That of a result that could not be worse.
+double worstValue(Measure measure);
 
 /// A bound that results have to keep.
 struct ErrorBound {
@@ -39,26 +46,53 @@ struct ErrorBound {
 };
 
 /// All measures of one output, over the samples of a set.
+///
+/// Measures are relative, and an output may be zero, or next to it: the score
+/// of an object that no sample shows. Its noise must not count as a large
+/// error. So numbers below a floor are nothing.
 class ErrorMeter {
 public:
+  /// Sums in f32 of numbers near 1 are no more exact than that.
+  static constexpr double leastFloor = 1e-6;
+  /// A part of the largest magnitude over the set: a quarter of what 8 bits
+  /// tell from 0.
+  static constexpr double partOfLargest = 0x1p-10;
+
   /// Adds a sample of one or more rows of `rowSize` elements each: rows are
-  /// classified one by one.
+  /// classified one by one. Rows that are nothing in both have no class.
   void add(const float *exact, const float *found, size_t rows, size_t rowSize);
 
-  uint64_t samples() const { return samples_; }
-  /// 0 where nothing differs, whatever the measure of a perfect result is.
+  uint64_t samples() const { return samples_.size(); }
+  /// Magnitudes below that are nothing.
+  double floor() const;
+  /// 0 where nothing differs, whatever the measure of a perfect result is. What
+  /// differences are divided by is at least the floor.
   double rmse() const;
+  /// Samples that are nothing in both results have no angle, and do not count.
   double cosine() const;
   double top1() const;
-  double snr() const; ///< infinity where nothing differs
+  static constexpr double mostDecibels = 200; ///< where nothing differs
+  double snr() const;
   double of(Measure measure) const;
   bool meets(const ErrorBound &bound) const {
     return bound.isMetBy(of(bound.measure));
   }
 
 private:
-  uint64_t samples_ = 0, rows_ = 0, others_ = 0;
-  double squares_ = 0, differences_ = 0, cosines_ = 0;
+  /// Sums over the elements of a sample.
+  struct Sample {
+    double exact = 0, found = 0; ///< squares
+    double both = 0;             ///< products
+    double difference = 0;       ///< squares of it
+    double count = 0;
+  };
+  Sample sum() const;
+  /// Squares of the exact results, at least those of the floor.
+  double squares(const Sample &of) const;
+
+  std::vector<Sample> samples_;
+  double largest_ = 0; ///< magnitude of the exact results
+  uint64_t rows_ = 0, others_ = 0;
 };
 
 /// The mean square of the difference, as a part of that of the floats' results,

@@ -112,14 +112,12 @@ static void addErrors(const std::vector<Tensor> &exact,
 
 static void write(Json &json, const Bundle &bundle, const Errors &errors) {
   json.key("outputs").beginArray();
-  for (uint32_t i = 0; i < errors.size(); ++i)
-    json.beginObject()
-        .member("name", bundle.output(i).name)
-        .member("rmse", errors[i].rmse())
-        .member("cos", errors[i].cosine())
-        .member("top1", errors[i].top1())
-        .member("snr", errors[i].snr())
-        .endObject();
+  for (uint32_t i = 0; i < errors.size(); ++i) {
+    json.beginObject().member("name", bundle.output(i).name);
+    for (calibrate::Measure measure : calibrate::measures)
+      json.member(calibrate::measureName(measure), errors[i].of(measure));
+    json.endObject();
+  }
   json.endArray();
 }
 

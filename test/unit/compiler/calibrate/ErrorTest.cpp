@@ -15,7 +15,7 @@ TEST(ErrorMeter, NothingDiffers) {
   EXPECT_EQ(meter.rmse(), 0);
   EXPECT_NEAR(meter.cosine(), 1, 1e-12);
   EXPECT_EQ(meter.top1(), 0);
-  EXPECT_EQ(meter.snr(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(meter.snr(), ErrorMeter::mostDecibels);
   EXPECT_TRUE(meter.meets({Measure::Snr, 200}));
   EXPECT_TRUE(meter.meets({Measure::Rmse, 0}));
 }
@@ -30,12 +30,59 @@ TEST(ErrorMeter, Measures) {
   EXPECT_NEAR(meter.top1(), 0.5, 1e-12);
   EXPECT_NEAR(meter.snr(), 10 * std::log10(26.0 / 5), 1e-12);
   // A second sample: sums of squares, means of cosines and rows.
-  float zeros[2] = {};
-  meter.add(zeros, zeros, 1, 2);
-  EXPECT_NEAR(meter.rmse(), std::sqrt(5.0 / 26), 1e-12);
+  float more[2] = {0, 2};
+  meter.add(more, more, 1, 2);
+  EXPECT_NEAR(meter.rmse(), std::sqrt(5.0 / 30), 1e-12);
   EXPECT_NEAR(meter.cosine(), (1 + 30 / std::sqrt(26.0 * 39)) / 2, 1e-12);
   EXPECT_NEAR(meter.top1(), 1.0 / 3, 1e-12);
-  EXPECT_EQ(meter.samples(), 2u);
+  // Nothing in both has no angle and no class.
+  float zeros[2] = {}, tiny[2] = {1e-9f, -1e-8f};
+  meter.add(zeros, tiny, 1, 2);
+  EXPECT_NEAR(meter.cosine(), (1 + 30 / std::sqrt(26.0 * 39)) / 2, 1e-12);
+  EXPECT_NEAR(meter.top1(), 1.0 / 3, 1e-12);
+  EXPECT_EQ(meter.samples(), 3u);
+}
+
+/// Outputs of which nothing is in any sample: noise is no error, results are.
+TEST(ErrorMeter, NextToNothing) {
+  for (float exact : {0.0f, 1e-30f, -1e-9f}) {
+    float values[] = {exact, exact, 0, exact};
+    float zeros[4] = {}, noise[] = {0, 1e-9f, -1e-9f, 1e-9f},
+          wrong[] = {0, 1e-3f, 0, 0};
+    ErrorMeter equal, rounded, noisy, another;
+    equal.add(values, values, 2, 2);
+    EXPECT_EQ(equal.rmse(), 0);
+    EXPECT_EQ(equal.cosine(), 1);
+    EXPECT_EQ(equal.snr(), ErrorMeter::mostDecibels);
+    rounded.add(values, zeros, 2, 2);
+    noisy.add(values, noise, 2, 2);
+    for (const ErrorMeter &meter : {rounded, noisy}) {
+      EXPECT_LT(meter.rmse(), 0.01);
+      EXPECT_EQ(meter.cosine(), 1);
+      EXPECT_EQ(meter.top1(), 0);
+      EXPECT_GT(meter.snr(), 40);
+    }
+    another.add(values, wrong, 2, 2);
+    EXPECT_GT(another.rmse(), 100);
+    EXPECT_TRUE(std::isfinite(another.rmse()));
+    EXPECT_NEAR(another.cosine(), 0, 0.6);
+    EXPECT_LT(another.snr(), -40);
+  }
+}
+
+/// What 8 bits cannot tell from zero beside the set's largest result is
+/// nothing, and a step of them is something.
+TEST(ErrorMeter, FloorIsRelativeToTheLargestResult) {
+  float large[] = {1000, -500}, small[] = {0.1f, 0}, step[] = {4, 0},
+        zeros[2] = {};
+  ErrorMeter meter;
+  meter.add(large, large, 1, 2);
+  meter.add(small, zeros, 1, 2);
+  EXPECT_NEAR(meter.floor(), 1000.0 / 1024, 1e-9);
+  EXPECT_EQ(meter.cosine(), 1);
+  EXPECT_LT(meter.rmse(), 1e-3);
+  meter.add(step, zeros, 1, 2);
+  EXPECT_NEAR(meter.cosine(), 0.5, 1e-12);
 }
 
 TEST(ErrorMeter, WhatIsNoNumberMeetsNothing) {
@@ -57,6 +104,19 @@ TEST(ErrorBound, Parse) {
        {"", "rmse", "rmse:", "rmse:x", "rmse:-1", "cos:1.5", "top1:200%",
         "top1:2", "snr:1%", "max:1", "rmse:0.1 ", "rmse:nan"})
     EXPECT_FALSE(ErrorBound::parse(text)) << text;
+}
+
+TEST(Measure, IsBetter) {
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  for (Measure measure : measures) {
+    bool more = measure == Measure::Cosine || measure == Measure::Snr;
+    EXPECT_EQ(isBetter(measure, 0.5, 0.1), more) << measureName(measure);
+    EXPECT_EQ(isBetter(measure, 0.1, 0.5), !more);
+    EXPECT_FALSE(isBetter(measure, 0.5, 0.5));
+    EXPECT_TRUE(isBetter(measure, worstValue(measure), nan));
+    EXPECT_FALSE(isBetter(measure, nan, worstValue(measure)));
+    EXPECT_FALSE(isBetter(measure, worstValue(measure), 0.5));
+  }
 }
 
 TEST(ErrorBound, IsMetBy) {
