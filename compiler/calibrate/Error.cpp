@@ -2,11 +2,15 @@
 
 #include "compiler/calibrate/Error.h"
 
+#include "compiler/calibrate/BoxMeter.h"
+#include "compiler/calibrate/WordMeter.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 
 using namespace nnv12::calibrate;
 
@@ -19,19 +23,37 @@ struct MeasureInfo {
   bool moreIsBetter;
   bool isPart;        ///< said in percent
   const char *format; ///< of a value, for people
+  /// Grows as the noise of results does, by its root: relative rmse if
+  /// `isOfNoise`, else a part of something.
+  double (*deviation)(double value);
+  bool isOfNoise;
+  // One of them:
   double (ErrorMeter::*ofOutput)() const;
+  MakeModelMeter *ofModel = nullptr;
 };
 } // namespace
 
+static double same(double value) { return value; }
+static double rest(double part) { return 1 - part; }
+/// 1 - cos a is a^2 / 2 for small angles.
+static double ofCosine(double value) {
+  return std::sqrt(std::max(0.0, 2 * (1 - value)));
+}
+static double ofDecibels(double value) { return std::pow(10, -value / 20); }
+
 static constexpr MeasureInfo table[] = {
-    {Measure::Rmse, "rmse", 0, 1e6, false, false, "rmse %.2g",
+    {Measure::Rmse, "rmse", 0, 1e6, false, false, "rmse %.2g", same, true,
      &ErrorMeter::rmse},
-    {Measure::Cosine, "cos", -1, 1, true, false, "cos %.5f",
+    {Measure::Cosine, "cos", -1, 1, true, false, "cos %.5f", ofCosine, true,
      &ErrorMeter::cosine},
-    {Measure::Top1, "top1", 0, 1, false, true, "top1 %.2g %%",
+    {Measure::Top1, "top1", 0, 1, false, true, "top1 %.2g %%", same, false,
      &ErrorMeter::top1},
     {Measure::Snr, "snr", -200, ErrorMeter::mostDecibels, true, false,
-     "snr %.1f dB", &ErrorMeter::snr},
+     "snr %.1f dB", ofDecibels, true, &ErrorMeter::snr},
+    {Measure::Boxes, "boxes", 0, 1, true, true, "boxes %.3g %%", rest, false,
+     nullptr, makeBoxMeter},
+    {Measure::Words, "wer", 0, 1, false, true, "wer %.2g %%", same, false,
+     nullptr, makeWordMeter},
 };
 
 /// The rows are in the order of the measures.
@@ -49,6 +71,14 @@ static const MeasureInfo &infoOf(Measure measure) {
 
 const char *nnv12::calibrate::measureName(Measure measure) {
   return infoOf(measure).name;
+}
+
+bool nnv12::calibrate::isOfModel(Measure measure) {
+  return infoOf(measure).ofModel;
+}
+
+MakeModelMeter &nnv12::calibrate::makerOf(Measure measure) {
+  return *infoOf(measure).ofModel;
 }
 
 bool nnv12::calibrate::isBetter(Measure measure, double a, double b) {
@@ -186,36 +216,17 @@ double ErrorMeter::of(Measure measure) const {
 }
 
 double nnv12::calibrate::noiseAt(const ErrorBound &bound) {
-  switch (bound.measure) {
-  case Measure::Rmse:
-    return bound.value * bound.value;
-  case Measure::Cosine:
-    // 1 - cos a is a^2 / 2 for small angles.
-    return 2 * (1 - bound.value);
-  case Measure::Snr:
-    return std::pow(10, -bound.value / 10);
-  case Measure::Top1:
-    break;
-  }
-  return std::numeric_limits<double>::infinity();
+  const MeasureInfo &info = infoOf(bound.measure);
+  double deviation = info.deviation(bound.value);
+  return info.isOfNoise ? deviation * deviation
+                        : std::numeric_limits<double>::infinity();
 }
 
 double nnv12::calibrate::roomFor(const ErrorBound &bound, double found) {
   // Below this nothing is told from an equal result.
-  static constexpr double least = 1e-12;
-  auto ratio = [](double a, double b) {
-    return std::max(a, least) / std::max(b, least);
-  };
-  switch (bound.measure) {
-  case Measure::Rmse:
-    return ratio(bound.value * bound.value, found * found);
-  case Measure::Cosine:
-    return ratio(1 - bound.value, 1 - found);
-  case Measure::Snr:
-    return std::pow(10, (found - bound.value) / 10);
-  case Measure::Top1:
-    // As many classes change as the noise is large.
-    return std::pow(ratio(bound.value, found), 2);
-  }
-  return 0;
+  constexpr double least = 1e-6;
+  const MeasureInfo &info = infoOf(bound.measure);
+  double allowed = std::max(info.deviation(bound.value), least),
+         there = std::max(info.deviation(found), least);
+  return allowed / there * (allowed / there);
 }

@@ -2,11 +2,9 @@
 #ifndef NNV12_COMPILER_CALIBRATE_ERROR_H
 #define NNV12_COMPILER_CALIBRATE_ERROR_H
 
-#include <cstddef>
-#include <cstdint>
+#include "compiler/calibrate/ModelMeter.h"
+
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace nnv12::calibrate {
 
@@ -16,14 +14,22 @@ enum class Measure {
   Rmse,   ///< root of the mean squared difference, of that of the floats
   Cosine, ///< of the angle between both, mean over the samples
   Top1,   ///< part of the rows whose largest element is another one
-  Snr     ///< signal to noise in dB, over all samples
+  Snr,    ///< signal to noise in dB, over all samples
+  Boxes,  ///< part of the boxes that both have, see makeBoxMeter
+  Words   ///< word error rate, see makeWordMeter
 };
 
 /// Those that each output has.
 inline constexpr Measure measures[] = {Measure::Rmse, Measure::Cosine,
                                        Measure::Top1, Measure::Snr};
-/// "rmse", "cos", "top1", "snr".
+/// Those that a model has if its outputs are of some kind.
+inline constexpr Measure modelMeasures[] = {Measure::Boxes, Measure::Words};
+/// "rmse", "cos", "top1", "snr", "boxes", "wer".
 const char *measureName(Measure measure);
+/// Whether it is one of modelMeasures.
+bool isOfModel(Measure measure);
+/// The meter of one of modelMeasures.
+MakeModelMeter &makerOf(Measure measure);
 /// Whether `a` is a better value than `b`. NaN is the worst one.
 bool isBetter(Measure measure, double a, double b);
 /// That of a result that could not be worse.
@@ -34,12 +40,12 @@ struct ErrorBound {
   Measure measure = Measure::Rmse;
   double value = 0;
 
-  /// "rmse:0.01", "cos:0.995", "top1:1%" or "top1:0.01", "snr:30". Nothing for
-  /// another text.
+  /// "rmse:0.01", "cos:0.995", "top1:1%" or "top1:0.01", "snr:30",
+  /// "boxes:99%", "wer:1%". Nothing for another text.
   static std::optional<ErrorBound> parse(const std::string &text);
   static constexpr char expected[] =
-      "rmse:R with R from 0, cos:C with C up to 1, top1:P% with P from 0 to "
-      "100, or snr:DB";
+      "rmse:R with R from 0, cos:C with C up to 1, snr:DB, or top1:P%, "
+      "boxes:P% or wer:P% with P from 0 to 100";
   bool isMetBy(double value) const;
   /// The text that parse() takes.
   std::string text() const;
@@ -102,7 +108,8 @@ double noiseAt(const ErrorBound &bound);
 /// less than 1 where `found` does not meet it.
 double roomFor(const ErrorBound &bound, double found);
 
-/// "rmse 0.006", "cos 0.9993", "top1 1.2 %", "snr 31.2 dB".
+/// "rmse 0.006", "cos 0.9993", "top1 1.2 %", "snr 31.2 dB",
+/// "boxes 98.5 %", "wer 0.3 %".
 std::string errorText(Measure measure, double value);
 
 } // namespace nnv12::calibrate

@@ -1,4 +1,5 @@
 //===- nnv12-observe.cpp - The values of a model over a set ---------------===//
+#include "compiler/calibrate/ChannelMeans.h"
 #include "compiler/calibrate/Error.h"
 #include "compiler/calibrate/Histogram.h"
 #include "tools/common/Files.h"
@@ -18,6 +19,7 @@ using namespace nnv12::observe;
 using namespace nnv12::tools;
 using calibrate::ErrorMeter;
 using calibrate::Histogram;
+using calibrate::Measure;
 
 static constexpr char overview[] =
     "runs a bundle over a set of samples, and reports the values of its "
@@ -33,6 +35,7 @@ namespace {
 struct ObserveOptions {
   std::string bundle, output, switched, purpose;
   std::vector<std::string> against;
+  std::string measure; ///< one of modelMeasures that has to be there
   SetOptions set;
   LoadOptions load;
   ImageArguments image;
@@ -71,8 +74,18 @@ private:
   std::vector<Tensor> results;
 };
 
-/// The errors of a bundle, by output.
-using Errors = std::vector<ErrorMeter>;
+/// What is counted of a tensor.
+struct Values {
+  Histogram histogram;
+  calibrate::ChannelMeans means;
+};
+
+/// The errors of a bundle.
+struct Errors {
+  std::vector<ErrorMeter> outputs;
+  /// In the order of modelMeasures; null where the outputs are of another kind.
+  std::vector<std::unique_ptr<calibrate::ModelMeter>> model;
+};
 
 } // namespace
 
@@ -87,17 +100,21 @@ static const float *floatsOf(const Tensor &tensor, std::vector<float> &memory) {
   return memory.data();
 }
 
-static void addTo(Histogram &histogram, const Tensor &tensor) {
+static void addTo(Values &values, const Tensor &tensor) {
   std::vector<float> memory;
-  histogram.add(floatsOf(tensor, memory),
-                tensor.data.size() / elementSize(tensor.type));
+  const float *floats = floatsOf(tensor, memory);
+  values.histogram.add(floats, tensor.data.size() / elementSize(tensor.type));
+  values.means.add(floats, tensor.shape);
 }
 
 static void addErrors(const std::vector<Tensor> &exact,
                       const std::vector<Tensor> &found, Errors &errors) {
-  std::vector<float> memory[2];
-  errors.resize(exact.size());
+  std::vector<std::vector<float>> memory(2 * exact.size());
+  calibrate::Results ours, theirs;
+  errors.outputs.resize(exact.size());
   for (size_t i = 0; i < exact.size(); ++i) {
+    ours.push_back(floatsOf(exact[i], memory[2 * i]));
+    theirs.push_back(floatsOf(found[i], memory[2 * i + 1]));
     size_t count = exact[i].data.size() / elementSize(exact[i].type);
     if (!count)
       continue;
@@ -105,17 +122,56 @@ static void addErrors(const std::vector<Tensor> &exact,
     size_t row = 1;
     for (size_t d = exact[i].shape.size(); d-- > 0 && row == 1;)
       row = size_t(exact[i].shape[d]);
-    errors[i].add(floatsOf(exact[i], memory[0]), floatsOf(found[i], memory[1]),
-                  count / row, row);
+    errors.outputs[i].add(ours[i], theirs[i], count / row, row);
+  }
+  for (auto &meter : errors.model)
+    if (meter)
+      meter->add(ours, theirs);
+}
+
+/// What the outputs mean, as far as the bundle tells.
+static calibrate::ModelOutputs
+modelOutputs(const Bundle &bundle,
+             const std::vector<nnv12_tensor_info> &outputs) {
+  calibrate::ModelOutputs result;
+  for (const nnv12_tensor_info &output : outputs)
+    result.outputs.push_back({output.name,
+                              {output.shape, output.shape + output.rank},
+                              isFloat(output.type)});
+  result.labels = labelsOf(bundle);
+  return result;
+}
+
+/// Ends the process where a measure that was asked for is none of this model.
+static void addMeters(const ObserveOptions &options,
+                      const calibrate::ModelOutputs &outputs, Errors &errors) {
+  for (Measure measure : calibrate::modelMeasures) {
+    std::string refusal;
+    errors.model.push_back(calibrate::makerOf(measure)(outputs, refusal));
+    if (!errors.model.back() &&
+        options.measure == calibrate::measureName(measure))
+      fail("--measure " + options.measure + ": " + refusal);
   }
 }
 
-static void write(Json &json, const Bundle &bundle, const Errors &errors) {
+static void write(Json &json, const ObserveOptions &options,
+                  const Bundle &bundle, const Errors &errors) {
+  for (size_t i = 0; i < errors.model.size(); ++i) {
+    if (!errors.model[i])
+      continue;
+    const char *name = calibrate::measureName(calibrate::modelMeasures[i]);
+    std::string refusal = errors.model[i]->refusal();
+    if (refusal.empty())
+      json.member(name, errors.model[i]->value());
+    else if (options.measure == name)
+      fail("--measure " + options.measure + ": " + refusal);
+  }
   json.key("outputs").beginArray();
-  for (uint32_t i = 0; i < errors.size(); ++i) {
+  for (uint32_t i = 0; i < errors.outputs.size(); ++i) {
     json.beginObject().member("name", bundle.output(i).name);
-    for (calibrate::Measure measure : calibrate::measures)
-      json.member(calibrate::measureName(measure), errors[i].of(measure));
+    for (Measure measure : calibrate::measures)
+      json.member(calibrate::measureName(measure),
+                  errors.outputs[i].of(measure));
     json.endObject();
   }
   json.endArray();
@@ -123,10 +179,10 @@ static void write(Json &json, const Bundle &bundle, const Errors &errors) {
 
 static void write(Json &json, const char *list,
                   const std::vector<nnv12_tensor_info> &tensors,
-                  const std::vector<Histogram> &histograms) {
+                  const std::vector<Values> &values) {
   json.key(list).beginArray();
-  for (size_t i = 0; i < histograms.size(); ++i) {
-    const Histogram &of = histograms[i];
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Histogram &of = values[i].histogram;
     json.beginObject()
         .member("name", tensors[i].name)
         .member("count", of.count())
@@ -145,7 +201,7 @@ static void write(Json &json, const char *list,
     json.array("counts",
                std::vector<uint64_t>(counts.begin() + ptrdiff_t(begin),
                                      counts.begin() + ptrdiff_t(end)));
-    json.endObject();
+    json.array("means", values[i].means.means()).endObject();
   }
   json.endArray();
 }
@@ -153,6 +209,13 @@ static void write(Json &json, const char *list,
 /// The input of a bundle with switches, its last one: a bool for each layer
 /// that may be in 8 bits.
 static constexpr char switchInput[] = "nnv12.switches";
+
+static Words modelMeasureNames() {
+  Words names;
+  for (Measure measure : calibrate::modelMeasures)
+    names.push_back(calibrate::measureName(measure));
+  return names;
+}
 
 static ObserveOptions parseOptions(int argc, char **argv) {
   ObserveOptions result;
@@ -180,6 +243,9 @@ static ObserveOptions parseOptions(int argc, char **argv) {
                "nnv12.switches.");
   options.text("purpose", "TEXT", result.purpose,
                "The purpose of the run, for the line of progress.");
+  options.choice("measure", modelMeasureNames(), result.measure,
+                 "Refuse bundles whose outputs this measure is not for. "
+                 "Measures that outputs allow are in the report anyway.");
   options.number("threads", "N", result.threads, 1, 64,
                  "Threads that compute. Default: as the bundle says.");
   result.image.addTo(options);
@@ -277,7 +343,6 @@ private:
 
 int main(int argc, char **argv) {
   ObserveOptions options = parseOptions(argc, argv);
-  checkOutput(options.output);
   Model model(options.bundle, options);
   options.set.image = imageOptions(options.bundle, model.bundle, options.image);
   std::vector<nnv12_tensor_info> inputs, outputInfos;
@@ -293,11 +358,13 @@ int main(int argc, char **argv) {
   std::unique_ptr<Switched> switched;
   if (!options.switched.empty())
     switched = std::make_unique<Switched>(model, options);
-  SampleSet set(options.set, inputs);
-
-  std::vector<Histogram> histograms(outputInfos.size()),
-      ofInputs(inputs.size());
   std::vector<Errors> errors(others.size());
+  for (Errors &of : errors)
+    addMeters(options, modelOutputs(model.bundle, outputInfos), of);
+  SampleSet set(options.set, inputs);
+  checkOutput(options.output);
+
+  std::vector<Values> ofOutputs(outputInfos.size()), ofInputs(inputs.size());
   ProgressLine progress(options.purpose);
   for (size_t number = 0; number < set.size(); ++number) {
     progress.show(number, set.size());
@@ -309,7 +376,7 @@ int main(int argc, char **argv) {
     }
     const std::vector<Tensor> &outputs = model.run(in);
     for (size_t i = 0; i < outputs.size(); ++i)
-      addTo(histograms[i], outputs[i]);
+      addTo(ofOutputs[i], outputs[i]);
     for (size_t i = 0; i < others.size(); ++i)
       addErrors(outputs, others[i]->run(in), errors[i]);
     if (switched)
@@ -323,11 +390,11 @@ int main(int argc, char **argv) {
       .member("samples", uint64_t(set.size()))
       .member("files", uint64_t(set.numFiles()));
   write(json, "inputs", inputs, ofInputs);
-  write(json, "outputs", outputInfos, histograms);
+  write(json, "outputs", outputInfos, ofOutputs);
   json.key("against").beginArray();
   for (size_t i = 0; i < others.size(); ++i) {
     json.beginObject().member("bundle", others[i]->path);
-    write(json, model.bundle, errors[i]);
+    write(json, options, model.bundle, errors[i]);
     json.endObject();
   }
   json.endArray();
@@ -335,7 +402,7 @@ int main(int argc, char **argv) {
     json.key("switches").beginArray();
     for (const Errors &of : switched->errors) {
       json.beginObject();
-      write(json, model.bundle, of);
+      write(json, options, model.bundle, of);
       json.endObject();
     }
     json.endArray();

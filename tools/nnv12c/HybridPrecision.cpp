@@ -300,12 +300,7 @@ void HybridPrecision::describe(const Tried &chosen, bool isFloat) {
                        " is faster"
                  : std::string("no choice is faster"));
   } else {
-    for (Measure measure : calibrate::measures) {
-      os << (measure == calibrate::measures[0] ? "" : ", ")
-         << calibrate::errorText(measure, chosen.found.errors.worst(measure));
-      if (bound && bound->measure == measure)
-        os << " of " << bound->text();
-    }
+    os << chosen.found.errors.text(bound);
   }
   bool areMany = floats->bytes >= 1e6;
   double unit = areMany ? 1e6 : 1e3;

@@ -19,6 +19,7 @@
 
 using namespace mlir;
 using namespace nnv12;
+using calibrate::ErrorBound;
 using calibrate::Histogram;
 using calibrate::Measure;
 namespace fs = llvm::sys::fs;
@@ -26,12 +27,32 @@ namespace fs = llvm::sys::fs;
 /// Reports in the cache at most.
 static constexpr size_t mostReports = 200;
 
+bool OutputErrors::has(Measure measure) const {
+  return !measures.empty() && measures.front().count(measure);
+}
+
+std::string OutputErrors::text(const std::optional<ErrorBound> &bound) const {
+  std::string text;
+  auto add = [&](Measure measure) {
+    if (!has(measure))
+      return;
+    text += (text.empty() ? "" : ", ") +
+            calibrate::errorText(measure, worst(measure));
+    if (bound && bound->measure == measure)
+      text += " of " + bound->text();
+  };
+  for (Measure measure : calibrate::measures)
+    add(measure);
+  for (Measure measure : calibrate::modelMeasures)
+    add(measure);
+  return text;
+}
+
 double OutputErrors::worst(Measure measure) const {
-  bool moreIsBetter = measure == Measure::Cosine || measure == Measure::Snr;
   std::optional<double> result;
   for (const auto &of : measures) {
-    double value = of.at(measure);
-    if (!result || (moreIsBetter ? value < *result : value > *result))
+    double value = of.find(measure)->second;
+    if (!result || calibrate::isBetter(measure, *result, value))
       result = value;
   }
   return result.value_or(0);
@@ -198,11 +219,13 @@ static std::optional<OutputErrors> errorsIn(const llvm::json::Object *of) {
     errors.names.push_back(output->getString("name").value_or("").str());
     std::map<Measure, double> &values = errors.measures.emplace_back();
     for (Measure measure : calibrate::measures)
-      // Infinities are null: either nothing differs, or all does.
+      // NaN is null.
       values[measure] = output->getNumber(calibrate::measureName(measure))
-                            .value_or(measure == Measure::Snr
-                                          ? 200
-                                          : std::numeric_limits<double>::max());
+                            .value_or(calibrate::worstValue(measure));
+    // Those of the model are the same for each output.
+    for (Measure measure : calibrate::modelMeasures)
+      if (auto value = of->getNumber(calibrate::measureName(measure)))
+        values[measure] = *value;
   }
   return errors;
 }
@@ -279,6 +302,10 @@ FailureOr<Observation> Observer::observe(const ObservedModels &models,
   Stage stage(options, what);
   const Calibration &set = options.precision.calibration;
   std::vector<std::string> arguments = {"--half", half, "--purpose", what};
+  const std::optional<calibrate::ErrorBound> &bound = options.precision.bound;
+  if (bound && calibrate::isOfModel(bound->measure) && !models.against.empty())
+    arguments.insert(arguments.end(),
+                     {"--measure", calibrate::measureName(bound->measure)});
   if (set.random)
     arguments.insert(arguments.end(), {"--random", std::to_string(set.random)});
   else

@@ -20,8 +20,11 @@ struct OutputErrors {
   std::vector<std::string> names;
   std::vector<std::map<calibrate::Measure, double>> measures; ///< by output
 
-  /// The worst one of all outputs.
+  bool has(calibrate::Measure measure) const;
+  /// The worst one of all outputs, which have it.
   double worst(calibrate::Measure measure) const;
+  /// All of them for people, and the bound beside its own.
+  std::string text(const std::optional<calibrate::ErrorBound> &bound) const;
 };
 
 /// The values of a tensor.

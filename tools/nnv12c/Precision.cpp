@@ -112,6 +112,13 @@ Quantization::addRanges(const std::vector<ObservedTensor> &tensors,
 }
 
 LogicalResult Quantization::findRanges() {
+  // A bound that is for other models is refused before the work.
+  const std::optional<ErrorBound> &bound = options.precision.bound;
+  if (bound && calibrate::isOfModel(bound->measure)) {
+    std::string floats = model.floats();
+    if (failed(observer.observe({floats, {}, floats}, "first", 0, "measure")))
+      return failure();
+  }
   std::vector<std::vector<std::string>> chunks = chunksOfValues();
   if (chunks.empty())
     chunks.emplace_back(); // the model's own outputs, and with them its inputs
@@ -177,11 +184,7 @@ FailureOr<QuantizedModel> Quantization::inBytes() {
   llvm::raw_string_ostream os(result.report);
   os << "  precision  " << count << " of " << products
      << " products in 8 bits; over " << found->samples << " samples of "
-     << found->files << " files:";
-  for (Measure measure : calibrate::measures)
-    os << (measure == calibrate::measures[0] ? " " : ", ")
-       << calibrate::errorText(measure, found->errors.worst(measure));
-  os << "\n";
+     << found->files << " files: " << found->errors.text(std::nullopt) << "\n";
   const std::optional<ErrorBound> &bound = options.precision.bound;
   if (bound && !bound->isMetBy(found->errors.worst(bound->measure)))
     return error() << "--max-error " << bound->text() << ": found "

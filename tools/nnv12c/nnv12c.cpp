@@ -306,8 +306,8 @@ static cl::opt<std::string>
 static cl::opt<std::string> maxError(
     "max-error",
     Help{"The error on the other half of the set at most: rmse:0.01, "
-         "cos:0.995, top1:1% or snr:30. int8 is refused with a larger one, "
-         "hybrid takes fewer layers in 8 bits",
+         "cos:0.995, top1:1%, snr:30, boxes:99% or wer:1%. int8 is refused "
+         "with a larger one, hybrid takes fewer layers in 8 bits",
          "MEASURE:VALUE"});
 enum class Quantized { Bytes, Float };
 static cl::opt<Quantized> quantized(

@@ -95,14 +95,15 @@ TEST(ErrorMeter, WhatIsNoNumberMeetsNothing) {
 }
 
 TEST(ErrorBound, Parse) {
-  for (const char *text :
-       {"rmse:0.01", "cos:0.995", "top1:1%", "snr:30", "rmse:0", "cos:-1"})
+  for (const char *text : {"rmse:0.01", "cos:0.995", "top1:1%", "snr:30",
+                           "rmse:0", "cos:-1", "boxes:99%", "wer:1.5%"})
     EXPECT_EQ(ErrorBound::parse(text)->text(), text);
   EXPECT_EQ(ErrorBound::parse("top1:0.01")->value, 0.01);
   EXPECT_EQ(ErrorBound::parse("top1:1%")->value, 0.01);
   for (const char *text :
        {"", "rmse", "rmse:", "rmse:x", "rmse:-1", "cos:1.5", "top1:200%",
-        "top1:2", "snr:1%", "max:1", "rmse:0.1 ", "rmse:nan"})
+        "top1:2", "snr:1%", "max:1", "rmse:0.1 ", "rmse:nan", "boxes:101%",
+        "wer:-1", "boxes"})
     EXPECT_FALSE(ErrorBound::parse(text)) << text;
 }
 
@@ -124,4 +125,6 @@ TEST(ErrorBound, IsMetBy) {
   EXPECT_FALSE((ErrorBound{Measure::Cosine, 0.99}).isMetBy(0.98));
   EXPECT_TRUE((ErrorBound{Measure::Rmse, 0.01}).isMetBy(0.01));
   EXPECT_FALSE((ErrorBound{Measure::Rmse, 0.01}).isMetBy(0.02));
+  EXPECT_TRUE((ErrorBound{Measure::Boxes, 0.99}).isMetBy(1));
+  EXPECT_FALSE((ErrorBound{Measure::Words, 0.01}).isMetBy(0.02));
 }
