@@ -9,7 +9,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
-using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
@@ -17,9 +16,12 @@ using namespace nnv12::importer;
 static constexpr uint64_t sharedBytes = 64 << 20;
 static constexpr uint64_t usesOfAByte = 4;
 
+using llvm::StringRef;
+using llvm::Twine;
+
 /// Without links and dots, "" where there is no such file.
 static std::string canonical(const Twine &path) {
-  SmallString<128> real;
+  llvm::SmallString<128> real;
   if (llvm::sys::fs::real_path(path, real))
     return "";
   return real.str().str();
@@ -47,15 +49,15 @@ bool ExternalData::isAllowed(StringRef path) const {
 }
 
 std::unique_ptr<artifact::MappedFile>
-ExternalData::open(const std::string &location, LayerBuilder &b) {
+ExternalData::open(const std::string &location, Refuse fail) {
   auto refuse = [&](const Twine &found, const Twine &expected) {
-    b.fail(found, expected);
+    fail(found, expected);
     return nullptr;
   };
   if (location.empty() || location.find('\0') != std::string::npos)
     return refuse("external data at '" + location + "'",
                   "the path of a file beside the model");
-  SmallString<128> path(directory_);
+  llvm::SmallString<128> path(directory_);
   if (llvm::sys::path::is_absolute(location))
     path = location;
   else
@@ -91,7 +93,7 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
 }
 
 ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
-                                       uint64_t bytes, LayerBuilder &b) {
+                                       uint64_t bytes, Refuse fail) {
   std::string location;
   uint64_t offset = 0, length = bytes;
   for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
@@ -101,26 +103,26 @@ ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
     } else if (entry.key() == "offset" || entry.key() == "length") {
       uint64_t number;
       if (value.getAsInteger(10, number)) {
-        b.fail("external data " + entry.key() + " '" + value + "'",
-               "a number of bytes");
+        fail("external data " + entry.key() + " '" + value + "'",
+             "a number of bytes");
         return {};
       }
       (entry.key() == "offset" ? offset : length) = number;
     }
   }
-  std::unique_ptr<artifact::MappedFile> file = open(location, b);
+  std::unique_ptr<artifact::MappedFile> file = open(location, fail);
   if (!file)
     return {};
   uint64_t size = file->size();
   auto refuse = [&](const Twine &found, const Twine &expected) {
-    b.fail("external data file '" + location + "' of " + Twine(size) +
-               " bytes" + found,
-           expected);
+    fail("external data file '" + location + "' of " + Twine(size) + " bytes" +
+             found,
+         expected);
     return Slice();
   };
   if (length != bytes) {
-    b.fail("external data of " + Twine(length) + " bytes",
-           Twine(bytes) + " bytes");
+    fail("external data of " + Twine(length) + " bytes",
+         Twine(bytes) + " bytes");
     return {};
   }
   if (offset > size || bytes > size - offset)
@@ -133,5 +135,5 @@ ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
     return refuse(" for more than " + Twine(limit) + " bytes of tensors",
                   "tensors that share less of it");
   auto *data = reinterpret_cast<const char *>(file->data());
-  return {std::move(file), ArrayRef(data + offset, bytes)};
+  return {std::move(file), llvm::ArrayRef(data + offset, bytes)};
 }

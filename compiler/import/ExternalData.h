@@ -3,10 +3,14 @@
 #define NNV12_COMPILER_IMPORT_EXTERNALDATA_H
 
 #include "artifact/MappedFile.h"
-#include "compiler/import/LayerBuilder.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace onnx {
 class TensorProto;
@@ -32,16 +36,20 @@ public:
     llvm::ArrayRef<char> bytes;
   };
 
+  /// Takes a fault: "found X, expected Y".
+  using Refuse = llvm::function_ref<void(const llvm::Twine &found,
+                                         const llvm::Twine &expected)>;
+
   /// Notes in `inputs`, unless null, what it opens.
   ExternalData(llvm::StringRef model, const std::vector<std::string> &allowed,
                artifact::InputFiles *inputs);
 
   /// The tensor's `bytes` bytes; no file after a fault.
-  Slice find(const onnx::TensorProto &tensor, uint64_t bytes, LayerBuilder &b);
+  Slice find(const onnx::TensorProto &tensor, uint64_t bytes, Refuse refuse);
 
 private:
   std::unique_ptr<artifact::MappedFile> open(const std::string &location,
-                                             LayerBuilder &b);
+                                             Refuse refuse);
   /// Whether a canonical path lies below a folder that may be read.
   bool isAllowed(llvm::StringRef path) const;
 

@@ -122,7 +122,10 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
   std::string what = " for " + str(dims) + " of " + typeName(element);
 
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    ExternalData::Slice slice = external.find(tensor, bytes, b);
+    ExternalData::Slice slice = external.find(
+        tensor, bytes, [&](const Twine &found, const Twine &expected) {
+          b.fail(found, expected);
+        });
     if (!slice.file)
       return {};
     return given(type, [&](Bytes target) {

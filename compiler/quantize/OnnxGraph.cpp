@@ -3,6 +3,7 @@
 #include "compiler/quantize/OnnxGraph.h"
 
 #include "artifact/MappedFile.h"
+#include "compiler/quantize/ExternalTensors.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -42,11 +43,13 @@ void nnv12::quantize::setInt(NodeProto &node, const char *name, int64_t value) {
   attribute.set_i(value);
 }
 
-std::string OnnxGraph::read(const std::string &path) {
+std::string OnnxGraph::read(const std::string &path,
+                            const std::vector<std::string> &folders,
+                            artifact::InputFiles *inputs) {
   artifact::MappedFile file;
   artifact::Fault fault;
   if (!file.open(path.c_str(), fault))
-    return fault.text;
+    return path + ": " + fault.text;
   google::protobuf::LogSilencer silence; // one line a fault: ours
   if (file.size() > size_t(std::numeric_limits<int>::max()) ||
       !model.ParseFromArray(file.data(), int(file.size())) ||
@@ -55,11 +58,10 @@ std::string OnnxGraph::read(const std::string &path) {
   if (model.functions_size())
     return path + ": found functions of the model, expected operators alone, "
                   "to quantise it";
-  for (const TensorProto &tensor : graph().initializer())
-    if (tensor.data_location() == TensorProto::EXTERNAL)
-      return path + ": initializer '" + tensor.name() +
-             "': found external data, expected all weights in the file, to "
-             "quantise it";
+  importer::ExternalData files(path, folders, inputs);
+  std::string error = readExternalTensors(model, files);
+  if (!error.empty())
+    return path + ": " + error;
   index(); // so that new names are new
   chooseDomain();
   makeInitializers();

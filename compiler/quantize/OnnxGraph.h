@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace nnv12::artifact {
+class InputFiles;
+} // namespace nnv12::artifact
+
 namespace nnv12::quantize {
 
 /// A tensor of floats.
@@ -21,9 +25,12 @@ struct FloatTensor {
 /// A model with one graph, whose constants are initialisers.
 class OnnxGraph {
 public:
-  /// Reads the file and brings it into this form. "" or one line that starts
-  /// with the path.
-  std::string read(const std::string &path);
+  /// Reads the file, with external data from its folder and `folders`, and
+  /// brings it into this form. Notes in `inputs`, unless null, which other
+  /// files it reads. "" or one line that starts with the path.
+  std::string read(const std::string &path,
+                   const std::vector<std::string> &folders = {},
+                   artifact::InputFiles *inputs = nullptr);
   /// The serialised model.
   std::string bytes() const;
 

@@ -44,8 +44,10 @@ bool QuantizableModel::isInput(const std::string &tensor) const {
   return graph.producer(tensor) < 0;
 }
 
-std::string QuantizableModel::read(const std::string &path) {
-  std::string error = graph.read(path);
+std::string QuantizableModel::read(const std::string &path,
+                                   const std::vector<std::string> &folders,
+                                   artifact::InputFiles *inputs) {
+  std::string error = graph.read(path, folders, inputs);
   if (!error.empty())
     return error;
   foldBatchNormalization();

@@ -22,6 +22,9 @@
 namespace onnx {
 class NodeProto;
 } // namespace onnx
+namespace nnv12::artifact {
+class InputFiles;
+} // namespace nnv12::artifact
 
 namespace nnv12::quantize {
 
@@ -52,9 +55,11 @@ public:
   QuantizableModel();
   ~QuantizableModel();
 
-  /// Reads the model and folds batch normalisations into convolutions. "" or
-  /// one line that starts with the path.
-  std::string read(const std::string &path);
+  /// Reads the model, as OnnxGraph does, and folds batch normalisations into
+  /// convolutions. "" or one line that starts with the path.
+  std::string read(const std::string &path,
+                   const std::vector<std::string> &folders = {},
+                   artifact::InputFiles *inputs = nullptr);
 
   /// Whether the tensor is an input of the model.
   bool isInput(const std::string &tensor) const;

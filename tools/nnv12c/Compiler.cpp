@@ -93,16 +93,18 @@ public:
     if (failed(readOptions()))
       return failure();
     if (options.precision.precision != Precision::F32) {
+      CompileOptions reading = options;
+      reading.import.inputs = &inputs;
       SharedCodes trials;
       auto quantized = quantizeModel(
-          options, context,
+          reading, context,
           [&](const CompileOptions &other) {
             return Compilation(other, context, &trials).run();
           },
           [&](const CompileOptions &other) {
             return Compilation(other, context).price();
           });
-      if (failed(quantized))
+      if (failed(quantized) || failed(checkOutput()))
         return failure();
       precisionReport = std::move(quantized->report);
       if (!quantized->property.empty())

@@ -219,7 +219,8 @@ FailureOr<QuantizedModel> Quantization::hybrid() {
 }
 
 FailureOr<QuantizedModel> Quantization::run() {
-  std::string fault = model.read(options.input);
+  std::string fault = model.read(
+      options.input, options.import.externalData, options.import.inputs);
   if (!fault.empty())
     return emitError(UnknownLoc::get(&context)) << fault, failure();
   if (llvm::none_of(model.layers(),
