@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cctype>
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -231,6 +232,22 @@ static std::string fromPixels(const std::string &path, const uint8_t *pixels,
   return {};
 }
 
+/// The bytes before the pixels of a PNM picture: three numbers, with spaces and
+/// comments before each, and one byte behind the last.
+static size_t pnmHeaderSize(const uint8_t *file, size_t size) {
+  size_t at = 2;
+  for (int number = 0; number < 3; ++number) {
+    for (bool isComment = false; at < size; ++at) {
+      isComment = isComment ? file[at] != '\n' : file[at] == '#';
+      if (!isComment && isdigit(file[at]))
+        break;
+    }
+    while (at < size && isdigit(file[at]))
+      ++at;
+  }
+  return at + 1;
+}
+
 /// The image in so many channels, held as its EXIF data say.
 static std::string decode(const std::string &path, int channels,
                           int64_t mostPixels, Pixels &picture) {
@@ -238,7 +255,7 @@ static std::string decode(const std::string &path, int channels,
   std::string error = openInput(path, file);
   if (!error.empty())
     return error;
-  int width = 0, height = 0, ignored;
+  int width = 0, height = 0, own = 0;
   auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
   // stb converts these as if they had 8 bits, and reads beyond them.
   if (file.size() && file.data()[0] == 'P' &&
@@ -246,14 +263,19 @@ static std::string decode(const std::string &path, int channels,
     return path + ": format: found a PNM picture of 16 bits a channel, "
                   "expected 8";
   // Before memory is taken: a file of some bytes can say that it is huge.
-  if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
+  if (stbi_info_from_memory(file.data(), size, &width, &height, &own) &&
       int64_t(width) * height > mostPixels)
     return path + ": format: found an image of " + std::to_string(width) + "x" +
            std::to_string(height) + " pixels, expected at most " +
            std::to_string(mostPixels);
+  // stb leaves pixels that a PNM file has not as memory was.
+  uint64_t pixelBytes = uint64_t(width) * uint64_t(height) * uint64_t(own);
+  if (file.size() && file.data()[0] == 'P' && width > 0 && height > 0 &&
+      pnmHeaderSize(file.data(), file.size()) + pixelBytes > file.size())
+    return path + ": format: found fewer bytes than " + std::to_string(width) +
+           "x" + std::to_string(height) + " pixels have (truncated)";
   std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
-      stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
-                            channels),
+      stbi_load_from_memory(file.data(), size, &width, &height, &own, channels),
       stbi_image_free);
   if (!pixels)
     return path + ": format: " +

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,6 +29,8 @@ struct Options::Parser {
 Options::Options(const char *tool, const char *overview, const char *examples)
     : tool_(tool), overview_(overview), examples_(examples),
       parser_(std::make_unique<Parser>(overview, tool)) {
+  // Beyond `ulimit -f` a write fails then, which is told, and ends nothing.
+  std::signal(SIGXFSZ, SIG_IGN);
   parser_->app.add_flag("--version", parser_->asksVersion);
 }
 

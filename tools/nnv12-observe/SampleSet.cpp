@@ -2,6 +2,7 @@
 #include "tools/nnv12-observe/SampleSet.h"
 
 #include "artifact/Escape.h"
+#include "tools/common/Files.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Report.h"
 
@@ -87,6 +88,11 @@ SampleSet::SampleSet(const SetOptions &how,
   }
 }
 
+/// The file of an input, in a folder that is a sample.
+static std::string arrayOf(const std::string &folder, size_t input) {
+  return folder + "/input_" + std::to_string(input) + ".npy";
+}
+
 void SampleSet::addFile(const std::string &path) {
   Sample sample;
   sample.path = path;
@@ -98,6 +104,10 @@ void SampleSet::addFile(const std::string &path) {
          " inputs, expected folders with input_0.npy, input_1.npy, one a "
          "sample");
   ++files;
+  tools::noteInput(path);
+  if (sample.isFolder)
+    for (size_t i = 0; i < inputs.size(); ++i)
+      tools::noteInput(arrayOf(path, i));
   sample.isClip = !sample.isFolder && tools::isClip(path);
   unsigned begin = 0, end = 1;
   if (sample.isClip) {
@@ -214,8 +224,7 @@ std::vector<Tensor> SampleSet::read(size_t number) {
   std::vector<Tensor> result;
   if (sample.isFolder)
     for (size_t i = 0; i < inputs.size(); ++i)
-      result.push_back(readArray(
-          sample.path + "/input_" + std::to_string(i) + ".npy", inputs[i]));
+      result.push_back(readArray(arrayOf(sample.path, i), inputs[i]));
   else if (sample.isClip)
     result.push_back(readFrame(sample));
   else if (tools::isNpy(sample.path))

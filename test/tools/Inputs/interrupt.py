@@ -1,7 +1,8 @@
-"""interrupt.py NNV12C MODEL: sends signals to a compile that measures.
+"""interrupt.py NNV12C MODEL PROGRAM [OPTION...]: sends signals to a compile
+with these options that runs PROGRAM.
 
-A program that sleeps stands in for nnv12-tune, beside NNV12C. It writes a file
-and a folder where temporary files go, and its number where this script looks.
+A program that sleeps stands in for PROGRAM, beside NNV12C. It writes a file and
+a folder where temporary files go, and its number where this script looks.
 """
 
 import os
@@ -11,16 +12,16 @@ import sys
 import tempfile
 import time
 
-nnv12c, model = sys.argv[1:]
-tuner = os.path.join(os.path.dirname(nnv12c), "nnv12-tune")
-with open(tuner, "w") as file:
+nnv12c, model, program, *options = sys.argv[1:]
+program = os.path.join(os.path.dirname(nnv12c), program)
+with open(program, "w") as file:
     file.write(
         "#!/bin/sh\n"
         'folder=${1%/*}; mkdir $folder/below; echo > $folder/below/file\n'
         "echo $$ > $PIDFILE.new; mv $PIDFILE.new $PIDFILE\n"
         "exec sleep ${SECONDS_TO_SLEEP}\n"
     )
-os.chmod(tuner, 0o755)
+os.chmod(program, 0o755)
 
 
 def wait_for(what, seconds=60):
@@ -47,7 +48,8 @@ def run(name, is_off):
         pid_file = os.path.join(folder, "pid")
         compile = subprocess.Popen(
             [nnv12c, model, "-o", os.path.join(folder, "o.nnv")]
-            + ["--quiet", "--target", "host", "--no-cache"],
+            + ["--quiet", "--no-cache"]
+            + options,
             env=dict(
                 os.environ,
                 TMPDIR=temporary,
@@ -65,7 +67,8 @@ def run(name, is_off):
         status = compile.wait(timeout=60)
         left = os.listdir(temporary)
         if is_off:
-            how = "it ran on" if status == 0 else f"status {status}"
+            # Without what the program measures it may fail later.
+            how = f"status {status}" if status < 0 else "it ran on"
             print(f"{name}, switched off: {how}; left {left}")
             return
         wait_for(lambda: is_gone(child), 5)
