@@ -104,6 +104,7 @@ Observer::Observer(const CompileOptions &options, MLIRContext &context,
   for (const std::string &name : options.import.outputs)
     identity += name + "\n";
   identity += std::to_string(int(options.import.random));
+  addState(options.labels, identity);
   addState(options.precision.calibration.path, identity);
 }
 

@@ -137,14 +137,14 @@ LogicalResult Quantization::checkReport() const {
   const std::string &path = options.precision.report;
   if (path.empty())
     return success();
-  artifact::InputFiles inputs;
-  inputs.add(options.input);
+  assert(options.import.inputs && "they are noted");
   artifact::AtomicFile file;
   artifact::Fault fault;
   if (path == options.output)
     fault.set(artifact::Fault::InvalidArgument,
               "found the name of -o as well, expected another one");
-  else if (inputs.allowsWriting(path, fault) && file.open(path.c_str(), fault))
+  else if (options.import.inputs->allowsWriting(path, fault) &&
+           file.open(path.c_str(), fault))
     return success();
   return emitError(UnknownLoc::get(&context))
          << "--precision-report: " << path << ": " << fault.text;
@@ -219,8 +219,8 @@ FailureOr<QuantizedModel> Quantization::hybrid() {
 }
 
 FailureOr<QuantizedModel> Quantization::run() {
-  std::string fault = model.read(
-      options.input, options.import.externalData, options.import.inputs);
+  std::string fault = model.read(options.input, options.import.externalData,
+                                 options.import.inputs);
   if (!fault.empty())
     return emitError(UnknownLoc::get(&context)) << fault, failure();
   if (llvm::none_of(model.layers(),
