@@ -161,6 +161,10 @@ PrecisionNet::Mix PrecisionNet::smallest(double error) const {
   return withinError(error, priceOf(wholeTime, wholeStorage, powers));
 }
 
+PrecisionNet::Mix PrecisionNet::greedy() const {
+  return mixOf(search::greedy(net({})));
+}
+
 std::vector<PrecisionNet::Mix> PrecisionNet::front() const {
   std::vector<Mix> all = {of(std::vector<bool>(layers.size(), false))};
   auto add = [&](Mix mix) {

@@ -71,6 +71,8 @@ public:
   std::optional<Mix> best(const Bounds &bounds) const;
   /// The choice of the fewest bytes that keeps the bound on errors.
   Mix smallest(double error) const;
+  /// Layers in their order take the schema that is cheaper for each.
+  Mix greedy() const;
   /// Choices that are the cheapest at some price of errors, from no error to
   /// the fastest one: each is faster than the one before.
   std::vector<Mix> front() const;

@@ -186,6 +186,10 @@ LogicalResult HybridPrecision::prepare() {
   }
   for (const Mix &mix : net->front())
     report_.front.push_back(pointOf(mix));
+  report_.net = pointOf(net->at({})).time;
+  report_.greedy = pointOf(net->greedy()).time;
+  report_.uniform =
+      pointOf(net->of(std::vector<bool>(layers.size(), true))).time;
   return success();
 }
 

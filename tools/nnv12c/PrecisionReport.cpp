@@ -33,6 +33,9 @@ std::string PrecisionReport::text() const {
   add("The front, predicted: products in 8 bits, time as a part of f32's",
       front);
   add("Choices with their plans and measured errors", tried);
+  text += format("\nPredicted without bounds: by the net %.3f, layer by layer "
+                 "%.3f, all in 8 bits %.3f\n",
+                 net, greedy, uniform);
   return text;
 }
 
@@ -97,7 +100,12 @@ std::string PrecisionReport::svg() const {
 
 std::string PrecisionReport::json(bool isOneLine) const {
   tools::Json json;
-  json.beginObject().key("layers").beginArray();
+  json.beginObject()
+      .member("net", net)
+      .member("greedy", greedy)
+      .member("uniform", uniform)
+      .key("layers")
+      .beginArray();
   for (const Layer &of : layers)
     json.beginObject()
         .member("name", of.name)

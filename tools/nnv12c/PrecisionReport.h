@@ -32,6 +32,9 @@ struct PrecisionReport {
   };
 
   std::vector<Layer> layers;
+  /// Predicted times of choices without bounds, as a part of the model's in
+  /// floats: the net's, layer by layer, and 8 bits wherever they can be.
+  double net = 1, greedy = 1, uniform = 1;
   std::vector<Point> front; ///< predicted, by time
   std::vector<Point> tried; ///< in the order of rounds
 

@@ -7,8 +7,8 @@
     found = JSON.parse(page.data.precision || "null");
   } catch {
   }
-  const isPoint = p => p && [p.time, p.rmse, p.bytes, p.layers].every(
-                               Number.isFinite);
+  const isPoint = p =>
+      p && [p.time, p.rmse, p.bytes, p.layers].every(Number.isFinite);
   if (!found || !Array.isArray(found.front) || !Array.isArray(found.tried) ||
       !Array.isArray(found.layers))
     return;
@@ -24,10 +24,10 @@
                                          "predicted";
 
   function tell(point) {
-    info.textContent = `${kindOf(point)}: ${
-        point.layers} products in 8 bits take ${
-        number(point.time)} of the time of floats, ${
-        bytes(point.bytes)} of weights; rmse ${number(point.rmse)}`;
+    info.textContent =
+        `${kindOf(point)}: ${point.layers} products in 8 bits take ${
+            number(point.time)} of the time of floats, ${
+            bytes(point.bytes)} of weights; rmse ${number(point.rmse)}`;
   }
 
   function draw() {

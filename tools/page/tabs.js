@@ -65,5 +65,4 @@ page.tabs = (() => {
   return {add, start};
 })();
 
-if (page.profile || page.data.precision)
-  page.tabs.add("timeline", "Timeline");
+if (page.profile || page.data.precision) page.tabs.add("timeline", "Timeline");

@@ -128,3 +128,25 @@ TEST(ErrorBound, IsMetBy) {
   EXPECT_TRUE((ErrorBound{Measure::Boxes, 0.99}).isMetBy(1));
   EXPECT_FALSE((ErrorBound{Measure::Words, 0.01}).isMetBy(0.02));
 }
+
+/// Noise of 1/100 as each measure tells it.
+TEST(ErrorBound, NoiseAt) {
+  EXPECT_NEAR(noiseAt({Measure::Rmse, 0.1}), 0.01, 1e-12);
+  EXPECT_NEAR(noiseAt({Measure::Snr, 20}), 0.01, 1e-12);
+  EXPECT_NEAR(noiseAt({Measure::Cosine, 0.995}), 0.01, 1e-12);
+  for (Measure measure : {Measure::Top1, Measure::Boxes, Measure::Words})
+    EXPECT_TRUE(std::isinf(noiseAt({measure, 0.1}))) << measureName(measure);
+}
+
+TEST(ErrorBound, RoomFor) {
+  EXPECT_NEAR(roomFor({Measure::Rmse, 0.1}, 0.05), 4, 1e-9);
+  EXPECT_NEAR(roomFor({Measure::Snr, 20}, 30), 10, 1e-9);
+  EXPECT_NEAR(roomFor({Measure::Snr, 30}, 20), 0.1, 1e-9);
+  EXPECT_NEAR(roomFor({Measure::Cosine, 0.99}, 0.995), 2, 1e-9);
+  EXPECT_NEAR(roomFor({Measure::Top1, 0.01}, 0.02), 0.25, 1e-9);
+  EXPECT_NEAR(roomFor({Measure::Boxes, 0.99}, 0.98), 0.25, 1e-9);
+  // A bound that allows nothing, and an equal result.
+  EXPECT_GE(roomFor({Measure::Top1, 0}, 0), 1);
+  EXPECT_LT(roomFor({Measure::Top1, 0}, 0.1), 1e-6);
+  EXPECT_GT(roomFor({Measure::Rmse, 0.1}, 0), 1e6);
+}

@@ -125,6 +125,8 @@ TEST(PrecisionNetTest, TheFastestWithoutBounds) {
     auto found = PrecisionNet(random.layers, random.values).best({});
     ASSERT_TRUE(found);
     EXPECT_NEAR(found->time, least, tiny) << "seed " << seed;
+    EXPECT_GE(PrecisionNet(random.layers, random.values).greedy().time,
+              least - tiny);
   }
 }
 
