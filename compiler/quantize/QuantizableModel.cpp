@@ -130,35 +130,6 @@ void QuantizableModel::foldBatchNormalization() {
   graph.index();
 }
 
-int QuantizableModel::axisOfProduct(const NodeProto &node) const {
-  if (!node.domain().empty() || node.input_size() < 2 ||
-      graph.isConstant(node.input(0)))
-    return -1;
-  auto weights = graph.floats(node.input(1));
-  if (!weights)
-    return -1;
-  size_t rank = weights->shape.size();
-  int axis = -1;
-  if (node.op_type() == "Conv" && rank >= 3)
-    axis = 0;
-  else if (node.op_type() == "MatMul" && rank == 2)
-    axis = 1;
-  else if (node.op_type() == "Gemm" && rank == 2 &&
-           !intAttribute(node, "transA", 0) &&
-           floatAttribute(node, "alpha", 1) == 1 &&
-           floatAttribute(node, "beta", 1) == 1)
-    axis = intAttribute(node, "transB", 0) ? 0 : 1;
-  if (axis < 0 || weights->values.empty() ||
-      !llvm::all_of(weights->values, [](float x) { return std::isfinite(x); }))
-    return -1;
-  if (node.input_size() > 2 && !node.input(2).empty()) {
-    auto bias = graph.floats(node.input(2));
-    if (!bias || int64_t(bias->values.size()) != weights->shape[axis])
-      return -1;
-  }
-  return axis;
-}
-
 void QuantizableModel::findLayers() {
   for (int i = 0; i < graph.graph().node_size(); ++i) {
     const NodeProto &node = graph.graph().node(i);
@@ -167,8 +138,9 @@ void QuantizableModel::findLayers() {
         -1, dataOf(node),  {}};
     for (const std::string &output : node.output())
       layer.results.push_back(tail(output));
-    layer.axis = axisOfProduct(node);
-    if (layer.axis < 0) {
+    if (auto product = productAt(graph, i)) {
+      layer.axis = product->axis;
+    } else {
       std::optional<Kind> kind = kindBetween(node);
       // Computed shapes are data, too, so such layers stay floats.
       size_t data = layer.operands.size();
@@ -280,7 +252,7 @@ QuantizableModel::gridsOf(const std::vector<bool> &in8,
   std::vector<Range> whole(shared.getNumClasses());
   for (unsigned i = 0; i < names.size(); ++i) {
     assert(ranges.count(names[i]) && "inputs in 8 bits have ranges");
-    const Range &range = ranges.find(names[i])->second;
+    const Range &range = ranges.find(names[i])->second.range;
     Range &sum = whole[shared[i]];
     sum.least = std::min(sum.least, range.least);
     sum.most = std::max(sum.most, range.most);
@@ -339,15 +311,37 @@ static void dropUnused(onnx::GraphProto &graph) {
   graph.mutable_initializer()->Swap(kept.mutable_initializer());
 }
 
+/// The bias of a product with these weights; nothing where it needs none.
+static std::optional<std::vector<float>>
+biasOf(const OnnxGraph &graph, const NodeProto &node,
+       const FloatTensor &weights, int axis, const Grid &grid,
+       const std::vector<double> &means) {
+  std::optional<std::vector<float>> bias;
+  if (node.input_size() > 2 && !node.input(2).empty())
+    bias = graph.floats(node.input(2))->values;
+  if (node.op_type() == "MatMul")
+    return bias;
+  RoundedWeights rounded =
+      roundWeights(weights, axis, grid.scale, bias ? &*bias : nullptr);
+  std::vector<double> changes =
+      meanChanges(weights, rounded, means, intAttribute(node, "group", 1));
+  if (llvm::all_of(changes, [](double x) { return x == 0; }))
+    return bias;
+  if (!bias)
+    bias.emplace(changes.size(), 0.0f);
+  for (size_t c = 0; c < changes.size(); ++c)
+    (*bias)[c] = float(double((*bias)[c]) - changes[c]);
+  return bias;
+}
+
 /// Makes a product read weights and a bias of 8 bits. Its input has `grid`.
 static void roundProduct(OnnxGraph &graph, onnx::GraphProto &nodes,
-                         NodeProto &node, int axis, const Grid &grid) {
-  std::optional<FloatTensor> bias;
-  bool hasBias = node.input_size() > 2 && !node.input(2).empty();
-  if (hasBias)
-    bias = graph.floats(node.input(2));
-  RoundedWeights w = roundWeights(*graph.floats(node.input(1)), axis,
-                                  grid.scale, bias ? &bias->values : nullptr);
+                         NodeProto &node, int axis, const Grid &grid,
+                         const std::vector<double> &means) {
+  FloatTensor floats = *graph.floats(node.input(1));
+  auto bias = biasOf(graph, node, floats, axis, grid, means);
+  RoundedWeights w =
+      roundWeights(floats, axis, grid.scale, bias ? &*bias : nullptr);
   int64_t outputs = int64_t(w.scales.size());
   auto dequantize = [&](const std::string &like, const std::string &q,
                         const std::vector<float> &scales,
@@ -366,9 +360,11 @@ static void roundProduct(OnnxGraph &graph, onnx::GraphProto &nodes,
                     graph.addConstant(like + "_zero_point", {outputs},
                                       std::vector<int8_t>(outputs, 0)),
                     w.axis));
-  if (!hasBias)
+  if (!bias)
     return;
   like = node.output(0) + "_bias";
+  while (node.input_size() < 3)
+    node.add_input();
   node.set_input(
       2, dequantize(like,
                     graph.addConstant(like + "_quantized", {outputs}, w.bias),
@@ -419,7 +415,8 @@ std::string QuantizableModel::quantized(const Ranges &ranges,
         if (!graph.isConstant(input) && rounded.count(input))
           input = rounded.at(input);
       if (layer->second->isProduct())
-        roundProduct(result, nodes, node, layer->second->axis, grids.at(x));
+        roundProduct(result, nodes, node, layer->second->axis, grids.at(x),
+                     ranges.find(x)->second.means);
     }
     *nodes.add_node() = node;
     for (const std::string &output : node.output())
@@ -466,7 +463,8 @@ QuantizableModel::switched(const Ranges &ranges,
     in8Bits.set_input(0, rounded.at(x));
     in8Bits.set_output(0, result.freshName(y + "_in8"));
     roundProduct(result, nodes, in8Bits,
-                 layers_[switched.layers[number->second]].axis, grids.at(x));
+                 layers_[switched.layers[number->second]].axis, grids.at(x),
+                 ranges.find(x)->second.means);
     node.set_output(0, result.freshName(y + "_float"));
     *nodes.add_node() = in8Bits;
     *nodes.add_node() = node;

@@ -12,9 +12,11 @@
 #define NNV12_COMPILER_QUANTIZE_QUANTIZABLEMODEL_H
 
 #include "compiler/calibrate/Range.h"
+#include "compiler/quantize/Product.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +29,8 @@ class InputFiles;
 } // namespace nnv12::artifact
 
 namespace nnv12::quantize {
+
+struct FloatTensor;
 
 using calibrate::Grid;
 using calibrate::Range;
@@ -48,7 +52,12 @@ struct QuantizableLayer {
   bool isProduct() const { return kind == Kind::Product; }
 };
 
-class OnnxGraph;
+/// The facts of a value over a set of samples.
+struct ValueStatistics {
+  Range range;
+  /// Of each channel (dimension 1); empty where they are not known.
+  std::vector<double> means = {};
+};
 
 class QuantizableModel {
 public:
@@ -72,8 +81,8 @@ public:
   /// layers, or the user.
   bool isReadAsFloats(const std::string &tensor) const;
 
-  /// The range of each value.
-  using Ranges = std::map<std::string, Range>;
+  /// The facts of each value.
+  using Ranges = std::map<std::string, ValueStatistics>;
   /// The layers that can be in 8 bits together if these values have ranges.
   std::vector<bool> allWith(const Ranges &ranges) const;
 
@@ -87,7 +96,9 @@ public:
   /// The serialised model of floats.
   std::string floats(Names names = Names::Given) const;
   /// The serialised model with the layers in 8 bits that `in8` says, whose size
-  /// is that of layers(). All their inputs have ranges.
+  /// is that of layers(). All their inputs have ranges. Where the means of an
+  /// input are known, the bias takes back by how much rounded weights change
+  /// the mean of each output.
   std::string quantized(const Ranges &ranges, const std::vector<bool> &in8,
                         Names names = Names::Given) const;
 
@@ -103,9 +114,6 @@ public:
 
 private:
   void foldBatchNormalization();
-  /// A product's axis of the outputs; -1: the node is none that can be in 8
-  /// bits.
-  int axisOfProduct(const onnx::NodeProto &node) const;
   void findLayers();
   /// Layers between others leave `in8` until each that is left has all operands
   /// made in 8 bits, and a reader in 8 bits.

@@ -2,6 +2,8 @@
 
 #include "compiler/quantize/RoundedWeights.h"
 
+#include "compiler/quantize/Product.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -9,25 +11,11 @@
 
 using namespace nnv12::quantize;
 
-namespace {
-/// Which output a weight belongs to.
-struct OutputOf {
-  OutputOf(const std::vector<int64_t> &shape, int axis)
-      : count(size_t(shape[size_t(axis)])) {
-    for (size_t i = size_t(axis) + 1; i < shape.size(); ++i)
-      inner *= size_t(shape[i]);
-  }
-  size_t operator()(size_t weight) const { return weight / inner % count; }
-
-  size_t count, inner = 1;
-};
-} // namespace
-
 std::vector<float> RoundedWeights::floats() const {
-  OutputOf output(shape, axis);
+  WeightPlaces of(shape, axis);
   std::vector<float> result(values.size());
   for (size_t i = 0; i < values.size(); ++i)
-    result[i] = float(values[i]) * scales[output(i)];
+    result[i] = float(values[i]) * scales[of.output(i)];
   return result;
 }
 
@@ -35,16 +23,16 @@ RoundedWeights nnv12::quantize::roundWeights(const FloatTensor &weights,
                                              int axis, float inputScale,
                                              const std::vector<float> *bias) {
   constexpr float most = 127, mostBias = 1 << 30;
-  OutputOf output(weights.shape, axis);
-  assert((!bias || bias->size() == output.count) && "one for each output");
+  WeightPlaces of(weights.shape, axis);
+  assert((!bias || bias->size() == of.outputs()) && "one for each output");
   RoundedWeights result;
   result.shape = weights.shape;
   result.axis = axis;
-  std::vector<float> largest(output.count, 0);
+  std::vector<float> largest(of.outputs(), 0);
   for (size_t i = 0; i < weights.values.size(); ++i)
-    largest[output(i)] =
-        std::max(largest[output(i)], std::fabs(weights.values[i]));
-  for (size_t c = 0; c < output.count; ++c) {
+    largest[of.output(i)] =
+        std::max(largest[of.output(i)], std::fabs(weights.values[i]));
+  for (size_t c = 0; c < of.outputs(); ++c) {
     float scale = largest[c] / most;
     if (bias)
       scale = std::max(scale, std::fabs((*bias)[c]) / mostBias / inputScale);
@@ -54,14 +42,31 @@ RoundedWeights nnv12::quantize::roundWeights(const FloatTensor &weights,
     result.scales.push_back(scale);
   }
   for (size_t i = 0; i < weights.values.size(); ++i) {
-    float q = std::nearbyint(weights.values[i] / result.scales[output(i)]);
+    float q = std::nearbyint(weights.values[i] / result.scales[of.output(i)]);
     result.values.push_back(int8_t(std::clamp(q, -most, most)));
   }
-  for (size_t c = 0; bias && c < output.count; ++c) {
+  for (size_t c = 0; bias && c < of.outputs(); ++c) {
     float scale = result.scales[c] * inputScale;
     result.biasScales.push_back(scale);
     double q = std::nearbyint(double((*bias)[c]) / double(scale));
     result.bias.push_back(int32_t(std::clamp<double>(q, -mostBias, mostBias)));
   }
   return result;
+}
+
+std::vector<double>
+nnv12::quantize::meanChanges(const FloatTensor &weights,
+                             const RoundedWeights &rounded,
+                             const std::vector<double> &means, int64_t groups) {
+  WeightPlaces of(weights.shape, rounded.axis, groups);
+  if (means.empty() || means.size() != of.channels())
+    return {};
+  std::vector<double> changes(of.outputs(), 0);
+  for (size_t i = 0; i < weights.values.size(); ++i) {
+    size_t output = of.output(i);
+    double weight = double(rounded.values[i]) * double(rounded.scales[output]);
+    changes[output] +=
+        (weight - double(weights.values[i])) * means[of.channel(i)];
+  }
+  return changes;
 }

@@ -24,6 +24,16 @@ struct RoundedWeights {
 RoundedWeights roundWeights(const FloatTensor &weights, int axis,
                             float inputScale, const std::vector<float> *bias);
 
+/// By how much rounded weights change the mean of each output, where `means`
+/// are those of the input's channels: the sum of (rounded - weight) * mean.
+/// Padding counts as if it had the channel's mean: on photos, counting it as
+/// zeros was no better. Empty where the means are of other channels than the
+/// weights are for.
+std::vector<double> meanChanges(const FloatTensor &weights,
+                                const RoundedWeights &rounded,
+                                const std::vector<double> &means,
+                                int64_t groups);
+
 } // namespace nnv12::quantize
 
 #endif // NNV12_COMPILER_QUANTIZE_ROUNDEDWEIGHTS_H

@@ -238,11 +238,16 @@ static std::optional<ObservedTensor> tensorIn(const llvm::json::Object *of) {
   std::vector<uint64_t> bins;
   for (const llvm::json::Value &count : *counts)
     bins.push_back(count.getAsUINT64().value_or(0));
+  std::vector<double> means;
+  if (const llvm::json::Array *all = of->getArray("means"))
+    for (const llvm::json::Value &mean : *all)
+      means.push_back(mean.getAsNumber().value_or(0));
   return ObservedTensor{of->getString("name").value_or("").str(),
                         Histogram(of->getNumber("limit").value_or(0),
                                   of->getInteger("first").value_or(0), bins,
                                   float(of->getNumber("least").value_or(0)),
                                   float(of->getNumber("most").value_or(0))),
+                        std::move(means),
                         of->getInteger("not_finite").value_or(0)};
 }
 

@@ -31,7 +31,8 @@ struct OutputErrors {
 struct ObservedTensor {
   std::string name;
   calibrate::Histogram values;
-  int64_t notFinite = 0; ///< infinities and NaN
+  std::vector<double> means = {}; ///< of each channel; may be empty
+  int64_t notFinite = 0;          ///< infinities and NaN
 };
 
 /// A report of nnv12-observe.

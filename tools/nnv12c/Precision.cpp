@@ -106,7 +106,8 @@ Quantization::addRanges(const std::vector<ObservedTensor> &tensors,
                      << llvm::formatv("{0}", of.values.least())
                      << " alone over the set, expected samples with different "
                         "numbers";
-    ranges[of.name] = calibrate::rangeOf(of.values, options.precision.ranges);
+    ranges[of.name] = {calibrate::rangeOf(of.values, options.precision.ranges),
+                       of.means};
   }
   return success();
 }

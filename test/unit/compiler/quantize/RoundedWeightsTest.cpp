@@ -65,3 +65,74 @@ TEST(RoundedWeights, Bias) {
   }
   EXPECT_EQ(rounded.values[2], 0);
 }
+
+namespace {
+
+/// A convolution with one output place, in double: the sum of all products.
+/// `w` is [outputs, channels of a group, taps].
+std::vector<double> convolve(const std::vector<float> &w, size_t outputs,
+                             size_t ofGroup, size_t taps, size_t groups,
+                             const std::vector<double> &x) {
+  std::vector<double> y(outputs, 0);
+  for (size_t o = 0; o < outputs; ++o)
+    for (size_t c = 0; c < ofGroup; ++c)
+      for (size_t t = 0; t < taps; ++t) {
+        size_t channel = o / (outputs / groups) * ofGroup + c;
+        y[o] += double(w[(o * ofGroup + c) * taps + t]) * x[channel];
+      }
+  return y;
+}
+
+} // namespace
+
+/// The change is that of the layer's result where each channel has its mean.
+TEST(RoundedWeights, ChangesOfMeans) {
+  struct {
+    int64_t outputs, ofGroup, groups;
+  } cases[] = {{5, 4, 1}, {6, 2, 3}, {8, 1, 8}, {8, 1, 4}};
+  for (auto [outputs, ofGroup, groups] : cases) {
+    FloatTensor weights = someWeights({outputs, ofGroup, 3, 2}, 7);
+    RoundedWeights rounded = roundWeights(weights, 0, 0.1f, nullptr);
+    std::vector<double> means;
+    for (int64_t c = 0; c < ofGroup * groups; ++c)
+      means.push_back(double(c) - 1.5);
+    auto run = [&, o = outputs, c = ofGroup,
+                g = groups](const std::vector<float> &w) {
+      return convolve(w, size_t(o), size_t(c), 6, size_t(g), means);
+    };
+    std::vector<double> exact = run(weights.values),
+                        found = run(rounded.floats()),
+                        changes = meanChanges(weights, rounded, means, groups);
+    ASSERT_EQ(changes.size(), size_t(outputs));
+    double largest = 0;
+    for (size_t o = 0; o < changes.size(); ++o) {
+      EXPECT_NEAR(changes[o], found[o] - exact[o], 1e-6);
+      largest = std::max(largest, std::fabs(changes[o]));
+    }
+    EXPECT_GT(largest, 1e-4) << "rounding changes something";
+    // Means of other channels say nothing.
+    means.push_back(1);
+    EXPECT_TRUE(meanChanges(weights, rounded, means, groups).empty());
+    EXPECT_TRUE(meanChanges(weights, rounded, {}, groups).empty());
+  }
+}
+
+/// A matrix, with the outputs in rows and in columns.
+TEST(RoundedWeights, ChangesOfMeansOfMatrices) {
+  FloatTensor rows = someWeights({3, 5}, 8), columns{{5, 3}, rows.values};
+  for (size_t o = 0; o < 3; ++o)
+    for (size_t c = 0; c < 5; ++c)
+      columns.values[c * 3 + o] = rows.values[o * 5 + c];
+  std::vector<double> means = {1, -2, 0, 4, 8};
+  RoundedWeights rounded = roundWeights(rows, 0, 1, nullptr);
+  std::vector<double> exact = convolve(rows.values, 3, 5, 1, 1, means),
+                      found = convolve(rounded.floats(), 3, 5, 1, 1, means),
+                      ofRows = meanChanges(rows, rounded, means, 1),
+                      ofColumns = meanChanges(
+                          columns, roundWeights(columns, 1, 1, nullptr), means,
+                          1);
+  for (size_t o = 0; o < 3; ++o) {
+    EXPECT_NEAR(ofRows[o], found[o] - exact[o], 1e-6);
+    EXPECT_NEAR(ofColumns[o], ofRows[o], 1e-9);
+  }
+}
