@@ -15,6 +15,8 @@ std::optional<RangeMethod> RangeMethod::parse(const std::string &text) {
     return RangeMethod{Kind::MinMax};
   if (text == "entropy")
     return RangeMethod{Kind::Entropy};
+  if (text == "mse")
+    return RangeMethod{Kind::SquaredError};
   const std::string name = "percentile";
   if (text.compare(0, name.size(), name) != 0)
     return std::nullopt;
@@ -120,6 +122,75 @@ static Range leastDivergence(const Histogram &values) {
   return best;
 }
 
+namespace {
+/// Squares of what is lost by ends of a range, in constant time.
+class Losses {
+public:
+  explicit Losses(const Histogram &values) : values(values) {
+    const std::vector<uint64_t> &counts = values.counts();
+    for (size_t i = 0; i < counts.size(); ++i) {
+      double n = double(counts[i]), x = center(i);
+      const Sums last = sums.back();
+      sums.push_back({last.n + n, last.x + n * x, last.xx + n * x * x});
+    }
+  }
+
+  double operator()(const Range &range) const {
+    const Sums &all = sums.back();
+    // The first bin that is inside, and the first one above.
+    const Sums &below = sums[bin(range.least)], &inside = sums[bin(range.most)];
+    double step = (range.most - range.least) / 255;
+    // Zero stays what it is: activations are often nothing else.
+    double zeros = double(values.counts()[bin(0)]);
+    double rounded = std::max(0.0, inside.n - below.n - zeros);
+    return rounded * step * step / 12 + squares({}, below, range.least) +
+           squares(inside, all, range.most);
+  }
+
+private:
+  struct Sums {
+    double n = 0, x = 0, xx = 0;
+  };
+  double center(size_t i) const { return values.begin(i) + values.width() / 2; }
+  size_t bin(double x) const {
+    double found = std::floor((x + values.limit()) / values.width());
+    return size_t(std::clamp(found, 0.0, double(Histogram::bins - 1)));
+  }
+  /// Of the distances from `end`, of the values between.
+  static double squares(const Sums &from, const Sums &to, double end) {
+    Sums of{to.n - from.n, to.x - from.x, to.xx - from.xx};
+    return std::max(0.0, of.xx - 2 * end * of.x + end * end * of.n);
+  }
+
+  const Histogram &values;
+  std::vector<Sums> sums = {{}}; ///< of the bins before each
+};
+} // namespace
+
+/// Both ends of the whole range, in steps.
+static Range leastSquares(const Histogram &values) {
+  constexpr int steps = 128;
+  const Range whole = all(values);
+  const Losses losses(values);
+  Range best = whole;
+  double least = losses(whole);
+  for (int low = steps; low > 0; --low) {
+    for (int high = steps; high > 0; --high) {
+      Range range{whole.least * low / steps, whole.most * high / steps};
+      double loss = losses(range);
+      if (loss < least) {
+        least = loss;
+        best = range;
+      }
+      if (whole.most == 0)
+        break;
+    }
+    if (whole.least == 0)
+      break;
+  }
+  return best;
+}
+
 Range nnv12::calibrate::rangeOf(const Histogram &values,
                                 const RangeMethod &method) {
   if (!values.count())
@@ -131,6 +202,8 @@ Range nnv12::calibrate::rangeOf(const Histogram &values,
     return percentile(values, method.percent);
   case RangeMethod::Kind::Entropy:
     return leastDivergence(values);
+  case RangeMethod::Kind::SquaredError:
+    return leastSquares(values);
   }
   return {};
 }

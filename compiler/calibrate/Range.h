@@ -27,19 +27,20 @@ struct Grid {
 /// How a range is found from values of a calibration.
 struct RangeMethod {
   enum class Kind {
-    MinMax,     ///< all values
-    Percentile, ///< `percent` of them; the rest is shared by both ends
-    Entropy     ///< the least divergence of Kullback and Leibler
+    MinMax,      ///< all values
+    Percentile,  ///< `percent` of them; the rest is shared by both ends
+    Entropy,     ///< the least divergence of Kullback and Leibler
+    SquaredError ///< the least squares of what is rounded and cut off
   };
   Kind kind = Kind::MinMax;
   double percent = 99.99;
 
-  /// "min-max", "percentile", "percentile:99.9", "entropy". Nothing for
+  /// "min-max", "percentile", "percentile:99.9", "entropy", "mse". Nothing for
   /// another text.
   static std::optional<RangeMethod> parse(const std::string &text);
   static constexpr char expected[] =
-      "min-max, percentile, percentile:P with P above 50 and at most 100, or "
-      "entropy";
+      "min-max, percentile, percentile:P with P above 50 and at most 100, "
+      "entropy, or mse";
 };
 
 /// The range of these values. It contains 0, which is always kept exactly.

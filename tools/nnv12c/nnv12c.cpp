@@ -300,8 +300,8 @@ static cl::opt<unsigned> maxMemory(
 static cl::opt<std::string>
     ranges("ranges",
            Help{"Which values of a set 8 bits stand for: min-max (default), "
-                "percentile:P, which leaves out the rest at both ends, or "
-                "entropy",
+                "percentile:P, which leaves out the rest at both ends, "
+                "entropy, or mse, of the least squares of what is lost",
                 "METHOD"});
 static cl::opt<std::string> maxError(
     "max-error",

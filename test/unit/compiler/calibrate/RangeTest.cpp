@@ -136,3 +136,26 @@ TEST(RangeMethod, Parse) {
         "percentile:9x", "percentile9", "percentile:nan", "entropy:1"})
     EXPECT_FALSE(RangeMethod::parse(text)) << text;
 }
+
+/// The squares that are lost are about the least ones of all ranges; of values
+/// that were cut off at zero before, too.
+TEST(Range, SquaredErrorIsTheLeast) {
+  for (bool isCutOff : {false, true}) {
+    std::vector<float> values = withOutliers();
+    if (isCutOff)
+      for (float &x : values)
+        x = std::max(x, 0.0f);
+    Histogram histogram = histogramOf(values);
+    Range whole = rangeOf(histogram, {});
+    Range found = rangeOf(histogram, {RangeMethod::Kind::SquaredError});
+    double least = errorOf(values, whole, values.size());
+    for (int low = 1; low <= 16; ++low)
+      for (int high = 1; high <= 16; ++high)
+        least = std::min(
+            least,
+            errorOf(values, {whole.least * low / 16, whole.most * high / 16},
+                    values.size()));
+    EXPECT_LE(errorOf(values, found, values.size()), 1.01 * least);
+    EXPECT_EQ(found.least == 0, isCutOff);
+  }
+}
