@@ -32,7 +32,7 @@ bool isOfModel(Measure measure);
 MakeModelMeter &makerOf(Measure measure);
 /// Whether `a` is a better value than `b`. NaN is the worst one.
 bool isBetter(Measure measure, double a, double b);
-/// That of a result that could not be worse.
+/// The value of the worst result.
 double worstValue(Measure measure);
 
 /// A bound that results have to keep.
@@ -60,8 +60,8 @@ class ErrorMeter {
 public:
   /// Sums in f32 of numbers near 1 are no more exact than that.
   static constexpr double leastFloor = 1e-6;
-  /// A part of the largest magnitude over the set: a quarter of what 8 bits
-  /// tell from 0.
+  /// A part of the largest magnitude over the set: a quarter of a step of 8
+  /// bits.
   static constexpr double partOfLargest = 0x1p-10;
 
   /// Adds a sample of one or more rows of `rowSize` elements each: rows are
@@ -71,8 +71,8 @@ public:
   uint64_t samples() const { return samples_.size(); }
   /// Magnitudes below that are nothing.
   double floor() const;
-  /// 0 where nothing differs, whatever the measure of a perfect result is. What
-  /// differences are divided by is at least the floor.
+  /// 0 where nothing differs, whatever the measure of a perfect result is. The
+  /// divisor is at least the floor.
   double rmse() const;
   /// Samples that are nothing in both results have no angle, and do not count.
   double cosine() const;

@@ -16,7 +16,7 @@ struct OutputInfo {
   bool isFloat = true;
 };
 
-/// What results mean.
+/// The meaning of results.
 struct ModelOutputs {
   std::vector<OutputInfo> outputs;
   std::vector<std::string> labels; ///< names of classes, if they are known
@@ -25,7 +25,7 @@ struct ModelOutputs {
 /// The elements of each output, in one sample.
 using Results = std::vector<const float *>;
 
-/// How far what users see in the outputs is from that of floats.
+/// The difference between the outputs and those of floats, as users see it.
 class ModelMeter {
 public:
   virtual ~ModelMeter() = default;

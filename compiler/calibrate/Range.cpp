@@ -123,7 +123,7 @@ static Range leastDivergence(const Histogram &values) {
 }
 
 namespace {
-/// Squares of what is lost by ends of a range, in constant time.
+/// The squares that a range loses, in constant time.
 class Losses {
 public:
   explicit Losses(const Histogram &values) : values(values) {
@@ -140,7 +140,7 @@ public:
     // The first bin that is inside, and the first one above.
     const Sums &below = sums[bin(range.least)], &inside = sums[bin(range.most)];
     double step = (range.most - range.least) / 255;
-    // Zero stays what it is: activations are often nothing else.
+    // Zero has no error, and most activations are often zero.
     double zeros = double(values.counts()[bin(0)]);
     double rounded = std::max(0.0, inside.n - below.n - zeros);
     return rounded * step * step / 12 + squares({}, below, range.least) +
@@ -156,7 +156,7 @@ private:
     double found = std::floor((x + values.limit()) / values.width());
     return size_t(std::clamp(found, 0.0, double(Histogram::bins - 1)));
   }
-  /// Of the distances from `end`, of the values between.
+  /// The squared distances of the values from `end`.
   static double squares(const Sums &from, const Sums &to, double end) {
     Sums of{to.n - from.n, to.x - from.x, to.xx - from.xx};
     return std::max(0.0, of.xx - 2 * end * of.x + end * end * of.n);

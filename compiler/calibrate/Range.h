@@ -30,7 +30,7 @@ struct RangeMethod {
     MinMax,      ///< all values
     Percentile,  ///< `percent` of them; the rest is shared by both ends
     Entropy,     ///< the least divergence of Kullback and Leibler
-    SquaredError ///< the least squares of what is rounded and cut off
+    SquaredError ///< the least squared error
   };
   Kind kind = Kind::MinMax;
   double percent = 99.99;

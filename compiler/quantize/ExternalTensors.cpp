@@ -26,7 +26,7 @@ private:
             const Twine &expected);
 
   importer::ExternalData &files;
-  /// Bytes of the model, and of what is read into it.
+  /// The size of the model with its external data.
   uint64_t size = 0;
   std::string fault;
 };

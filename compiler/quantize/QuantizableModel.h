@@ -55,7 +55,7 @@ struct QuantizableLayer {
 /// The facts of a value over a set of samples.
 struct ValueStatistics {
   Range range;
-  /// Of each channel (dimension 1); empty where they are not known.
+  /// By channels (dimension 1); empty where they are not known.
   std::vector<double> means = {};
 };
 

@@ -74,7 +74,7 @@ private:
   std::vector<Tensor> results;
 };
 
-/// What is counted of a tensor.
+/// Counts of a tensor.
 struct Values {
   Histogram histogram;
   calibrate::ChannelMeans means;
@@ -129,7 +129,7 @@ static void addErrors(const std::vector<Tensor> &exact,
       meter->add(ours, theirs);
 }
 
-/// What the outputs mean, as far as the bundle tells.
+/// The meaning of the outputs, as far as the bundle tells.
 static calibrate::ModelOutputs
 modelOutputs(const Bundle &bundle,
              const std::vector<nnv12_tensor_info> &outputs) {

@@ -223,7 +223,7 @@ static std::optional<OutputErrors> errorsIn(const llvm::json::Object *of) {
       // NaN is null.
       values[measure] = output->getNumber(calibrate::measureName(measure))
                             .value_or(calibrate::worstValue(measure));
-    // Those of the model are the same for each output.
+    // Each output has the measures of the model.
     for (Measure measure : calibrate::modelMeasures)
       if (auto value = of->getNumber(calibrate::measureName(measure)))
         values[measure] = *value;

@@ -301,7 +301,7 @@ static cl::opt<std::string>
     ranges("ranges",
            Help{"Which values of a set 8 bits stand for: min-max (default), "
                 "percentile:P, which leaves out the rest at both ends, "
-                "entropy, or mse, of the least squares of what is lost",
+                "entropy, or mse, of the least squared error",
                 "METHOD"});
 static cl::opt<std::string> maxError(
     "max-error",

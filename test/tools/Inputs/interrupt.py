@@ -67,7 +67,7 @@ def run(name, is_off):
         status = compile.wait(timeout=60)
         left = os.listdir(temporary)
         if is_off:
-            # Without what the program measures it may fail later.
+            # It may fail later without the measurements.
             how = f"status {status}" if status < 0 else "it ran on"
             print(f"{name}, switched off: {how}; left {left}")
             return

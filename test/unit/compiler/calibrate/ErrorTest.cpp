@@ -70,8 +70,8 @@ TEST(ErrorMeter, NextToNothing) {
   }
 }
 
-/// What 8 bits cannot tell from zero beside the set's largest result is
-/// nothing, and a step of them is something.
+/// A part of a step of 8 bits is nothing beside the set's largest result; a
+/// step is something.
 TEST(ErrorMeter, FloorIsRelativeToTheLargestResult) {
   float large[] = {1000, -500}, small[] = {0.1f, 0}, step[] = {4, 0},
         zeros[2] = {};
