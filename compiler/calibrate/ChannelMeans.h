@@ -1,4 +1,4 @@
-//===- ChannelMeans.h - The mean of each channel of a tensor ----*- C++ -*-===//
+//===- ChannelMeans.h - How large a tensor's channels are -------*- C++ -*-===//
 #ifndef NNV12_COMPILER_CALIBRATE_CHANNELMEANS_H
 #define NNV12_COMPILER_CALIBRATE_CHANNELMEANS_H
 
@@ -18,9 +18,12 @@ public:
 
   /// Empty where there are no channels.
   std::vector<double> means() const;
+  /// The largest magnitude of each.
+  const std::vector<float> &largest() const { return largest_; }
 
 private:
   std::vector<double> sums_;
+  std::vector<float> largest_;
   double count_ = 0; ///< of each sum
 };
 

@@ -31,6 +31,8 @@ public:
   size_t outputs() const { return outputs_; }
   /// Channels of the input; 0 where groups do not fit.
   size_t channels() const { return channels_; }
+  /// Whether each output has weights for one channel alone.
+  bool isDepthwise() const { return axis_ == 0 && ofGroup_ == 1; }
   size_t output(size_t weight) const { return weight / inner_ % outputs_; }
   size_t channel(size_t weight) const {
     if (axis_ != 0)

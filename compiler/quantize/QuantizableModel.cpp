@@ -2,6 +2,7 @@
 
 #include "compiler/quantize/QuantizableModel.h"
 
+#include "compiler/quantize/Equalization.h"
 #include "compiler/quantize/OnnxGraph.h"
 #include "compiler/quantize/RoundedWeights.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -39,6 +40,14 @@ static bool isClamp(const NodeProto &node) {
 QuantizableModel::QuantizableModel()
     : owned(std::make_unique<OnnxGraph>()), graph(*owned) {}
 QuantizableModel::~QuantizableModel() = default;
+
+size_t QuantizableModel::equalize(const Ranges &ranges) {
+  return quantize::equalize(graph, [&](const std::string &tensor) {
+    auto found = ranges.find(tensor);
+    return found == ranges.end() ? std::vector<double>()
+                                 : found->second.largest;
+  });
+}
 
 bool QuantizableModel::isInput(const std::string &tensor) const {
   return graph.producer(tensor) < 0;

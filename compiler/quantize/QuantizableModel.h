@@ -57,6 +57,7 @@ struct ValueStatistics {
   Range range;
   /// By channels (dimension 1); empty where they are not known.
   std::vector<double> means = {};
+  std::vector<double> largest = {}; ///< magnitudes, likewise
 };
 
 class QuantizableModel {
@@ -85,6 +86,11 @@ public:
   using Ranges = std::map<std::string, ValueStatistics>;
   /// The layers that can be in 8 bits together if these values have ranges.
   std::vector<bool> allWith(const Ranges &ranges) const;
+
+  /// Gives channels between products ranges that are alike, see
+  /// Equalization.h. The values of floats() change, its results do not. Returns
+  /// for how many pairs of products.
+  size_t equalize(const Ranges &ranges);
 
   /// The names of nodes in models that are made.
   enum class Names {

@@ -201,7 +201,10 @@ static void write(Json &json, const char *list,
     json.array("counts",
                std::vector<uint64_t>(counts.begin() + ptrdiff_t(begin),
                                      counts.begin() + ptrdiff_t(end)));
-    json.array("means", values[i].means.means()).endObject();
+    json.array("means", values[i].means.means());
+    const std::vector<float> &largest = values[i].means.largest();
+    json.array("largest", std::vector<double>(largest.begin(), largest.end()));
+    json.endObject();
   }
   json.endArray();
 }

@@ -49,6 +49,8 @@ struct PrecisionOptions {
   Precision precision = Precision::F32;
   Calibration calibration;
   calibrate::RangeMethod ranges;
+  /// Channels between products get ranges that are alike before.
+  bool equalize = false;
   std::optional<calibrate::ErrorBound> bound;
   uint64_t mostBytes = 0; ///< of all weights; 0: any number
   /// Where to write PrecisionReport, a picture (.svg), JSON or text; empty:

@@ -231,6 +231,13 @@ static std::optional<OutputErrors> errorsIn(const llvm::json::Object *of) {
   return errors;
 }
 
+static std::vector<double> numbersIn(const llvm::json::Array *list) {
+  std::vector<double> numbers;
+  for (size_t i = 0; list && i < list->size(); ++i)
+    numbers.push_back((*list)[i].getAsNumber().value_or(0));
+  return numbers;
+}
+
 static std::optional<ObservedTensor> tensorIn(const llvm::json::Object *of) {
   const llvm::json::Array *counts = of ? of->getArray("counts") : nullptr;
   if (!counts)
@@ -238,16 +245,13 @@ static std::optional<ObservedTensor> tensorIn(const llvm::json::Object *of) {
   std::vector<uint64_t> bins;
   for (const llvm::json::Value &count : *counts)
     bins.push_back(count.getAsUINT64().value_or(0));
-  std::vector<double> means;
-  if (const llvm::json::Array *all = of->getArray("means"))
-    for (const llvm::json::Value &mean : *all)
-      means.push_back(mean.getAsNumber().value_or(0));
   return ObservedTensor{of->getString("name").value_or("").str(),
                         Histogram(of->getNumber("limit").value_or(0),
                                   of->getInteger("first").value_or(0), bins,
                                   float(of->getNumber("least").value_or(0)),
                                   float(of->getNumber("most").value_or(0))),
-                        std::move(means),
+                        numbersIn(of->getArray("means")),
+                        numbersIn(of->getArray("largest")),
                         of->getInteger("not_finite").value_or(0)};
 }
 

@@ -31,8 +31,9 @@ struct OutputErrors {
 struct ObservedTensor {
   std::string name;
   calibrate::Histogram values;
-  std::vector<double> means = {}; ///< of each channel; may be empty
-  int64_t notFinite = 0;          ///< infinities and NaN
+  /// Of each channel: means, and largest magnitudes; may be empty.
+  std::vector<double> means = {}, largest = {};
+  int64_t notFinite = 0; ///< infinities and NaN
 };
 
 /// A report of nnv12-observe.

@@ -52,6 +52,7 @@ private:
   QuantizableModel model;
   std::map<std::string, uint64_t> elements; ///< of tensors that can be observed
   QuantizableModel::Ranges ranges;
+  size_t equalized = 0; ///< pairs of products
 };
 } // namespace
 
@@ -107,7 +108,7 @@ Quantization::addRanges(const std::vector<ObservedTensor> &tensors,
                      << " alone over the set, expected samples with different "
                         "numbers";
     ranges[of.name] = {calibrate::rangeOf(of.values, options.precision.ranges),
-                       of.means};
+                       of.means, of.largest};
   }
   return success();
 }
@@ -183,9 +184,10 @@ FailureOr<QuantizedModel> Quantization::inBytes() {
   if (failed(found))
     return failure();
   llvm::raw_string_ostream os(result.report);
-  os << "  precision  " << count << " of " << products
-     << " products in 8 bits; over " << found->samples << " samples of "
-     << found->files << " files: " << found->errors.text(std::nullopt) << "\n";
+  os << "  precision  " << count << " of " << products << " products in 8 bits"
+     << (equalized ? ", " + std::to_string(equalized) + " pairs equalised" : "")
+     << "; over " << found->samples << " samples of " << found->files
+     << " files: " << found->errors.text(std::nullopt) << "\n";
   const std::optional<ErrorBound> &bound = options.precision.bound;
   if (bound && !bound->isMetBy(found->errors.worst(bound->measure)))
     return error() << "--max-error " << bound->text() << ": found "
@@ -215,6 +217,9 @@ FailureOr<QuantizedModel> Quantization::hybrid() {
   result.bytes = llvm::is_contained(*in8, true) ? model.quantized(ranges, *in8)
                                                 : model.floats();
   result.report = layers.summary();
+  if (equalized)
+    result.report +=
+        "             " + std::to_string(equalized) + " pairs equalised\n";
   result.property = layers.report().json(/*isOneLine=*/true);
   return result;
 }
@@ -230,6 +235,10 @@ FailureOr<QuantizedModel> Quantization::run() {
                       "constant weights, expected one that can be in 8 bits",
            failure();
   if (failed(checkReport()) || failed(findSizes()) || failed(findRanges()))
+    return failure();
+  equalized = options.precision.equalize ? model.equalize(ranges) : 0;
+  // Other values have other ranges.
+  if (equalized && failed(findRanges()))
     return failure();
   return options.precision.precision == Precision::Hybrid ? hybrid()
                                                           : inBytes();

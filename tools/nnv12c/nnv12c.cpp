@@ -303,6 +303,11 @@ static cl::opt<std::string>
                 "percentile:P, which leaves out the rest at both ends, "
                 "entropy, or mse, of the least squared error",
                 "METHOD"});
+static cl::opt<bool, true> equalize(
+    "equalize", cl::location(given.precision.equalize),
+    Help{"Before ranges are found, scale channels between neighbouring "
+         "products so that their largest values are alike; helps some models "
+         "and harms others"});
 static cl::opt<std::string> maxError(
     "max-error",
     Help{"The error on the other half of the set at most: rmse:0.01, "
@@ -366,7 +371,7 @@ static std::string setPrecision(PrecisionOptions &options) {
   bool isFloat = precision == Precision::F32;
   for (const cl::Option *other : std::initializer_list<const cl::Option *>{
            &calibrateSet, &calibrateRandom, &calibrateCrops, &calibrateSamples,
-           &ranges, &maxError, &precisionReport, &maxMemory})
+           &ranges, &equalize, &maxError, &precisionReport, &maxMemory})
     if (isFloat && other->getNumOccurrences())
       return "--" + other->ArgStr.str() +
              ": found --precision f32, expected int8 or hybrid";

@@ -1,4 +1,4 @@
-//===- ChannelMeansTest.cpp - The mean of each channel of a tensor --------===//
+//===- ChannelMeansTest.cpp - How large a tensor's channels are -----------===//
 
 #include "compiler/calibrate/ChannelMeans.h"
 
@@ -15,13 +15,15 @@ TEST(ChannelMeans, Images) {
   EXPECT_EQ(means.means(), (std::vector<double>{2.5, 25}));
   means.add(second, {2, 2, 1, 2});
   EXPECT_EQ(means.means(), (std::vector<double>{22.0 / 8, 15}));
+  EXPECT_EQ(means.largest(), (std::vector<float>{6, 40}));
 }
 
 TEST(ChannelMeans, MatricesAndOthers) {
-  float values[] = {1, 2, 3, 5, 6, 7};
+  float values[] = {1, 2, 3, 5, 6, -7};
   ChannelMeans matrix, vector;
   matrix.add(values, {2, 3});
-  EXPECT_EQ(matrix.means(), (std::vector<double>{3, 4, 5}));
+  EXPECT_EQ(matrix.means(), (std::vector<double>{3, 4, -2}));
+  EXPECT_EQ(matrix.largest(), (std::vector<float>{5, 6, 7}));
   vector.add(values, {6});
   EXPECT_TRUE(vector.means().empty());
 }
