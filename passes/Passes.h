@@ -3,6 +3,7 @@
 #define NNV12_PASSES_PASSES_H
 
 #include "compiler/plan/PlanOptions.h"
+#include "compiler/weights/Rounding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -341,6 +341,38 @@ def CopyOutputs : Pass<"copy-outputs", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"copied", "copied", "results that are copied">];
 }
 
+def RoundWeights : Pass<"round-weights", "::mlir::func::FuncOp"> {
+  let summary = "round weights of products to numbers that fewer bits hold";
+  let description = [{
+    Weights of convolutions, matrix products and recurrent layers become the
+    nearest halves, or the nearest multiples of a scale that their channel has.
+    They stay constants of f32, and products are computed in f32 as before.
+    [The plan](#-plan-model) finds that fewer bits hold them exactly, and stores
+    them so.
+
+    A scale is that of some with the least squared error over its channel: of an
+    output, where the layout of the weights has panels or rows of outputs.
+    Weights stay as they are that are narrow already, that save less than 2 KiB,
+    or that have a use beside products; those with a number beyond the largest
+    half or not finite; and those too small for halves. Biases are no weights.
+
+    Runs behind all passes that change weights, which would take them off the
+    grid again, and behind those that give them layouts, which tell the channel.
+  }];
+  let options = [Option<"bits", "bits", "::nnv12::WeightBits",
+                        /*default=*/"::nnv12::WeightBits::F16",
+                        "how weights are rounded", [{::llvm::cl::values(
+               clEnumValN(::nnv12::WeightBits::F16, "f16",
+                          "to the nearest halves"),
+               clEnumValN(::nnv12::WeightBits::Q8, "q8",
+                          "to multiples of a scale of the channel, by integers "
+                          "of 8 bits"),
+               clEnumValN(::nnv12::WeightBits::Auto, "auto",
+                          "as q8 where the weights' own error is 1 % at most, "
+                          "else as f16"))}]>];
+  let statistics = [Statistic<"rounded", "rounded", "constants rounded">];
+}
+
 //===----------------------------------------------------------------------===//
 // Plan: for one target
 //===----------------------------------------------------------------------===//
@@ -499,6 +531,8 @@ def PlanModel : Pass<"plan-model", "::mlir::ModuleOp"> {
                           "and weights stored in any form"),
                clEnumValN(::nnv12::Parts::KCP, "K+C+P",
                           "and preparation beside execution"))}]>,
+       Option<"keepsNarrow", "keeps-narrow", "bool", /*default=*/"false",
+              "no wider weights where fewer bits hold them: for round-weights">,
        Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
               "predict the costs of kernels that a measured profile lacks">,
        Option<"gpu", "gpu", "std::string", /*default=*/"",

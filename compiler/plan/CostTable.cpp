@@ -206,19 +206,19 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
 
 /// Drops raw and packed weights where those in fewer bits are ready sooner:
 /// where storage idles anyway they would be no better, and the file larger.
-/// Where the model's own are halves, no wider ones stay.
+/// Where the model's own are halves, or with `all`, no wider ones stay.
 static void dropWide(std::vector<CostedCandidate> &candidates,
-                     const search::Device &device) {
+                     const search::Device &device, bool all) {
   auto ready = [&](const CostedCandidate &c) {
     return search::preparationTime(device, c.costs, search::Core::Big);
   };
   std::vector<CostedCandidate> narrow;
   llvm::copy_if(candidates, std::back_inserter(narrow),
                 [](const CostedCandidate &c) { return c.storage.narrow; });
-  bool modelHasHalves =
-      !narrow.empty() && plan::areHalves(*narrow.front().storage.narrow);
+  bool keepsNarrow = !narrow.empty() &&
+                     (all || plan::areHalves(*narrow.front().storage.narrow));
   llvm::erase_if(candidates, [&](const CostedCandidate &wide) {
-    if (modelHasHalves)
+    if (keepsNarrow)
       return !wide.storage.narrow;
     return !wide.storage.narrow &&
            wide.storage.storage != Storage::transformed &&
@@ -244,10 +244,9 @@ static void preferNarrow(std::vector<CostedCandidate> &candidates) {
                         c.costs.execute > worthWidening * narrow && narrow > 0;
 }
 
-std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
-                                                   bool storedForms,
-                                                   bool mappedWeights,
-                                                   bool readNarrow) {
+std::vector<CostedCandidate>
+CostTable::candidates(const ExecutedLayer &layer, bool storedForms,
+                      bool mappedWeights, bool readNarrow, bool keepsNarrow) {
   std::vector<CostedCandidate> result;
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
@@ -313,7 +312,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   bool mapsNarrow = llvm::any_of(
       result, [](const CostedCandidate &c) { return c.costs.readsNarrow; });
   if (!mappedWeights || mapsNarrow)
-    dropWide(result, device({}));
+    dropWide(result, device({}), keepsNarrow);
   if (result.empty())
     add(hostRoutines().preferred(layer.op), Storage::packed);
   preferNarrow(result);
@@ -324,7 +323,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
                                                    const PlanOptions &options) {
   search::Options how = searchOptions(options);
   return candidates(layer, how.storedForms, how.mappedWeights,
-                    /*readNarrow=*/options.gpu.empty());
+                    /*readNarrow=*/options.gpu.empty(), options.keepsNarrow);
 }
 
 /// Whether another thread than the one that executes first touches memory

@@ -28,11 +28,13 @@ public:
   /// without C): weights are kept as they are in the model. `mappedWeights`:
   /// weights in more bits than are needed stay where no routine reads fewer:
   /// they can be used where the file is mapped. `readNarrow` off: routines
-  /// widen no weights themselves, so that a GPU finds floats. Never empty.
+  /// widen no weights themselves, so that a GPU finds floats. `keepsNarrow`:
+  /// see PlanOptions. Never empty.
   std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
                                           bool storedForms,
                                           bool mappedWeights = false,
-                                          bool readNarrow = true);
+                                          bool readNarrow = true,
+                                          bool keepsNarrow = false);
   /// The same for a plan with these options.
   std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
                                           const PlanOptions &options);

@@ -3,6 +3,7 @@
 #include "compiler/plan/ModelPlan.h"
 
 #include "compiler/plan/LaterRoutines.h"
+#include "compiler/search/Simulator.h"
 
 #include <cassert>
 
@@ -132,6 +133,12 @@ static void settle(ModelPlan &plan, search::Schedule found, CostTable &costs,
   plan.start = device::startUs(*plan.device.profile, plan.layers.size(),
                                weightBytes, plan.threads) *
                1e-3;
+}
+
+double nnv12::coldTime(const ModelPlan &plan) {
+  return plan.start +
+         search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
+             .finish;
 }
 
 FailureOr<ModelPlan> nnv12::planModel(func::FuncOp main,

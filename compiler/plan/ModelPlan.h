@@ -60,6 +60,9 @@ struct ModelPlan {
   std::vector<KernelFacts> kernels;
 };
 
+/// Milliseconds from opening the bundle to the first result, as predicted.
+double coldTime(const ModelPlan &plan);
+
 /// Plans the layers of `main` on `device`. Fails with a diagnostic where the
 /// options name no GPU that there is, or a measured profile lacks kernels that
 /// it must have. Where a GPU was asked for and takes over nothing, a remark

@@ -62,6 +62,10 @@ struct PlanOptions {
   std::optional<double> layoutMargin = std::nullopt;
   search::NetLimits layoutLimits = {}; ///< of exact answers of the net
 
+  /// Weights that fewer bits hold stay in them in the file, whatever would be
+  /// ready sooner: they were rounded for that.
+  bool keepsNarrow = false;
+
   /// For measuring: each layer is computed by its fastest routine but so many,
   /// or by its slowest where it has fewer.
   std::optional<unsigned> rank = std::nullopt;

@@ -248,6 +248,16 @@ static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
        << " where no GPU takes them over, " << text(gpu) << "\n";
 }
 
+double nnv12::modelWeightBytes(func::FuncOp main) {
+  double sum = 0;
+  llvm::DenseSet<Attribute> seen;
+  for (auto constant : main.getBody().front().getOps<nn::ConstantOp>())
+    if (seen.insert(constant.getValue()).second)
+      sum += nn::storageSize(
+          nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
+  return sum;
+}
+
 void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
                          plan::ProgramOp program, double fileBytes,
                          llvm::raw_ostream &os) {
@@ -262,12 +272,6 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
     if (layer.layer.mainOperand)
       ++storages[layer.first().storage.text()];
   }
-  double rawBytes = 0;
-  llvm::DenseSet<Attribute> seen;
-  for (auto constant : main.getBody().front().getOps<nn::ConstantOp>())
-    if (seen.insert(constant.getValue()).second)
-      rawBytes += nn::storageSize(
-          nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
 
   os << "plan for " << program.getTarget() << ", "
      << counted(program.getThreads(), "thread") << "\n  layers     "
@@ -278,7 +282,7 @@ void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
   os << "\n";
   os << llvm::formatv(
       "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
-      rawBytes / 1e6, fileBytes / 1e6);
+      modelWeightBytes(main) / 1e6, fileBytes / 1e6);
   if (!storages.empty())
     os << ": " << textOf(storages);
   os << "\n";

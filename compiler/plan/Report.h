@@ -17,6 +17,9 @@ using LayerNotes = llvm::DenseMap<mlir::Operation *, std::string>;
 void printRoutines(const ModelPlan &plan, const LayerNotes &layouts,
                    llvm::raw_ostream &os);
 
+/// Bytes of all constants as they are in the model.
+double modelWeightBytes(mlir::func::FuncOp main);
+
 /// A few lines: routines by their numbers of layers, bytes, lanes, times.
 /// `fileBytes` is the size of the weights in the bundle.
 void printSummary(mlir::func::FuncOp main, const ModelPlan &plan,

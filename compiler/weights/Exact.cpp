@@ -98,6 +98,16 @@ uint16_t nnv12::nearestHalf(float value) {
   return sign | ((bits - (112u << 23) + 0xfff + isOdd) >> 13);
 }
 
+float nnv12::nearestHalfAsFloat(float value) {
+  assert(std::fabs(value) <= largestHalf && "halves reach so far");
+  uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
+  float half = 0.5f;
+  if (magnitude < smallest)
+    return std::copysign((floatOf(magnitude) + half) - half, value);
+  uint32_t isOdd = bits >> 13 & 1;
+  return floatOf((bits + 0xfff + isOdd) & ~0x1fffu);
+}
+
 bool nnv12::fitHalves(const float *values, size_t count) {
   constexpr float smallest = 1.0f / 16384;
   constexpr double precision = 1.0 / 2048;

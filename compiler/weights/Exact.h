@@ -41,6 +41,8 @@ constexpr float largestHalf = 65504;
 /// The half that is nearest, even ones in the middle; infinity beyond the
 /// largest.
 uint16_t nearestHalf(float value);
+/// The same half as a float, of a value that is not beyond the largest.
+float nearestHalfAsFloat(float value);
 /// Whether halves hold the values about as well as their format can: none is
 /// beyond the largest half or not finite, and those below the smallest normal
 /// half, which devices may take for zero, are less than 2^-11 of all (as roots

@@ -2,6 +2,7 @@
 
 #include "compiler/weights/Narrow.h"
 
+#include "compiler/weights/Channels.h"
 #include "compiler/weights/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
@@ -128,53 +129,6 @@ int64_t nnv12::narrowBytes(RankedTensorType packed, Narrowing narrowing) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A dense tensor as channels along one dimension.
-class Channels {
-public:
-  Channels(RankedTensorType type, unsigned axis, const float *data)
-      : count(type.getDimSize(axis)), data(data) {
-    for (auto [i, extent] : llvm::enumerate(type.getShape()))
-      (i < axis ? outer : i == axis ? ignored : inner) *= extent;
-  }
-
-  /// Calls body(first element, how many) for the pieces of a channel.
-  void pieces(int64_t channel,
-              llvm::function_ref<void(int64_t, int64_t)> body) const {
-    for (int64_t o = 0; o < outer; ++o)
-      body((o * count + channel) * inner, inner);
-  }
-  /// The scales of all channels, if all have one by `find`. Looks at some that
-  /// lie apart first: most weights have none.
-  template <typename Scale>
-  std::optional<SmallVector<Scale>>
-  scales(std::optional<Scale> (*find)(const float *, size_t)) {
-    auto scale = [&](int64_t channel) {
-      gathered.clear();
-      pieces(channel, [&](int64_t first, int64_t size) {
-        gathered.append(data + first, data + first + size);
-      });
-      return find(gathered.data(), gathered.size());
-    };
-    constexpr int64_t samples = 4;
-    for (int64_t i = 0; i < samples; ++i)
-      if (!scale((count - 1) * i / (samples - 1)))
-        return std::nullopt;
-    SmallVector<Scale> result;
-    for (int64_t channel = 0; channel < count; ++channel) {
-      std::optional<Scale> found = scale(channel);
-      if (!found)
-        return std::nullopt;
-      result.push_back(*found);
-    }
-    return result;
-  }
-
-private:
-  int64_t count, outer = 1, ignored = 1, inner = 1;
-  const float *data;
-  SmallVector<float, 0> gathered;
-};
-
 /// The elements of a constant that has a grid.
 struct Elements {
   std::optional<NarrowGrid> grid;
@@ -289,14 +243,18 @@ bool nnv12::canNarrow(Value constant, Narrowing narrowing) {
   }
 }
 
-std::optional<Narrowing> nnv12::worthNarrowing(Value constant) {
+bool nnv12::isWorthNarrowing(RankedTensorType packed, Narrowing narrowing) {
   constexpr int64_t leastSaved = 2048;
+  return narrowGrid(packed, narrowing) &&
+         narrowBytes(packed, narrowing) + leastSaved <= nn::storageSize(packed);
+}
+
+std::optional<Narrowing> nnv12::worthNarrowing(Value constant) {
   RankedTensorType type = nn::typeOf(constant);
   SmallVector<Narrowing, 2> all;
   for (Narrowing narrowing : {Narrowing::q8, Narrowing::f16,
                               Narrowing::f16Outputs, Narrowing::f16Inputs})
-    if (narrowGrid(type, narrowing) &&
-        narrowBytes(type, narrowing) + leastSaved <= nn::storageSize(type))
+    if (isWorthNarrowing(type, narrowing))
       all.push_back(narrowing);
   llvm::stable_sort(all, [&](Narrowing a, Narrowing b) {
     return narrowBytes(type, a) < narrowBytes(type, b);

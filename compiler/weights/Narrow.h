@@ -66,8 +66,10 @@ bool canNarrow(mlir::Value constant, plan::Narrowing narrowing);
 /// Whether the nearest halves of its f32 elements are as good as halves can be
 /// (Exact.h).
 bool fitHalves(mlir::Value constant);
-/// The exact one of the fewest bytes, where that saves enough of them to be
-/// worth a kernel and a call.
+/// Whether the narrowing would save enough bytes to be worth a kernel and a
+/// call.
+bool isWorthNarrowing(mlir::RankedTensorType packed, plan::Narrowing narrowing);
+/// The exact one of the fewest bytes that is worth it.
 std::optional<plan::Narrowing> worthNarrowing(mlir::Value constant);
 
 } // namespace nnv12

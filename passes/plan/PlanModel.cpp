@@ -35,6 +35,7 @@ private:
     result.gpuForceFrom = gpuForceFrom;
     result.gpuHalf = gpuHalf;
     result.gpuCache = gpuCache;
+    result.keepsNarrow = keepsNarrow;
     return result;
   }
 

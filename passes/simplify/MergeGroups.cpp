@@ -1,5 +1,6 @@
 //===- MergeGroups.cpp - Groups of whole blocks of channels ---------------===//
 #include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNBuild.h"
 #include "dialects/nn/NNDialect.h"
 #include "passes/Passes.h"

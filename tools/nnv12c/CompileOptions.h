@@ -6,6 +6,7 @@
 #include "compiler/calibrate/Range.h"
 #include "compiler/import/ImportOptions.h"
 #include "compiler/plan/PlanOptions.h"
+#include "compiler/weights/Rounding.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/HostTuning.h"
 
@@ -65,6 +66,7 @@ struct CompileOptions {
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
   PrecisionOptions precision;
+  WeightBits weights = WeightBits::F32; ///< of layers that compute in f32
   /// Names that codegen::Target::allNamed takes, the preferred one first. None:
   /// the profile's, or this machine. With "host" and without a profile its
   /// costs are measured, see tuneHost().

@@ -19,6 +19,7 @@
 #include "compiler/plan/UsedExtension.h"
 #include "compiler/select/LayoutSelection.h"
 #include "compiler/select/OtherLayouts.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,6 +73,20 @@ struct Planning {
   std::optional<SelectedLayouts> made = std::nullopt;
 };
 } // namespace
+
+static StringRef nameOf(WeightBits bits) {
+  switch (bits) {
+  case WeightBits::F32:
+    return "f32";
+  case WeightBits::F16:
+    return "f16";
+  case WeightBits::Q8:
+    return "q8";
+  case WeightBits::Auto:
+    return "auto";
+  }
+  llvm_unreachable("all widths have names");
+}
 
 /// "" where the model has no name.
 static std::string nameOf(ModuleOp module) {
@@ -254,8 +269,20 @@ private:
     buildLayoutPipeline(pm);
     if (failed(pm.run(*module)))
       return failure();
+    if (options.weights != WeightBits::F32 && failed(roundWeights()))
+      return failure();
     main = mainOf(*module);
     return success();
+  }
+
+  LogicalResult roundWeights() {
+    exact = module->clone();
+    PassManager pm(module.get()->getName());
+    RoundWeightsOptions how;
+    how.bits = options.weights;
+    pm.addNestedPass<func::FuncOp>(createRoundWeights(how));
+    options.plan.keepsNarrow = true;
+    return pm.run(*module);
   }
 
   /// The target with no more than `used`. Makes a remark if that is less, and
@@ -474,7 +501,17 @@ private:
           return failure();
         os << *error;
       }
+      if (exact && options.summary &&
+          failed(reportRounded(planning, selected.plan, builder.weights.size(),
+                               os)))
+        return failure();
       os << planning.report;
+    }
+    if (exact && options.summary) {
+      auto error = errorOfWeights();
+      if (failed(error))
+        return failure();
+      os << *error;
     }
     os << precisionReport;
     Stage stage(options, "write");
@@ -557,46 +594,105 @@ private:
         planning.how, constantsStay);
   }
 
+  /// A line for people: the savings of rounded weights, beside the plan
+  /// of f32.
+  LogicalResult reportRounded(const Planning &planning, const ModelPlan &plan,
+                              double fileBytes, llvm::raw_ostream &os) {
+    PlanOptions how = planning.how;
+    how.keepsNarrow = false;
+    auto wide = planWith(
+        mainOf(*exact), {planning.target, {planning.costs.profile, true}, how});
+    if (failed(wide))
+      return failure();
+    unsigned products = 0, narrow = 0;
+    for (const PlannedLayer &layer : plan.layers) {
+      auto op = dyn_cast<nn::Weighted>(layer.layer.op);
+      if (!op || !layer.layer.mainOperand ||
+          !op.isFactor(*layer.layer.mainOperand) ||
+          !nn::typeOf(layer.layer.weights()).getElementType().isF32())
+        continue;
+      ++products;
+      narrow += layer.first().storage.narrow.has_value();
+    }
+    os << llvm::formatv("  rounded    weights {0}: {1:f1} of {2:f1} MB, {3} of "
+                        "{4} layers; predicted cold {5:f2}, warm {6:f2} of "
+                        "f32\n",
+                        nameOf(options.weights), fileBytes / 1e6,
+                        modelWeightBytes(mainOf(*exact)) / 1e6, narrow,
+                        products, coldTime(plan) / coldTime(wide->plan),
+                        plan.warmTime / wide->plan.warmTime);
+    return success();
+  }
+
+  /// A line for people: the error of rounded weights.
+  FailureOr<std::string> errorOfWeights() {
+    Stage stage(options, "error");
+    RoundingError error;
+    auto fault = compareOnHost(*module, *exact, error);
+    if (failed(fault))
+      return failure();
+    if (!fault->empty())
+      return "             their error is not known: " + *fault + "\n";
+    return llvm::formatv(
+               "             outputs of random inputs differ by {0:e2} of the "
+               "largest at most, {1:e2} on average\n",
+               error.magnitude > 0 ? error.largest / error.magnitude : 0,
+               error.magnitude > 0 ? error.mean / error.magnitude : 0)
+        .str();
+  }
+
   /// A line for people: the error of f16 on the GPU of the planned program.
   FailureOr<std::string> errorOfHalf() {
     Stage stage(options, "f16 error");
-    auto give = [](const llvm::Twine &reason) {
-      return ("             f16: its error is not known: " + reason + "\n")
-          .str();
-    };
-    auto host = codegen::Target::byName("host");
-    if (!host)
-      return give("found no target for this machine");
-    TemporaryFolder folder;
-    if (!folder.error.empty())
-      return give("no folder for temporary files: " + folder.error);
-    Planning planning{
-        host->upTo(usableExtension(main, *host)),
-        {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
-         /*mayLack=*/true},
-        options.plan};
-    std::pair<OwningOpRef<ModuleOp>, std::string> models[] = {
-        {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
-        {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
-    for (auto &[model, file] : models) {
-      auto fault = writeHostBundle(*model, planning, file);
-      if (failed(fault))
-        return failure();
-      if (!fault->empty())
-        return give(*fault);
-    }
-    std::vector<bool> isF32;
-    for (Type type : main.getResultTypes())
-      isF32.push_back(getElementTypeOrSelf(type).isF32());
     RoundingError error;
-    std::string fault = compareRounded(models[0].second, models[1].second,
-                                       isF32, folder, error);
-    if (!fault.empty())
-      return give(fault);
+    OwningOpRef<ModuleOp> exact(module->clone()); // without the plan
+    auto fault = compareOnHost(*roundedAsOnGpu(*module), *exact, error);
+    if (failed(fault))
+      return failure();
+    if (!fault->empty())
+      return "             f16: its error is not known: " + *fault + "\n";
     return llvm::formatv("             f16: outputs of random inputs differ by "
                          "{0:e2} at most, {1:e2} on average, of up to {2:e2}\n",
                          error.largest, error.mean, error.magnitude)
         .str();
+  }
+
+  /// Runs a model with roundings on this machine, and that without them. Fails
+  /// with a diagnostic where the model cannot be compiled; "" or a line that
+  /// says why the error is not known.
+  FailureOr<std::string> compareOnHost(ModuleOp rounded, ModuleOp exact,
+                                       RoundingError &error) {
+    auto host = codegen::Target::byName("host");
+    if (!host)
+      return std::string("found no target for this machine");
+    TemporaryFolder folder;
+    if (!folder.error.empty())
+      return "no folder for temporary files: " + folder.error;
+    codegen::Target target = host->upTo(usableExtension(main, *host));
+    Costs costs{std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
+                /*mayLack=*/true};
+    // Both have the same plan, and so the same kernels.
+    PlanOptions how = options.plan;
+    how.mode = Mode::Cold;
+    how.parts = Parts::K;
+    how.memory = Memory::Default;
+    HostBundles bundles(options, rounded, target);
+    std::pair<ModuleOp, std::string> models[] = {
+        {rounded, folder.file("rounded.nnv")},
+        {exact, folder.file("exact.nnv")}};
+    for (auto &[model, file] : models) {
+      auto number = bundles.plan(costs, how, model);
+      if (failed(number))
+        return failure();
+      auto fault = bundles.write(*number, file);
+      if (failed(fault) || !fault->empty())
+        return fault;
+    }
+    std::vector<bool> isF32;
+    for (Type type : main.getResultTypes())
+      isF32.push_back(getElementTypeOrSelf(type).isF32());
+    return compareRounded(models[0].second, models[1].second, isF32, folder,
+                          error);
   }
 
   /// The text of kernels that `emit` asks for.
@@ -627,6 +723,7 @@ private:
   SharedCodes *shared;         ///< with the kernels of other models, or null
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> exact; ///< before weights were rounded, if they were
   func::FuncOp main;
 };
 } // namespace

@@ -31,11 +31,13 @@ static void dropTimes(plan::ProgramOp program) {
       op.removeAttr(time);
 }
 
-FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how) {
+FailureOr<unsigned> HostBundles::plan(const Costs &costs, PlanOptions how,
+                                      ModuleOp other) {
   Stage stage(options, "plan");
   // It is this machine's CPUs that are compared.
   how.gpu.clear();
-  auto selected = selectLayouts(model.lookupSymbol<func::FuncOp>("main"),
+  ModuleOp planned = other ? other : model;
+  auto selected = selectLayouts(planned.lookupSymbol<func::FuncOp>("main"),
                                 {target, costs.profile, costs.mayLack}, how,
                                 /*constantsStay=*/false);
   if (failed(selected))

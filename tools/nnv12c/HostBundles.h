@@ -27,8 +27,10 @@ public:
   };
 
   /// Makes a plan with such costs and returns its number, from 0 on. Fails with
-  /// a diagnostic where the model cannot be compiled.
-  mlir::FailureOr<unsigned> plan(const Costs &costs, PlanOptions how);
+  /// a diagnostic where the model cannot be compiled. `other` is a model that
+  /// has most kernels in common with `model`, and takes its place.
+  mlir::FailureOr<unsigned> plan(const Costs &costs, PlanOptions how,
+                                 mlir::ModuleOp other = {});
   const Plan &operator[](unsigned number) const { return plans[number]; }
   /// Takes a plan out; it cannot be written anymore.
   SelectedLayouts take(unsigned number) {

@@ -129,6 +129,7 @@ FailureOr<std::string> Observer::bundleOf(const std::string &bytes,
   how.output = known->second;
   how.emit = Emit::Bundle;
   how.precision = {};
+  how.weights = WeightBits::F32;
   how.targets.clear();
   how.profile.clear();
   how.gpuProfile.clear();

@@ -297,6 +297,18 @@ static cl::opt<std::string, true> precisionReport(
 static cl::opt<unsigned> maxMemory(
     "max-memory",
     Help{"With --precision hybrid: weights take so many kB at most", "KB"});
+static cl::opt<WeightBits, true> weights(
+    "weights", cl::location(given.weights), cl::init(WeightBits::F32),
+    Help{"How weights of products are stored that compute in f32"},
+    cl::values(clEnumValN(WeightBits::F32, "f32", "with no bit lost (default)"),
+               clEnumValN(WeightBits::F16, "f16",
+                          "rounded to halves: half the bytes; results differ"),
+               clEnumValN(WeightBits::Q8, "q8",
+                          "rounded to 8 bits times a scale of the channel: a "
+                          "quarter of the bytes; results differ more"),
+               clEnumValN(WeightBits::Auto, "auto",
+                          "for each layer the fewest of these bits that have a "
+                          "small error")));
 static cl::opt<std::string>
     ranges("ranges",
            Help{"Which values of a set 8 bits stand for: min-max (default), "
@@ -453,7 +465,7 @@ int main(int argc, char **argv) {
        quantized, routines,   checkBounds,     checkTiles,     listOps,
        layouts,   layoutSeed, layoutMargin,    layoutTable,    listRoutines,
        inModel,   precision,  calibrateRandom, calibrateCrops, calibrateSamples,
-       maxMemory},
+       maxMemory, weights},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);

@@ -1,0 +1,35 @@
+//===- Rounding.h - Floats that fewer bits hold nearly ----------*- C++ -*-===//
+//
+// Pure: knows nothing of MLIR. The floats that are found here fewer bits hold
+// exactly (Exact.h).
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_WEIGHTS_ROUNDING_H
+#define NNV12_COMPILER_WEIGHTS_ROUNDING_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace nnv12 {
+
+/// In how many bits the weights of products are stored.
+enum class WeightBits : uint8_t {
+  F32, ///< as they are
+  F16, ///< the nearest halves
+  Q8,  ///< the nearest multiples of a scale of the channel
+  Auto ///< the fewest of these whose error is small
+};
+
+/// The scale of a channel whose multiples by integers from -127 to 127 are near
+/// to the values: of some that are tried, the one with the least sum of squared
+/// differences. The largest value may be beyond the multiples. None where a
+/// value is not finite, or the scale would be a denormal.
+std::optional<float> nearScale(const float *values, size_t count);
+
+/// The multiple by an integer from -127 to 127 that is nearest to a value.
+float nearestMultiple(float value, float scale);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_WEIGHTS_ROUNDING_H
