@@ -288,7 +288,8 @@ CostTable::candidates(const ExecutedLayer &layer, bool storedForms,
     std::optional<WeightForm> form = routine->weightForm(layer.op);
     return form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
                     layer.isShared ||
-                    (form->narrow && (!readNarrow || form->narrow != narrow)));
+                    (form->narrow && (!readNarrow || form->narrow != narrow)) ||
+                    (form->narrow == plan::Narrowing::q8 && !keepsNarrow));
   });
   if (layer.isComparedForEquality && !routines.empty())
     routines.resize(1);

@@ -48,8 +48,9 @@ static std::string weightsName(const PlannedLayer &layer,
 }
 
 /// Bytes that the session takes for its first run: weights, the file's
-/// included, activations, inputs and outputs.
-static double memoryOf(ArrayRef<PlannedLayer> layers) {
+/// included, activations, inputs and outputs. Rounded weights count as the
+/// floats that they were: later runs are no slower for them.
+static double memoryOf(ArrayRef<PlannedLayer> layers, bool areRounded) {
   double sum = 0;
   for (const PlannedLayer &layer : layers) {
     const search::Candidate &chosen = layer.first().costs;
@@ -57,6 +58,8 @@ static double memoryOf(ArrayRef<PlannedLayer> layers) {
     bool isForgotten = chosen.prepared > 0 && chosen.bytes >= leastForgotten;
     sum += chosen.prepared + (isForgotten ? 0 : chosen.bytes) +
            layer.layer.uncachedBytes;
+    if (areRounded && chosen.readsNarrow)
+      sum += double(nn::storageSize(layer.layer.weights())) - chosen.bytes;
   }
   return sum;
 }
@@ -64,7 +67,8 @@ static double memoryOf(ArrayRef<PlannedLayer> layers) {
 void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
                                 unsigned threads,
                                 const device::DeviceProfile &profile,
-                                const codegen::Target &target, Memory memory) {
+                                const codegen::Target &target,
+                                const PlanOptions &options) {
   /// Bytes of the weights and code that routines need, each once, by name.
   llvm::MapVector<std::string, double, std::map<std::string, unsigned>> needs;
   auto add = [&](const std::string &name, double bytes) {
@@ -134,9 +138,9 @@ void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
   }
   for (auto &[name, bytes] : needs)
     problem.bytes.push_back(bytes);
-  if (memory == Memory::Default) {
+  if (options.memory == Memory::Default) {
     problem.price = profile.laterMsPerMB * 1e-6;
-    problem.most = laterPart * memoryOf(layers);
+    problem.most = laterPart * memoryOf(layers, options.keepsNarrow);
   }
   search::LaterChoice choice = search::chooseLater(problem);
   for (auto [layer, of, later] : llvm::zip(layers, candidates, choice))

@@ -24,7 +24,8 @@ bool gainsLater(const CostedCandidate &first, const CostedCandidate &later);
 /// With Memory::Most every routine that gains takes over.
 void chooseLaterRoutines(llvm::MutableArrayRef<PlannedLayer> layers,
                          unsigned threads, const device::DeviceProfile &profile,
-                         const codegen::Target &target, Memory memory);
+                         const codegen::Target &target,
+                         const PlanOptions &options);
 
 } // namespace nnv12
 

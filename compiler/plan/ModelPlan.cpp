@@ -95,7 +95,7 @@ static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
   }
   if (options.mode == Mode::Auto && switches(options))
     chooseLaterRoutines(plan.layers, plan.threads, profile, plan.device.target,
-                        options.memory);
+                        options);
   else if (switches(options))
     for (auto [layer, later] :
          llvm::zip(plan.layers, search::warmChoice(problem)))

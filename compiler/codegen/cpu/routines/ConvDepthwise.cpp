@@ -275,7 +275,7 @@ private:
 
 Variants codegen::convDepthwiseRoutines() {
   static const ConvDepthwise plain, halves(plan::Narrowing::f16),
-      scaled(plan::Narrowing::f16Outputs);
-  static const Routine *const all[] = {&plain, &halves, &scaled};
+      scaled(plan::Narrowing::f16Outputs), bytes(plan::Narrowing::q8);
+  static const Routine *const all[] = {&plain, &halves, &scaled, &bytes};
   return all;
 }

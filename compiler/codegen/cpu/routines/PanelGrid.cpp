@@ -42,17 +42,20 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
        /*tileMultiplyAdds=*/40e3},
       narrow(plan::Narrowing::f16),
       narrow(plan::Narrowing::f16Outputs),
-      narrow(plan::Narrowing::f16Inputs)};
+      narrow(plan::Narrowing::f16Inputs),
+      narrow(plan::Narrowing::q8)};
   return all;
 }
 
 /// To widen a weight takes about as long as its products of so many positions:
 /// two where the first cache holds a group's, four elsewhere.
 static constexpr double widenedPositions = 4;
-/// The part of its time that a micro-kernel loses that reads halves.
+/// The part of its time that a micro-kernel loses that reads narrow weights.
 static constexpr double microKernelLoss = 0.08;
 /// And a copy of a scaled input element.
 static constexpr double copiedInput = 4;
+/// The size of an output's scale, beside 8-bit weights.
+static constexpr int64_t scaleBytes = sizeof(float);
 /// So many positions are worth widening, and worth a row block of their own.
 static constexpr int64_t leastWidenedPositions = 28, leastNarrowBlock = 48;
 
@@ -355,18 +358,27 @@ void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
 static void widenPanels(KernelBuilder &k, const PanelGrid &grid,
                         const PanelBlock &block, Index weights, Index column,
                         int64_t count) {
-  Value halves = block.memory.weights;
+  Value narrow = block.memory.weights;
   if (grid.scalesColumns())
-    emitScales(k, halves, column, count * panelWidth, block.scratch,
+    emitScales(k, narrow, column, count * panelWidth, block.scratch,
                block.scratchAt);
   if (!grid.widens())
     return;
-  Index from = k.add(weights, block.halvesAt),
+  Index from = k.add(weights, block.narrowAt),
         to = k.add(block.scratchAt, grid.scalesSize());
-  k.loop(0, count * grid.panelWeights, panelWidth, [&](Value i) {
-    Value half = k.load(halves, k.add(from, i), panelWidth);
-    k.store(arith::ExtFOp::create(k.b, k.vec(panelWidth), half), block.scratch,
-            k.add(to, i));
+  auto widen = [&](Index first, int64_t size, Value scales) {
+    k.loop(0, size, panelWidth, [&](Value i) {
+      Index at = k.add(first, i);
+      Value x = k.load(narrow, k.add(from, at), panelWidth);
+      k.store(widenedVector(k, x, scales), block.scratch, k.add(to, at));
+    });
+  };
+  if (!grid.scalesWeights())
+    return widen(0, count * grid.panelWeights, Value());
+  k.repeat(count, [&](Index panel) {
+    Index scale = k.mul(k.add(column, k.mul(panel, panelWidth)), scaleBytes);
+    widen(k.mul(panel, grid.panelWeights), grid.panelWeights,
+          loadScales(k, narrow, scale, panelWidth));
   });
 }
 
@@ -386,7 +398,10 @@ static PanelBlock withNarrow(KernelBuilder &k, const PanelGrid &grid,
         block.scratchAt, grid.widensOnce ? k.mul(panel, panelWidth) : Index(0));
   }
   if (!grid.widens()) {
-    block.at.weights = k.add(weights, block.halvesAt);
+    block.at.weights = k.add(weights, block.narrowAt);
+    if (grid.scalesWeights())
+      block.at.scale =
+          k.mul(k.add(block.at.bias, k.mul(panel, panelWidth)), scaleBytes);
     return block;
   }
   block.memory.weights = block.scratch;
@@ -499,11 +514,11 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
     body(b, scratch);
   };
   Type weights;
-  int64_t halvesAt = 0;
+  int64_t narrowAt = 0;
   if (grid.narrow) {
     weights = narrowElementType(k.b.getContext(), *grid.narrow);
     auto packed = cast<RankedTensorType>(layer->getOperand(1).getType());
-    halvesAt = narrowGrid(packed, *grid.narrow)->elementsAt() /
+    narrowAt = narrowGrid(packed, *grid.narrow)->elementsAt() /
                narrowElementSize(*grid.narrow);
   }
   k.kernel(
@@ -511,7 +526,7 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
       [&](ValueRange operands, Value scratch, Value begin, Value end) {
         PanelBlock b;
         b.memory = memoryOf(operands);
-        b.halvesAt = halvesAt;
+        b.narrowAt = narrowAt;
         b.scratch = scratch;
         b.scratchAt = ownScratch * 8 / scratchElement.getIntOrFloatBitWidth();
         k.loop(begin, end, 1, [&](Value t) { tile(b, t, begin, scratch); });

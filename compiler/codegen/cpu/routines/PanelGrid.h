@@ -44,7 +44,7 @@ struct PanelTuning {
   int64_t tiles = 8;
   /// A smaller runtime tile is not worth handing out.
   double tileMultiplyAdds = 150e3;
-  /// How the weights lie in memory, where they are halves. Scales of inputs are
+  /// How the weights lie in memory, where they are narrow. Scales of inputs are
   /// the routine's to apply.
   std::optional<plan::Narrowing> narrow = std::nullopt;
 
@@ -140,11 +140,14 @@ struct PanelGrid {
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
-  /// Whether a panel group's weights become floats in scratch. Halves that are
-  /// used a few times the micro-kernel reads instead.
+  /// Whether a panel group's weights become floats in scratch. Narrow ones that
+  /// are used a few times the micro-kernel reads instead.
   bool widens() const;
   /// Whether sums are multiplied by scales of their columns.
   bool scalesColumns() const { return narrow == plan::Narrowing::f16Outputs; }
+  /// Whether weights are multiplied by scales of their columns. Then they are
+  /// the floats that a transform would make of them.
+  bool scalesWeights() const { return narrow == plan::Narrowing::q8; }
   /// Elements of both in scratch: scales, then weights, of a panel group, or of
   /// all panels.
   int64_t scalesSize() const {
@@ -179,7 +182,7 @@ struct PanelBlock {
   /// tile
   /// (`at.weightPanel`) where it is absent.
   std::optional<Index> weightStep;
-  int64_t halvesAt = 0; ///< element of narrow weights, behind their scales
+  int64_t narrowAt = 0; ///< element of narrow weights, behind their scales
   Value scratch; ///< of PanelGrid::widenedSize() elements, from `scratchAt` on
   Index scratchAt;
 };
@@ -191,7 +194,7 @@ void emitPanelGroups(
     KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
     function_ref<void(const PanelBlock &, const PanelTile &, Index)> body);
 
-/// The scales [first, first + count) of narrow weights as floats, in `to` from
+/// The scales [first, first + count) of halves as floats, in `to` from
 /// `start` on.
 void emitScales(KernelBuilder &k, Value halves, Index first, int64_t count,
                 Value to, Index start);

@@ -46,8 +46,25 @@ double codegen::tileCost(const Target &target, int64_t positions,
   return std::max({multiply, loads, 8.0}) + 1.0;
 }
 
-static bool haveHalves(const LinearMemory &memory) {
-  return cast<MemRefType>(memory.weights.getType()).getElementType().isF16();
+static Type weightElement(const LinearMemory &memory) {
+  return cast<MemRefType>(memory.weights.getType()).getElementType();
+}
+
+Value codegen::loadScales(KernelBuilder &k, Value weights, Index at,
+                          int64_t lanes) {
+  Value raw = k.load(weights, at, lanes * int64_t(sizeof(float)));
+  return vector::BitCastOp::create(k.b, k.vec(lanes), raw);
+}
+
+Value codegen::widenedVector(KernelBuilder &k, Value narrow, Value scales) {
+  auto type = cast<VectorType>(narrow.getType());
+  int64_t lanes = type.getNumElements();
+  if (type.getElementType().isF16())
+    return arith::ExtFOp::create(k.b, k.vec(lanes), narrow);
+  Value whole =
+      arith::ExtSIOp::create(k.b, k.vec(lanes, k.b.getI32Type()), narrow);
+  Value number = arith::SIToFPOp::create(k.b, k.vec(lanes), whole);
+  return arith::MulFOp::create(k.b, number, scales);
 }
 
 namespace {
@@ -94,9 +111,9 @@ private:
     if (s.plainWeights)
       return k.loadPart(memory.weights, offset, k.VL, lanes(j));
     Value weights = k.load(memory.weights, offset, k.VL);
-    if (haveHalves(memory))
-      weights = arith::ExtFOp::create(k.b, k.vec(k.VL), weights);
-    return weights;
+    if (weightElement(memory).isF32())
+      return weights;
+    return widenedVector(k, weights, scales.empty() ? Value() : scales[j]);
   }
 
   /// The weights sixteen steps after step `u`; a panel's step is one cache
@@ -185,6 +202,7 @@ private:
   std::optional<ArmProducts> arm; ///< how bytes are multiplied, where it is so
   LinearMemory memory;
   PanelCall a;
+  Values scales; ///< of 8-bit weights, by vector
 };
 
 /// `count` channels in a straight line.
@@ -342,6 +360,11 @@ void PanelEmitter::columns() {
   bool hasTerms = s.quantized && s.quantized->rows;
   VectorType sums = k.vec(k.VL, s.quantized ? Type(k.b.getI32Type()) : Type());
   Values acc(t.rows * t.cols * width, k.number(0, sums));
+  bool hasScales = !s.quantized && weightElement(memory).isInteger(8);
+  for (int64_t j = 0; hasScales && j < width; ++j)
+    scales.push_back(
+        loadScales(k, memory.weights,
+                   k.add(a.scale, j * k.VL * int64_t(sizeof(float))), k.VL));
   // Sums of integers are exact, so that a bias costs nothing in front.
   if (s.quantized && s.quantized->bias)
     for (int64_t j = 0; j < width; ++j) {
@@ -479,7 +502,7 @@ void PanelEmitter::finish(const Values &acc) {
 }
 
 /// A name that tells all that the micro-kernel depends on.
-std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
+std::string nameOf(const PanelShape &s, const PanelTile &t, Type weights) {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "panel_" << t.rows << 'x' << t.cols << 'x' << t.panels;
@@ -498,8 +521,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, bool halves) {
      << '_' << s.weightChannel << '_' << s.weightBlock;
   if (s.plainWeights)
     os << "_plain";
-  if (halves)
-    os << "_f16";
+  if (!s.quantized && !weights.isF32())
+    os << (weights.isF16() ? "_f16" : "_q8");
   if (s.scalesColumns)
     os << "_s";
   if (s.quantized) {
@@ -536,7 +559,7 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
   if (shape.addsPrepared)
     indices.push_back(args.prepared);
   k.callMicroKernel(
-      nameOf(shape, tile, haveHalves(memory)), memory.arguments(), indices,
+      nameOf(shape, tile, weightElement(memory)), memory.arguments(), indices,
       [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
 }
 

@@ -21,10 +21,17 @@
 namespace nnv12::codegen {
 
 /// Emits (once a module) and calls the micro-kernel for a tile. The memory of
-/// the weights has floats, or halves.
+/// the weights has floats, halves, or 8-bit integers with an f32 a column at
+/// PanelCall::scale, in bytes, by which they are multiplied first.
 void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                      const PanelTile &tile, const LinearMemory &memory,
                      const PanelCall &args);
+
+/// Scales of `lanes` columns that lie among 8-bit weights, at that byte.
+Value loadScales(KernelBuilder &k, Value weights, Index at, int64_t lanes);
+
+/// A vector of narrow weights as floats. Integers of 8 bits have scales.
+Value widenedVector(KernelBuilder &k, Value narrow, Value scales);
 
 /// Where a tile's rows lie in a dense matrix of f32, and the bias of its first
 /// column, if there is one.

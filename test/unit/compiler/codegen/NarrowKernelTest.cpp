@@ -10,12 +10,13 @@ using plan::Narrowing;
 
 namespace {
 
-/// The routine and its variants for halves compute the same; without scales
-/// they add the same products in the same order, and give the same bits.
+/// The routine and its variants for narrow weights compute the same. Where no
+/// sum is scaled they add the same products in the same order, and give the
+/// same bits.
 void checkNarrow(const std::string &text, const std::string &routine) {
   for (const std::string &target : testTargets())
-    for (Narrowing narrowing :
-         {Narrowing::f16, Narrowing::f16Outputs, Narrowing::f16Inputs}) {
+    for (Narrowing narrowing : {Narrowing::f16, Narrowing::f16Outputs,
+                                Narrowing::f16Inputs, Narrowing::q8}) {
       if (narrowing == Narrowing::f16Inputs && routine != "matmul.panels")
         continue;
       SCOPED_TRACE(target + " " + plan::text(narrowing) + ": " + text);
@@ -29,7 +30,7 @@ void checkNarrow(const std::string &text, const std::string &routine) {
         operands.push_back(toBytes(operand));
       Bytes expected = plain->run(operands)[0],
             found = narrow->run(operands)[0];
-      if (narrowing == Narrowing::f16)
+      if (narrowing == Narrowing::f16 || narrowing == Narrowing::q8)
         EXPECT_TRUE(expected == found);
       else
         EXPECT_LE(difference(toFloats(expected), toFloats(found)),

@@ -285,6 +285,21 @@ TEST_F(CostTableTest, HalvesAreNeverStoredWider) {
   EXPECT_TRUE(mapped.count("packed")) << "used where the file is mapped";
 }
 
+TEST_F(CostTableTest, RoundedWeightsAreNeverStoredWider) {
+  profile.firstTouchUsPerMB = 60000; // a preparation costs more than reading
+  CostTable costs(profile, target, 2);
+  unsigned read = 0, prepared = 0;
+  for (bool mappedWeights : {false, true})
+    for (const CostedCandidate &candidate :
+         costs.candidates(layers[0], true, mappedWeights, /*readNarrow=*/true,
+                          /*keepsNarrow=*/true)) {
+      EXPECT_EQ(candidate.storage.narrow, plan::Narrowing::q8);
+      ++(candidate.costs.readsNarrow ? read : prepared);
+    }
+  EXPECT_GT(read, 0u);
+  EXPECT_GT(prepared, 0u);
+}
+
 TEST_F(CostTableTest, HalvesThatARoutineReadsAreNotPrepared) {
   CostTable costs(profile, target, 2);
   auto cost = [&](StringRef routine, StringRef storage) {
