@@ -38,8 +38,8 @@ private:
   LogicalResult findSizes();
   std::vector<std::vector<std::string>> chunksOfValues() const;
   LogicalResult findRanges();
-  LogicalResult addRanges(const std::vector<ObservedTensor> &tensors,
-                          bool areInputs);
+  LogicalResult addRanges(const std::vector<ObservedTensor> &tensors);
+  LogicalResult checkInputs(const std::vector<ObservedTensor> &inputs) const;
   FailureOr<QuantizedModel> inBytes();
   FailureOr<QuantizedModel> hybrid();
   LogicalResult checkReport() const;
@@ -95,22 +95,30 @@ std::vector<std::vector<std::string>> Quantization::chunksOfValues() const {
 }
 
 LogicalResult
-Quantization::addRanges(const std::vector<ObservedTensor> &tensors,
-                        bool areInputs) {
+Quantization::addRanges(const std::vector<ObservedTensor> &tensors) {
   for (const ObservedTensor &of : tensors) {
     if (of.notFinite)
       return error() << "tensor '" << of.name << "': found NaN or infinity in "
                      << of.notFinite
                      << " elements over the set, expected finite numbers";
-    if (areInputs && of.values.least() == of.values.most())
-      return error() << "input '" << of.name << "': found "
-                     << llvm::formatv("{0}", of.values.least())
-                     << " alone over the set, expected samples with different "
-                        "numbers";
     ranges[of.name] = {calibrate::rangeOf(of.values, options.precision.ranges),
                        of.means, of.largest};
   }
   return success();
+}
+
+/// Some input has to change; states of a stream may be all zeros.
+LogicalResult
+Quantization::checkInputs(const std::vector<ObservedTensor> &inputs) const {
+  bool isAnyAlive = llvm::any_of(inputs, [](const ObservedTensor &of) {
+    return of.notFinite || of.values.least() != of.values.most();
+  });
+  if (isAnyAlive || inputs.empty())
+    return success();
+  return error() << "input '" << inputs[0].name << "': found "
+                 << llvm::formatv("{0}", inputs[0].values.least())
+                 << " alone over the set, expected samples with different "
+                    "numbers";
 }
 
 LogicalResult Quantization::findRanges() {
@@ -127,8 +135,9 @@ LogicalResult Quantization::findRanges() {
   for (const auto &chunk : chunks) {
     auto found =
         observer.observe({model.floats(), chunk}, "first", 0, "ranges");
-    if (failed(found) || failed(addRanges(found->inputs, true)) ||
-        (!chunk.empty() && failed(addRanges(found->outputs, false))))
+    if (failed(found) || failed(checkInputs(found->inputs)) ||
+        failed(addRanges(found->inputs)) ||
+        (!chunk.empty() && failed(addRanges(found->outputs))))
       return failure();
   }
   return success();
