@@ -31,7 +31,7 @@ struct OutputErrors {
 struct ObservedTensor {
   std::string name;
   calibrate::Histogram values;
-  /// Of each channel: means, and largest magnitudes; may be empty.
+  /// Means and largest magnitudes by channels; may be empty.
   std::vector<double> means = {}, largest = {};
   int64_t notFinite = 0; ///< infinities and NaN
 };
