@@ -20,6 +20,9 @@ using quantize::QuantizableModel;
 
 /// Choices that are measured at most.
 static constexpr unsigned mostRounds = 5;
+/// Other choices that are planned at most, where a plan is no faster than
+/// floats.
+static constexpr unsigned mostFewer = 4;
 /// Samples that errors of single layers are measured over.
 static constexpr unsigned fewSamples = 8;
 /// Choices are searched for with so much of the noise that a bound allows.
@@ -226,6 +229,37 @@ std::vector<bool> HybridPrecision::inModel(const Mix &mix) const {
   return in8;
 }
 
+FailureOr<std::pair<HybridPrecision::Mix, PricedPlan>>
+HybridPrecision::fastestPlan(Mix mix, const PrecisionNet::Bounds &bounds) {
+  auto plan = priceOf(model.quantized(ranges, inModel(mix)));
+  if (failed(plan))
+    return failure();
+  Mix everything = net->of(std::vector<bool>(layers.size(), true));
+  if (bounds.areKeptBy(everything) && timeOf(*bytes) < timeOf(*plan)) {
+    mix = std::move(everything);
+    plan = *bytes;
+  }
+  if (timeOf(*plan) < timeOf(*floats))
+    return std::pair(std::move(mix), std::move(*plan));
+  // Fewer layers, from the fastest choice on: these free less memory, by which
+  // routines that take over later are limited.
+  unsigned left = mostFewer;
+  std::vector<Mix> front = net->front();
+  for (auto other = front.rbegin(); other != front.rend() && left; ++other) {
+    if (!bounds.areKeptBy(*other) || !other->count() || other->in8 == mix.in8)
+      continue;
+    --left;
+    auto found = priceOf(model.quantized(ranges, inModel(*other)));
+    if (failed(found))
+      return failure();
+    if (timeOf(*found) >= timeOf(*plan))
+      continue;
+    mix = *other;
+    plan = std::move(found);
+  }
+  return std::pair(std::move(mix), std::move(*plan));
+}
+
 FailureOr<std::vector<bool>> HybridPrecision::choose() {
   const std::optional<ErrorBound> &bound = options.precision.bound;
   PrecisionNet::Bounds bounds;
@@ -239,17 +273,12 @@ FailureOr<std::vector<bool>> HybridPrecision::choose() {
     std::optional<Mix> mix = net->best(bounds);
     if (!mix || !mix->count() || !seen.insert(mix->in8).second)
       break;
-    auto plan = priceOf(model.quantized(ranges, inModel(*mix)));
-    if (failed(plan))
+    auto planned = fastestPlan(std::move(*mix), bounds);
+    if (failed(planned))
       return failure();
-    // The net does not know how layers are fused.
-    Mix everything = net->of(std::vector<bool>(layers.size(), true));
-    if (bounds.areKeptBy(everything) && timeOf(*bytes) < timeOf(*plan)) {
-      mix = everything;
-      plan = *bytes;
-      seen.insert(mix->in8);
-    }
-    auto tried = measured(*mix, std::move(*plan));
+    mix = std::move(planned->first);
+    seen.insert(mix->in8);
+    auto tried = measured(*mix, std::move(planned->second));
     if (failed(tried))
       return failure();
     double room = bound ? calibrate::roomFor(

@@ -48,6 +48,10 @@ private:
   mlir::FailureOr<PricedPlan> priceOf(std::string bytes) const;
   mlir::LogicalResult measureTimes();
   mlir::LogicalResult measureErrors();
+  /// The choice, or another one within the bounds whose plan is faster: the net
+  /// does not know how layers are fused, nor limits of the whole model.
+  mlir::FailureOr<std::pair<Mix, PricedPlan>>
+  fastestPlan(Mix mix, const quantize::PrecisionNet::Bounds &bounds);
   mlir::FailureOr<Tried> measured(const Mix &mix, PricedPlan plan);
   /// The choice by layers of the model.
   std::vector<bool> inModel(const Mix &mix) const;
