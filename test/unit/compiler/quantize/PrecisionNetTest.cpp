@@ -171,7 +171,7 @@ TEST(PrecisionNetTest, WithinBounds) {
     exact += found->time <= best->time + tiny;
     worse += found->time / best->time - 1;
   }
-  EXPECT_GE(asked, 200u);
+  EXPECT_GE(asked, 150u);
   EXPECT_GE(exact, asked * 3 / 4) << "of " << asked;
   EXPECT_LE(missed, asked / 50) << "of " << asked;
   EXPECT_LE(worse / asked, 0.02);
