@@ -15,7 +15,7 @@ struct Box {
   size_t label;
 };
 
-/// Where a list of boxes is.
+/// The outputs of a list of boxes.
 struct BoxList {
   size_t boxes = 0, scores = 0;  ///< outputs
   std::optional<size_t> labels;  ///< output with a class for each box

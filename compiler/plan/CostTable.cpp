@@ -206,7 +206,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
 
 /// Drops raw and packed weights where those in fewer bits are ready sooner:
 /// where storage idles anyway they would be no better, and the file larger.
-/// Where the model's own are halves, or with `all`, no wider ones stay.
+/// No wider ones stay if the model's own are halves, or with `all`.
 static void dropWide(std::vector<CostedCandidate> &candidates,
                      const search::Device &device, bool all) {
   auto ready = [&](const CostedCandidate &c) {

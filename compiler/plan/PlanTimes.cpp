@@ -10,10 +10,7 @@ using namespace nnv12;
 static constexpr double warmRuns = 30;
 
 PlanTimes PlanTimes::of(const ModelPlan &plan) {
-  return {plan.start +
-              search::simulate(plan.problem, plan.cpu.choice, plan.cpu.schedule)
-                  .finish,
-          plan.warmTime};
+  return {coldTime(plan), plan.warmTime};
 }
 
 double PlanTimes::sum(Mode mode) const {

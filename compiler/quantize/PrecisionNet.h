@@ -29,8 +29,8 @@ public:
     bool isProduct = false;
     double time[2] = {0, 0};    ///< ms, by schema of the operands
     double storage[2] = {0, 0}; ///< bytes of its weights
-    /// That is added to the model's, where it is in 8 bits. Errors of layers
-    /// add up: mean squares do where they are independent.
+    /// In 8 bits it adds so much to the model's error. Errors of layers add up:
+    /// mean squares do where they are independent.
     double error = 0;
   };
   struct Value {

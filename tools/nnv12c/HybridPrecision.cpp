@@ -27,7 +27,7 @@ static constexpr unsigned mostFewer = 4;
 static constexpr unsigned fewSamples = 8;
 /// Choices are searched for with so much of the noise that a bound allows.
 static constexpr double ofBound = 0.9;
-/// Where a bound allows so much more noise, a faster choice is tried.
+/// A faster choice is tried if a bound allows so much more noise.
 static constexpr double worthMore = 1.25;
 
 /// Mean square of the difference, as a part of that of the floats.
@@ -41,7 +41,11 @@ InFlightDiagnostic HybridPrecision::error() const {
 }
 
 FailureOr<PricedPlan> HybridPrecision::priceOf(std::string bytes) const {
-  CompileOptions how = options;
+  return priceOf(std::move(bytes), options);
+}
+
+FailureOr<PricedPlan> HybridPrecision::priceOf(std::string bytes,
+                                               CompileOptions how) const {
   how.modelBytes = std::make_shared<const std::string>(std::move(bytes));
   how.precision = {};
   how.summary = how.timing = false;
@@ -86,17 +90,12 @@ LogicalResult HybridPrecision::measureTimes() {
   std::set<uint64_t> counts;
   for (const auto &[tensor, count] : elements)
     counts.insert(count);
+  // The options on the model's inputs are not for this one.
   CompileOptions how = options;
-  how.modelBytes =
-      std::make_shared<const std::string>(quantize::adaptsModel(counts));
   how.import = {};
   how.properties.clear();
   how.labels.clear();
-  how.precision = {};
-  how.summary = how.timing = false;
-  how.plan.gpu.clear();
-  how.plan.gpuForce = false;
-  auto ofAdapts = price(how);
+  auto ofAdapts = priceOf(quantize::adaptsModel(counts), std::move(how));
   if (failed(ofAdapts))
     return failure();
   std::map<std::string, double> adapts;
@@ -187,7 +186,8 @@ LogicalResult HybridPrecision::prepare() {
     }
     of.rmse = std::sqrt(layers[i].error);
   }
-  for (const Mix &mix : net->front())
+  front = net->front();
+  for (const Mix &mix : front)
     report_.front.push_back(pointOf(mix));
   report_.net = pointOf(net->at({})).time;
   report_.greedy = pointOf(net->greedy()).time;
@@ -244,7 +244,6 @@ HybridPrecision::fastestPlan(Mix mix, const PrecisionNet::Bounds &bounds) {
   // Fewer layers, from the fastest choice on: these free less memory, by which
   // routines that take over later are limited.
   unsigned left = mostFewer;
-  std::vector<Mix> front = net->front();
   for (auto other = front.rbegin(); other != front.rend() && left; ++other) {
     if (!bounds.areKeptBy(*other) || !other->count() || other->in8 == mix.in8)
       continue;

@@ -46,6 +46,8 @@ private:
 
   mlir::InFlightDiagnostic error() const;
   mlir::FailureOr<PricedPlan> priceOf(std::string bytes) const;
+  mlir::FailureOr<PricedPlan> priceOf(std::string bytes,
+                                      CompileOptions how) const;
   mlir::LogicalResult measureTimes();
   mlir::LogicalResult measureErrors();
   /// The choice, or another one within the bounds whose plan is faster: the net
@@ -74,6 +76,7 @@ private:
   std::vector<quantize::PrecisionNet::Layer> layers;
   std::vector<quantize::PrecisionNet::Value> values;
   std::optional<quantize::PrecisionNet> net;
+  std::vector<Mix> front; ///< of the net
   std::optional<PricedPlan> floats, bytes;
   double wholeTime = 0;                   ///< of all layers in floats
   double fixedTime = 0, fixedStorage = 0; ///< of layers outside of the net
