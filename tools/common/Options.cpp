@@ -131,8 +131,9 @@ void Options::choose(const char *name, const Words &words, const char *help,
 
 void Options::choice(const char *name, const Words &words, std::string &value,
                      const char *help) {
-  assert(std::find(words.begin(), words.end(), value) != words.end() &&
-         "the default is one of them");
+  assert((value.empty() ||
+          std::find(words.begin(), words.end(), value) != words.end()) &&
+         "the default is one of them or none");
   choose(name, words, help,
          [&value, words](size_t number) { value = words[number]; });
 }

@@ -50,7 +50,7 @@ public:
   /// Comma-separated reals.
   void reals(const char *name, const char *meta, std::vector<double> &value,
              const char *help);
-  /// One of `words`.
+  /// One of `words`. The default is one of them, or empty.
   void choice(const char *name, const Words &words, std::string &value,
               const char *help);
   /// The same; they name 0, 1, 2... of an enumeration.
