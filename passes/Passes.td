@@ -362,6 +362,8 @@ def RoundWeights : Pass<"round-weights", "::mlir::func::FuncOp"> {
   let options = [Option<"bits", "bits", "::nnv12::WeightBits",
                         /*default=*/"::nnv12::WeightBits::F16",
                         "how weights are rounded", [{::llvm::cl::values(
+               clEnumValN(::nnv12::WeightBits::F32, "f32",
+                          "not, but for those of `layers`"),
                clEnumValN(::nnv12::WeightBits::F16, "f16",
                           "to the nearest halves"),
                clEnumValN(::nnv12::WeightBits::Q8, "q8",
@@ -369,7 +371,10 @@ def RoundWeights : Pass<"round-weights", "::mlir::func::FuncOp"> {
                           "of 8 bits"),
                clEnumValN(::nnv12::WeightBits::Auto, "auto",
                           "as q8 where the weights' own error is 1 % at most, "
-                          "else as f16"))}]>];
+                          "else as f16"))}]>,
+                 ListOption<"layers", "layers", "std::string",
+                            "NAME=f32|f16|q8: the rounding of a node's "
+                            "weights. The most bits of several count">];
   let statistics = [Statistic<"rounded", "rounded", "constants rounded">];
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/quantize/Equalization.h"
 #include "compiler/quantize/OnnxGraph.h"
 #include "compiler/quantize/RoundedWeights.h"
+#include "compiler/quantize/Switches.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -449,12 +450,7 @@ QuantizableModel::switched(const Ranges &ranges,
     switched.layers.push_back(i);
   }
   OnnxGraph result = graph;
-  onnx::ValueInfoProto &input = *result.graph().add_input();
-  input.set_name(switchInput);
-  onnx::TypeProto::Tensor &type = *input.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(TensorProto::BOOL);
-  type.mutable_shape()->add_dim()->set_dim_value(
-      int64_t(switched.layers.size()));
+  addSwitches(result, switched.layers.size());
   onnx::GraphProto nodes;
   std::map<std::string, std::string> rounded;
   for (int i = 0; i < graph.graph().node_size(); ++i) {
@@ -464,32 +460,15 @@ QuantizableModel::switched(const Ranges &ranges,
       *nodes.add_node() = node;
       continue;
     }
-    // Both products are computed, and one result is taken.
-    const std::string x = node.input(0), y = node.output(0);
+    const std::string x = node.input(0);
     NodeProto in8Bits = node;
     if (!rounded.count(x))
       rounded[x] = addRounded(result, nodes, x, grids.at(x));
     in8Bits.set_input(0, rounded.at(x));
-    in8Bits.set_output(0, result.freshName(y + "_in8"));
     roundProduct(result, nodes, in8Bits,
                  layers_[switched.layers[number->second]].axis, grids.at(x),
                  ranges.find(x)->second.means);
-    node.set_output(0, result.freshName(y + "_float"));
-    *nodes.add_node() = in8Bits;
-    *nodes.add_node() = node;
-    std::string index = result.addConstant<int64_t>(y + "_switch", {},
-                                                    {int64_t(number->second)}),
-                isOn = result.freshName(y + "_is_on");
-    auto add = [&](const char *op, std::vector<std::string> inputs,
-                   const std::string &output) {
-      NodeProto &added = *nodes.add_node();
-      added.set_op_type(op);
-      for (std::string &input : inputs)
-        added.add_input(std::move(input));
-      added.add_output(output);
-    };
-    add("Gather", {switchInput, index}, isOn);
-    add("Where", {isOn, in8Bits.output(0), node.output(0)}, y);
+    addSwitched(result, nodes, in8Bits, node, number->second);
   }
   result.graph().mutable_node()->Swap(nodes.mutable_node());
   switched.bytes = result.bytes();

@@ -99,7 +99,9 @@ public:
   };
   static std::string nodeName(int node) { return "n" + std::to_string(node); }
 
-  /// The serialised model of floats.
+  /// The model of floats.
+  const OnnxGraph &floatGraph() const { return graph; }
+  /// It, serialised.
   std::string floats(Names names = Names::Given) const;
   /// The serialised model with the layers in 8 bits that `in8` says, whose size
   /// is that of layers(). All their inputs have ranges. Where the means of an
@@ -108,9 +110,7 @@ public:
   std::string quantized(const Ranges &ranges, const std::vector<bool> &in8,
                         Names names = Names::Given) const;
 
-  /// The name of an input of one bool for each switch.
-  static constexpr char switchInput[] = "nnv12.switches";
-  /// A model of floats in which a switch puts a product in 8 bits.
+  /// A model of floats in which a switch (Switches.h) puts a product in 8 bits.
   struct Switched {
     std::string bytes;
     std::vector<size_t> layers; ///< by switches, which layers

@@ -3,7 +3,9 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "passes/Passes.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_ROUNDWEIGHTS
@@ -25,21 +27,71 @@ struct RoundWeights : nnv12::impl::RoundWeightsBase<RoundWeights> {
   using RoundWeightsBase::RoundWeightsBase;
 
   void runOnOperation() override {
+    if (failed(readLayers()))
+      return signalPassFailure();
     // Equal constants stay so: layers share them by their elements.
-    llvm::DenseMap<std::pair<Attribute, Type>, ElementsAttr> known;
+    using Key = std::pair<Attribute, Type>;
+    auto keyOf = [](ConstantOp constant) {
+      return Key(constant.getValue(), constant.getType());
+    };
+    llvm::MapVector<Key, SmallVector<ConstantOp>> equal;
     getOperation().walk([&](ConstantOp constant) {
-      if (!typeOf(constant).getElementType().isF32() || constant->use_empty() ||
-          !llvm::all_of(constant->getUses(), isFactor))
-        return;
-      auto [it, isNew] = known.try_emplace(
-          std::pair<Attribute, Type>(constant.getValue(), constant.getType()));
-      if (isNew)
-        it->second = nearWeights(constant.getOutput(), bits);
-      if (!it->second)
-        return;
-      constant.setValueAttr(it->second);
-      ++rounded;
+      if (typeOf(constant).getElementType().isF32() && !constant->use_empty() &&
+          llvm::all_of(constant->getUses(), isFactor))
+        equal[keyOf(constant)].push_back(constant);
     });
+    for (auto &[key, constants] : equal) {
+      ElementsAttr near =
+          nearWeights(constants.front().getOutput(), bitsOf(constants));
+      if (!near)
+        continue;
+      for (ConstantOp constant : constants)
+        constant.setValueAttr(near);
+      rounded += constants.size();
+    }
   }
+
+private:
+  LogicalResult readLayers() {
+    for (const std::string &text : layers) {
+      auto [name, bits] = StringRef(text).rsplit('=');
+      auto known = llvm::StringSwitch<std::optional<WeightBits>>(bits)
+                       .Case("f32", WeightBits::F32)
+                       .Case("f16", WeightBits::F16)
+                       .Case("q8", WeightBits::Q8)
+                       .Default(std::nullopt);
+      if (!known)
+        return getOperation().emitError("round-weights: found layers='")
+               << text << "', expected NAME=f32|f16|q8";
+      byName[name] = *known;
+    }
+    return success();
+  }
+
+  /// The most bits that a layer of the constants' wants.
+  WeightBits bitsOf(ArrayRef<ConstantOp> constants) const {
+    std::optional<WeightBits> most;
+    auto add = [&](WeightBits bits) {
+      most = std::min(bits, most.value_or(bits));
+    };
+    for (ConstantOp constant : constants)
+      for (Operation *layer : constant->getUsers()) {
+        bool isNamed = false;
+        layer->getLoc()->walk([&](Location part) {
+          auto named = dyn_cast<NameLoc>(part);
+          auto known = named ? byName.find(named.getName()) : byName.end();
+          if (known != byName.end()) {
+            add(known->second);
+            isNamed = true;
+          }
+          return WalkResult::advance();
+        });
+        if (!isNamed)
+          add(bits);
+      }
+    return *most;
+  }
+
+  llvm::StringMap<WeightBits> byName;
 };
 } // namespace

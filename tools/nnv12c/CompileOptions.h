@@ -37,6 +37,8 @@ struct Calibration {
   unsigned random = 0;  ///< so many samples of noise in place of a set
   unsigned crops = 1;   ///< of each photo
   unsigned samples = 0; ///< at most; 0: all
+
+  bool isGiven() const { return random || !path.empty(); }
 };
 
 enum class Precision {
@@ -59,6 +61,15 @@ struct PrecisionOptions {
   std::string report;
 };
 
+/// How weights are stored of layers that compute in f32.
+struct WeightOptions {
+  WeightBits bits = WeightBits::F32;
+  /// By names of layers. It has precedence over `bits`.
+  std::map<std::string, WeightBits> layers;
+
+  bool areRounded() const { return bits != WeightBits::F32 || !layers.empty(); }
+};
+
 struct CompileOptions {
   std::string input;
   /// The model, where it is not in the file `input`.
@@ -66,7 +77,7 @@ struct CompileOptions {
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
   PrecisionOptions precision;
-  WeightBits weights = WeightBits::F32; ///< of layers that compute in f32
+  WeightOptions weights;
   /// Names that codegen::Target::allNamed takes, the preferred one first. None:
   /// the profile's, or this machine. With "host" and without a profile its
   /// costs are measured, see tuneHost().

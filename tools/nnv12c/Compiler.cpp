@@ -101,13 +101,15 @@ public:
   /// Without `shared` a bundle has the kernels of its own programs alone.
   Compilation(const CompileOptions &options, MLIRContext &context,
               SharedCodes *shared = nullptr)
-      : options(options), context(context), shared(shared) {}
+      : options(options), context(context), askedWeights(options.weights.bits),
+        shared(shared) {}
 
   LogicalResult run() {
     loadDialects(context);
     if (failed(readOptions()))
       return failure();
-    if (options.precision.precision != Precision::F32) {
+    if (options.precision.precision != Precision::F32 ||
+        options.precision.calibration.isGiven()) {
       CompileOptions reading = options;
       reading.import.inputs = &inputs;
       SharedCodes trials;
@@ -122,6 +124,7 @@ public:
       if (failed(quantized) || failed(checkOutput()))
         return failure();
       precisionReport = std::move(quantized->report);
+      options.weights = std::move(quantized->weights);
       if (!quantized->property.empty())
         options.properties.emplace_back("nnv12.precision",
                                         std::move(quantized->property));
@@ -269,7 +272,7 @@ private:
     buildLayoutPipeline(pm);
     if (failed(pm.run(*module)))
       return failure();
-    if (options.weights != WeightBits::F32 && failed(roundWeights()))
+    if (options.weights.areRounded() && failed(roundWeights()))
       return failure();
     main = mainOf(*module);
     return success();
@@ -279,7 +282,9 @@ private:
     exact = module->clone();
     PassManager pm(module.get()->getName());
     RoundWeightsOptions how;
-    how.bits = options.weights;
+    how.bits = options.weights.bits;
+    for (const auto &[name, bits] : options.weights.layers)
+      how.layers.push_back(name + "=" + nameOf(bits).str());
     pm.addNestedPass<func::FuncOp>(createRoundWeights(how));
     options.plan.keepsNarrow = true;
     return pm.run(*module);
@@ -617,7 +622,7 @@ private:
     os << llvm::formatv("  rounded    weights {0}: {1:f1} of {2:f1} MB, {3} of "
                         "{4} layers; predicted cold {5:f2}, warm {6:f2} of "
                         "f32\n",
-                        nameOf(options.weights), fileBytes / 1e6,
+                        nameOf(askedWeights), fileBytes / 1e6,
                         modelWeightBytes(mainOf(*exact)) / 1e6, narrow,
                         products, coldTime(plan) / coldTime(wide->plan),
                         plan.warmTime / wide->plan.warmTime);
@@ -719,6 +724,7 @@ private:
   TensorNames names;
   GivenProfiles given;
   std::string precisionReport; ///< lines for people
+  WeightBits askedWeights;     ///< for people, too
   bool saysReduced = true;     ///< see reduced()
   SharedCodes *shared;         ///< with the kernels of other models, or null
   std::vector<codegen::Target> targets;

@@ -112,12 +112,20 @@ InFlightDiagnostic Observer::error() const {
   return emitError(UnknownLoc::get(&context)) << options.input << ": ";
 }
 
+static std::string textOf(const WeightOptions &weights) {
+  std::string text = std::to_string(int(weights.bits));
+  for (const auto &[name, bits] : weights.layers)
+    text += "\n" + name + "=" + std::to_string(int(bits));
+  return text;
+}
+
 FailureOr<std::string> Observer::bundleOf(const std::string &bytes,
-                                          std::vector<std::string> outputs) {
+                                          std::vector<std::string> outputs,
+                                          const WeightOptions &weights) {
   if (!folder.error.empty())
     return error() << "no folder for temporary files: " << folder.error,
            failure();
-  std::string key = bytes;
+  std::string key = bytes + textOf(weights);
   for (const std::string &output : outputs)
     key += "\n" + output;
   auto [known, isNew] = bundles.try_emplace(digestOf(key));
@@ -129,7 +137,7 @@ FailureOr<std::string> Observer::bundleOf(const std::string &bytes,
   how.output = known->second;
   how.emit = Emit::Bundle;
   how.precision = {};
-  how.weights = WeightBits::F32;
+  how.weights = weights;
   how.targets.clear();
   how.profile.clear();
   how.gpuProfile.clear();
@@ -150,6 +158,7 @@ std::string Observer::keyOf(const ObservedModels &models,
   for (const std::string *bytes :
        {&models.model, &models.against, &models.switched})
     text += "\n" + digestOf(*bytes);
+  text += "\n" + textOf(models.weights);
   for (const auto *list : {&models.outputs, &arguments})
     for (const std::string &element : *list)
       text += "\n" + element;
@@ -183,16 +192,18 @@ FailureOr<std::string> Observer::run(const ObservedModels &models,
   if (failed(bundle))
     return failure();
   arguments.insert(arguments.begin(), *bundle);
-  std::pair<const char *, const std::string *> others[] = {
-      {"--against", &models.against}, {"--switched", &models.switched}};
-  for (auto [option, bytes] : others) {
-    if (bytes->empty())
-      continue;
-    auto other = bundleOf(*bytes, {});
-    if (failed(other))
-      return failure();
-    arguments.insert(arguments.end(), {option, *other});
-  }
+  auto add = [&](const char *option, const std::string &bytes,
+                 const WeightOptions &weights) -> LogicalResult {
+    if (bytes.empty())
+      return success();
+    auto other = bundleOf(bytes, {}, weights);
+    if (succeeded(other))
+      arguments.insert(arguments.end(), {option, *other});
+    return success(succeeded(other));
+  };
+  if (failed(add("--against", models.against, models.weights)) ||
+      failed(add("--switched", models.switched, {})))
+    return failure();
   std::string report = folder.file("report.json");
   arguments.insert(arguments.end(), {"-o", report});
   fault = runSubprogram("nnv12-observe", arguments, /*showsProgress=*/true);

@@ -49,6 +49,7 @@ struct ObservedModels {
   std::string model;
   std::vector<std::string> outputs = {}; ///< tensors of it; empty: its own
   std::string against = {};              ///< is compared with it, or empty
+  WeightOptions weights = {};            ///< of `against`
   std::string switched = {};             ///< the same with switches, or empty
 };
 
@@ -71,7 +72,8 @@ public:
 private:
   mlir::InFlightDiagnostic error() const;
   mlir::FailureOr<std::string> bundleOf(const std::string &bytes,
-                                        std::vector<std::string> outputs);
+                                        std::vector<std::string> outputs,
+                                        const WeightOptions &weights = {});
   mlir::FailureOr<std::string> run(const ObservedModels &models,
                                    std::vector<std::string> arguments);
   std::string keyOf(const ObservedModels &models,
@@ -84,7 +86,7 @@ private:
   TemporaryFolder folder;
   std::string cache;    ///< the folder; "": none
   std::string identity; ///< of the programs, the options and the set
-  std::map<std::string, std::string> bundles; ///< by digest of the model
+  std::map<std::string, std::string> bundles; ///< by digest of all of it
 };
 
 } // namespace nnv12

@@ -1,4 +1,4 @@
-//===- Precision.cpp - Layers in 8 bits, as a set of samples allows -------===//
+//===- Precision.cpp - Layers in fewer bits, as samples allow -------------===//
 
 #include "tools/nnv12c/Precision.h"
 
@@ -7,7 +7,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/quantize/QuantizableModel.h"
 #include "dialects/nn/Layout.h"
-#include "tools/nnv12c/HybridPrecision.h"
+#include "tools/nnv12c/PrecisionChoice.h"
 #include "tools/nnv12c/PrecisionReport.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -22,7 +22,7 @@ using quantize::QuantizableModel;
 static constexpr uint64_t mostObserved = 24 << 20;
 
 namespace {
-/// One model on its way to 8 bits.
+/// One model on its way to fewer bits.
 class Quantization {
 public:
   Quantization(const CompileOptions &options, MLIRContext &context,
@@ -40,8 +40,11 @@ private:
   LogicalResult findRanges();
   LogicalResult addRanges(const std::vector<ObservedTensor> &tensors);
   LogicalResult checkInputs(const std::vector<ObservedTensor> &inputs) const;
+  LogicalResult checkBound();
   FailureOr<QuantizedModel> inBytes();
-  FailureOr<QuantizedModel> hybrid();
+  FailureOr<QuantizedModel> roundedWeights();
+  FailureOr<QuantizedModel> chosen();
+  FailureOr<QuantizedModel> measured(QuantizedModel made, std::string what);
   LogicalResult checkReport() const;
   LogicalResult write(const PrecisionReport &report) const;
 
@@ -121,14 +124,17 @@ Quantization::checkInputs(const std::vector<ObservedTensor> &inputs) const {
                     "numbers";
 }
 
-LogicalResult Quantization::findRanges() {
-  // A bound that is for other models is refused before the work.
+/// A bound that is for other models is refused before the work.
+LogicalResult Quantization::checkBound() {
   const std::optional<ErrorBound> &bound = options.precision.bound;
-  if (bound && calibrate::isOfModel(bound->measure)) {
-    std::string floats = model.floats();
-    if (failed(observer.observe({floats, {}, floats}, "first", 0, "measure")))
-      return failure();
-  }
+  if (!bound || !calibrate::isOfModel(bound->measure))
+    return success();
+  std::string floats = model.floats();
+  return success(
+      succeeded(observer.observe({floats, {}, floats}, "first", 0, "measure")));
+}
+
+LogicalResult Quantization::findRanges() {
   std::vector<std::vector<std::string>> chunks = chunksOfValues();
   if (chunks.empty())
     chunks.emplace_back(); // the model's own outputs, and with them its inputs
@@ -178,22 +184,17 @@ LogicalResult Quantization::write(const PrecisionReport &report) const {
   return emitError(UnknownLoc::get(&context)) << path << ": " << fault.text;
 }
 
-/// All products that can be are in 8 bits.
-FailureOr<QuantizedModel> Quantization::inBytes() {
-  std::vector<bool> in8 = model.allWith(ranges);
-  unsigned count = 0, products = 0;
-  for (size_t i = 0; i < in8.size(); ++i) {
-    products += model.layers()[i].isProduct();
-    count += model.layers()[i].isProduct() && in8[i];
-  }
-  QuantizedModel result;
-  result.bytes = model.quantized(ranges, in8);
-  auto found = observer.observe({model.floats(), {}, result.bytes}, "second", 0,
-                                "error");
+/// Adds the errors to the report, which `what` begins. Fails where the bound is
+/// not kept.
+FailureOr<QuantizedModel> Quantization::measured(QuantizedModel made,
+                                                 std::string what) {
+  made.weights = options.weights;
+  auto found = observer.observe({model.floats(), {}, made.bytes, made.weights},
+                                "second", 0, "error");
   if (failed(found))
     return failure();
-  llvm::raw_string_ostream os(result.report);
-  os << "  precision  " << count << " of " << products << " products in 8 bits"
+  llvm::raw_string_ostream os(made.report);
+  os << "  precision  " << what
      << (equalized ? ", " + std::to_string(equalized) + " pairs equalised" : "")
      << "; over " << found->samples << " samples of " << found->files
      << " files: " << found->errors.text(std::nullopt) << "\n";
@@ -202,29 +203,50 @@ FailureOr<QuantizedModel> Quantization::inBytes() {
     return error() << "--max-error " << bound->text() << ": found "
                    << calibrate::errorText(bound->measure,
                                            found->errors.worst(bound->measure))
-                   << " with " << count
-                   << " products in 8 bits over the other half of the set",
+                   << " with " << what << " over the other half of the set",
            failure();
   if (options.precision.report.empty())
-    return result;
-  HybridPrecision layers(options, context, model, ranges, elements, observer,
+    return made;
+  PrecisionChoice layers(options, context, model, ranges, elements, observer,
                          price);
   if (failed(layers.prepare()) || failed(write(layers.report())))
     return failure();
-  return result;
+  return made;
 }
 
-FailureOr<QuantizedModel> Quantization::hybrid() {
-  HybridPrecision layers(options, context, model, ranges, elements, observer,
+/// All products that can be are in 8 bits.
+FailureOr<QuantizedModel> Quantization::inBytes() {
+  std::vector<bool> in8 = model.allWith(ranges);
+  unsigned count = 0, products = 0;
+  for (size_t i = 0; i < in8.size(); ++i) {
+    products += model.layers()[i].isProduct();
+    count += model.layers()[i].isProduct() && in8[i];
+  }
+  return measured(
+      {model.quantized(ranges, in8), {}, {}, {}},
+      llvm::formatv("{0} of {1} products in 8 bits", count, products).str());
+}
+
+/// All layers stay float, with the rounded weights of the options.
+FailureOr<QuantizedModel> Quantization::roundedWeights() {
+  if (failed(checkReport()) || failed(checkBound()))
+    return failure();
+  if (options.precision.bound)
+    return chosen();
+  return measured({model.floats(), {}, {}, {}}, "all in f32, rounded weights");
+}
+
+FailureOr<QuantizedModel> Quantization::chosen() {
+  PrecisionChoice layers(options, context, model, ranges, elements, observer,
                          price);
   if (failed(layers.prepare()))
     return failure();
-  auto in8 = layers.choose();
-  if (failed(in8) || failed(write(layers.report())))
+  auto chosen = layers.choose();
+  if (failed(chosen) || failed(write(layers.report())))
     return failure();
   QuantizedModel result;
-  result.bytes = llvm::is_contained(*in8, true) ? model.quantized(ranges, *in8)
-                                                : model.floats();
+  result.bytes = layers.bytesOf(*chosen);
+  result.weights = std::move(chosen->weights);
   result.report = layers.summary();
   if (equalized)
     result.report +=
@@ -238,18 +260,21 @@ FailureOr<QuantizedModel> Quantization::run() {
                                  options.import.inputs);
   if (!fault.empty())
     return emitError(UnknownLoc::get(&context)) << fault, failure();
+  if (options.precision.precision == Precision::F32)
+    return roundedWeights();
   if (llvm::none_of(model.layers(),
                     [](const auto &layer) { return layer.isProduct(); }))
     return error() << "--precision: found no Conv, Gemm or MatMul of f32 with "
                       "constant weights, expected one that can be in 8 bits",
            failure();
-  if (failed(checkReport()) || failed(findSizes()) || failed(findRanges()))
+  if (failed(checkReport()) || failed(checkBound()) || failed(findSizes()) ||
+      failed(findRanges()))
     return failure();
   equalized = options.precision.equalize ? model.equalize(ranges) : 0;
   // Other values have other ranges.
   if (equalized && failed(findRanges()))
     return failure();
-  return options.precision.precision == Precision::Hybrid ? hybrid()
+  return options.precision.precision == Precision::Hybrid ? chosen()
                                                           : inBytes();
 }
 

@@ -1,7 +1,8 @@
-//===- Precision.h - Layers in 8 bits, by a set of samples ------*- C++ -*-===//
+//===- Precision.h - Layers in fewer bits, by a set of samples --*- C++ -*-===//
 //
 // Post-training quantisation: the model of floats runs over a set of samples,
-// its values get ranges, products are rounded, and the error is measured.
+// its values get ranges, products or weights alone are rounded, and the error
+// is measured.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_NNV12C_PRECISION_H
@@ -12,12 +13,13 @@
 
 namespace nnv12 {
 
-/// A model with products in 8 bits.
+/// A model with products in 8 bits, or with rounded weights.
 struct QuantizedModel {
-  std::string bytes;    ///< an ONNX file, with QuantizeLinear
-  std::string report;   ///< lines for people
-  std::string property; ///< the bundle's property "precision": see
-                        ///< PrecisionReport.h; empty: it has none
+  std::string bytes;     ///< an ONNX file, with QuantizeLinear
+  WeightOptions weights; ///< of the layers that stay float
+  std::string report;    ///< lines for people
+  std::string property;  ///< the bundle's property "precision": see
+                         ///< PrecisionReport.h; empty: it has none
 };
 
 /// Quantises the model of the options as these say. Fails with a diagnostic:

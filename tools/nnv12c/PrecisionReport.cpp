@@ -1,4 +1,4 @@
-//===- PrecisionReport.cpp - Layers in 8 bits, for people -----------------===//
+//===- PrecisionReport.cpp - Layers in fewer bits, for people -------------===//
 
 #include "tools/nnv12c/PrecisionReport.h"
 
@@ -11,17 +11,61 @@
 using namespace nnv12;
 using tools::format;
 
+using quantize::PrecisionNet;
+
+/// By PrecisionNet::Form. The last two are floats with weights of so many bits.
+static constexpr const char *formNames[] = {"f32", "8 bits", "f16", "q8"};
+
+bool PrecisionReport::hasForm(unsigned form) const {
+  return std::any_of(layers.begin(), layers.end(), [&](const Layer &layer) {
+    return layer.costs[form].has_value();
+  });
+}
+
+/// Zeros where the layer lacks the form.
+static PrecisionNet::Costs costsIn(const PrecisionReport::Layer &layer,
+                                   unsigned form) {
+  return layer.costs[form].value_or(PrecisionNet::Costs());
+}
+
 std::string PrecisionReport::text() const {
+  std::vector<unsigned> forms;
+  for (unsigned form = 0; form < PrecisionNet::forms; ++form)
+    if (hasForm(form))
+      forms.push_back(form);
   std::string text = "Each layer alone in 8 bits: its part of the model's time "
                      "in floats, and the error of the outputs\n";
-  text += format("%-7s %8s %8s %10s %10s %10s  %s\n", "chosen", "f32", "8 bits",
-                 "f32, kB", "8 bits, kB", "rmse", "layer");
-  for (const Layer &of : layers)
-    text += format("%-7s %8.4f %8.4f %10.1f %10.1f %10s  %s\n",
-                   of.isIn8Bits ? "8 bits" : "f32", of.time[0], of.time[1],
-                   of.bytes[0] / 1e3, of.bytes[1] / 1e3,
-                   of.isProduct ? format("%.2g", of.rmse).c_str() : "",
-                   of.name.c_str());
+  if (hasForm(PrecisionNet::F16Weights) || hasForm(PrecisionNet::Q8Weights))
+    text = "Each layer alone in 8 bits, or with weights alone in f16 or q8: "
+           "its part of the model's time in floats, and the error of the "
+           "outputs\n";
+  text += format("%-7s", "chosen");
+  for (unsigned form : forms)
+    text += format(" %8s", formNames[form]);
+  for (unsigned form : forms)
+    text += format(" %10s", (formNames[form] + std::string(", kB")).c_str());
+  for (unsigned form : forms)
+    if (form != PrecisionNet::F32)
+      text += format(" %10s",
+                     form == PrecisionNet::U8
+                         ? "rmse"
+                         : (std::string("rmse ") + formNames[form]).c_str());
+  text += "  layer\n";
+  for (const Layer &of : layers) {
+    text += format("%-7s", formNames[of.chosen]);
+    auto add = [&](unsigned form, int width, const char *number, double value) {
+      text += format(" %*s", width,
+                     of.costs[form] ? format(number, value).c_str() : "");
+    };
+    for (unsigned form : forms)
+      add(form, 8, "%.4f", costsIn(of, form).time);
+    for (unsigned form : forms)
+      add(form, 10, "%.1f", costsIn(of, form).storage / 1e3);
+    for (unsigned form : forms)
+      if (form != PrecisionNet::F32)
+        add(form, 10, of.isProduct ? "%.2g" : "", costsIn(of, form).error);
+    text += "  " + of.name + "\n";
+  }
   auto add = [&](const char *title, const std::vector<Point> &points) {
     text += format("\n%s\n%-8s %8s %10s %10s\n", title, "layers", "time",
                    "rmse", "MB");
@@ -30,12 +74,17 @@ std::string PrecisionReport::text() const {
                      point.rmse, point.bytes / 1e6,
                      point.isChosen ? "  chosen" : "");
   };
-  add("The front, predicted: products in 8 bits, time as a part of f32's",
+  add(isOfWeights
+          ? "The front, predicted: layers with rounded weights, time as a "
+            "part of f32's"
+          : "The front, predicted: products in 8 bits, time as a part of f32's",
       front);
   add("Choices with their plans and measured errors", tried);
-  text += format("\nPredicted without bounds: by the net %.3f, layer by layer "
-                 "%.3f, all in 8 bits %.3f\n",
-                 net, greedy, uniform);
+  if (!isOfWeights)
+    text +=
+        format("\nPredicted without bounds: by the net %.3f, layer by layer "
+               "%.3f, all in 8 bits %.3f\n",
+               net, greedy, uniform);
   return text;
 }
 
@@ -45,11 +94,16 @@ static constexpr double left = 70, top = 20, width = 520, height = 300;
 std::string PrecisionReport::svg() const {
   std::vector<Point> all = front;
   all.insert(all.end(), tried.begin(), tried.end());
+  // As parts of those of floats, which the front starts with.
+  auto valueOf = [&](const Point &point) {
+    double floats = front.empty() ? 0 : front.front().bytes;
+    return !isOfWeights ? point.time : floats > 0 ? point.bytes / floats : 1;
+  };
   double mostError = 1e-6, leastTime = 1, mostTime = 1;
   for (const Point &point : all) {
     mostError = std::max(mostError, point.rmse);
-    leastTime = std::min(leastTime, point.time);
-    mostTime = std::max(mostTime, point.time);
+    leastTime = std::min(leastTime, valueOf(point));
+    mostTime = std::max(mostTime, valueOf(point));
   }
   leastTime = std::floor(leastTime * 10) / 10;
   mostTime = std::max(std::ceil(mostTime * 10) / 10, leastTime + 0.1);
@@ -76,19 +130,21 @@ std::string PrecisionReport::svg() const {
                  "outputs</text>\n",
                  left + width / 2, top + height + 38);
   text += format("<text transform=\"translate(16 %g) rotate(-90)\" "
-                 "text-anchor=\"middle\">time, as a part of f32's</text>\n",
-                 top + height / 2);
+                 "text-anchor=\"middle\">%s, as a part of f32's</text>\n",
+                 top + height / 2, isOfWeights ? "bytes" : "time");
   std::string line;
   for (const Point &point : front)
-    line += format("%g,%g ", x(point.rmse), y(point.time));
+    line += format("%g,%g ", x(point.rmse), y(valueOf(point)));
   text +=
       "<polyline fill=\"none\" stroke=\"#4477aa\" points=\"" + line + "\"/>\n";
   auto add = [&](const Point &point, const char *kind, const char *color) {
     text += format(
         "<circle cx=\"%g\" cy=\"%g\" r=\"%d\" fill=\"%s\"><title>%s: %u "
-        "products in 8 bits, time %.3f, rmse %.2g, %.2f MB</title></circle>\n",
-        x(point.rmse), y(point.time), point.isChosen ? 6 : 4, color, kind,
-        point.layers, point.time, point.rmse, point.bytes / 1e6);
+        "%s, time %.3f, rmse %.2g, %.2f MB</title></circle>\n",
+        x(point.rmse), y(valueOf(point)), point.isChosen ? 6 : 4, color, kind,
+        point.layers,
+        isOfWeights ? "layers with rounded weights" : "products in 8 bits",
+        point.time, point.rmse, point.bytes / 1e6);
   };
   for (const Point &point : front)
     add(point, "predicted", "#4477aa");
@@ -104,19 +160,31 @@ std::string PrecisionReport::json(bool isOneLine) const {
       .member("net", net)
       .member("greedy", greedy)
       .member("uniform", uniform)
+      .member("weights", isOfWeights)
       .key("layers")
       .beginArray();
-  for (const Layer &of : layers)
+  for (const Layer &of : layers) {
     json.beginObject()
         .member("name", of.name)
         .member("product", of.isProduct)
-        .member("in8", of.isIn8Bits)
-        .member("time", of.time[0])
-        .member("time8", of.time[1])
-        .member("bytes", of.bytes[0])
-        .member("bytes8", of.bytes[1])
-        .member("rmse", of.rmse)
-        .endObject();
+        .member("in8", of.chosen == PrecisionNet::U8)
+        .member("form", std::string(formNames[of.chosen]))
+        .member("time", of.costs[PrecisionNet::F32]->time)
+        .member("bytes", of.costs[PrecisionNet::F32]->storage);
+    if (const auto &costs = of.costs[PrecisionNet::U8])
+      json.member("time8", costs->time)
+          .member("bytes8", costs->storage)
+          .member("rmse", costs->error);
+    for (unsigned form : {PrecisionNet::F16Weights, PrecisionNet::Q8Weights})
+      if (const auto &costs = of.costs[form])
+        json.key(formNames[form])
+            .beginObject()
+            .member("time", costs->time)
+            .member("bytes", costs->storage)
+            .member("rmse", costs->error)
+            .endObject();
+    json.endObject();
+  }
   json.endArray();
   auto add = [&](const char *list, const std::vector<Point> &points) {
     json.key(list).beginArray();

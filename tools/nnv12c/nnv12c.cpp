@@ -263,15 +263,18 @@ static cl::opt<std::string, true> signingKey(
          "KEY"});
 static cl::opt<std::string, true> calibrateSet(
     "calibrate", cl::location(given.precision.calibration.path),
-    Help{"With --precision: the samples that the model is tried with: a folder "
+    Help{"With --precision or --weights: the samples that the model is tried "
+         "with: a folder "
          "of photos, .npy files, clips (.y4m), or folders with input_0.npy, "
          "input_1.npy",
          "FOLDER"});
-static cl::opt<unsigned, true> calibrateRandom(
-    "calibrate-random", cl::location(given.precision.calibration.random),
-    Help{"With --precision: so many samples of random numbers, where there is "
-         "no set",
-         "N"});
+static cl::opt<unsigned, true>
+    calibrateRandom("calibrate-random",
+                    cl::location(given.precision.calibration.random),
+                    Help{"Instead of --calibrate: so many samples of random "
+                         "numbers, where there is "
+                         "no set",
+                         "N"});
 static cl::opt<unsigned, true> calibrateCrops(
     "calibrate-crops", cl::location(given.precision.calibration.crops),
     cl::init(1),
@@ -291,14 +294,14 @@ static cl::opt<Precision, true> precision(
                           "allows")));
 static cl::opt<std::string, true> precisionReport(
     "precision-report", cl::location(given.precision.report),
-    Help{"With --precision: write each layer's times and error, and the front "
+    Help{"With --calibrate: write each layer's times and error, and the front "
          "of time and error: a picture (.svg), .json, or text",
          "FILE"});
 static cl::opt<unsigned> maxMemory(
     "max-memory",
     Help{"With --precision hybrid: weights take so many kB at most", "KB"});
 static cl::opt<WeightBits, true> weights(
-    "weights", cl::location(given.weights), cl::init(WeightBits::F32),
+    "weights", cl::location(given.weights.bits), cl::init(WeightBits::F32),
     Help{"How weights of products are stored that compute in f32"},
     cl::values(clEnumValN(WeightBits::F32, "f32", "with no bit lost (default)"),
                clEnumValN(WeightBits::F16, "f16",
@@ -324,7 +327,8 @@ static cl::opt<std::string> maxError(
     "max-error",
     Help{"The error on the other half of the set at most: rmse:0.01, "
          "cos:0.995, top1:1%, snr:30, boxes:99% or wer:1%. int8 is refused "
-         "with a larger one, hybrid takes fewer layers in 8 bits",
+         "with a larger one, hybrid takes fewer layers in 8 bits, --weights "
+         "rounds fewer weights",
          "MEASURE:VALUE"});
 enum class Quantized { Bytes, Float };
 static cl::opt<Quantized> quantized(
@@ -380,23 +384,34 @@ static int fail(const llvm::Twine &message) {
 
 /// Reads the options on precision. "" or the fault.
 static std::string setPrecision(PrecisionOptions &options) {
-  bool isFloat = precision == Precision::F32;
+  bool isFloat = precision == Precision::F32, isTried = !isFloat;
   for (const cl::Option *other : std::initializer_list<const cl::Option *>{
-           &calibrateSet, &calibrateRandom, &calibrateCrops, &calibrateSamples,
-           &ranges, &equalize, &maxError, &precisionReport, &maxMemory})
+           &ranges, &equalize, &maxMemory})
     if (isFloat && other->getNumOccurrences())
       return "--" + other->ArgStr.str() +
              ": found --precision f32, expected int8 or hybrid";
-  if (isFloat)
+  for (const cl::Option *other : std::initializer_list<const cl::Option *>{
+           &calibrateSet, &calibrateRandom, &calibrateCrops, &calibrateSamples,
+           &maxError, &precisionReport}) {
+    if (!other->getNumOccurrences())
+      continue;
+    isTried = true;
+    if (isFloat && weights == WeightBits::F32)
+      return "--" + other->ArgStr.str() +
+             ": found --precision f32, expected int8, hybrid, or --weights";
+  }
+  if (!isTried)
     return "";
   bool hasSet = calibrateSet.getNumOccurrences(),
        isRandom = calibrateRandom.getNumOccurrences();
   if (hasSet == isRandom)
-    return std::string("--precision: found ") +
+    return std::string(isFloat ? "--weights: found " : "--precision: found ") +
            (hasSet ? "both --calibrate and --calibrate-random, expected one "
                      "of them"
                    : "no --calibrate, expected a folder of samples, or "
                      "--calibrate-random N");
+  if (isRandom && !calibrateRandom)
+    return "--calibrate-random: found 0, expected 1 or more";
   if (maxMemory.getNumOccurrences() && precision != Precision::Hybrid)
     return "--max-memory: found --precision int8, expected hybrid";
   options.mostBytes = uint64_t(maxMemory) * 1000;

@@ -23,15 +23,17 @@ image = tensor(1, 64, 8, 8)
 results = ", ".join([image, rows, rows, rows, matrix])
 
 
-def matmul(result, weights):
+def matmul(result, weights, names=""):
     types = f"{rows}, {matrix} -> {rows}"
-    print(f"%{result} = nn.matmul %y, %{weights} : {types}")
+    print(f"%{result} = nn.matmul %y, %{weights} : {types} {names}")
 
 
-def conv(result, operands, pad, groups, types):
+def conv(result, operands, pad, groups, types, names=""):
     print(f"%{result} = nn.conv {operands} strides [1, 1] dilations [1, 1]")
     print(f"  pads [{pad}, {pad}], [{pad}, {pad}]")
-    print(f"  {{groups = {groups} : i64}} : {image}, {types} -> {image}")
+    print(
+        f"  {{groups = {groups} : i64}} : {image}, {types} -> {image} {names}"
+    )
 
 
 print(f"func.func @main(%x: {image}, %y: {rows}) -> ({results}) {{")
@@ -42,9 +44,9 @@ constant("p", 64, 64)
 constant("shared", 64, 64)
 constant("large", 64, 64, scale=1e5)
 weights = tensor(64, 64, 1, 1) + " bias " + tensor(64)
-conv("0", "%x, %w bias %bias", 0, 1, weights)
+conv("0", "%x, %w bias %bias", 0, 1, weights, 'loc("first")')
 conv("1", "%0, %few", 1, 64, tensor(64, 1, 3, 3))
-matmul("2", "p")
+matmul("2", "p", 'loc(fused["second", "merged"])')
 matmul("3", "shared")
 print(f"%4 = nn.unary %shared <sin> : {matrix} -> {matrix}")
 matmul("5", "large")

@@ -11,6 +11,7 @@ using namespace nnv12::quantize;
 using Layer = PrecisionNet::Layer;
 using Value = PrecisionNet::Value;
 using Mix = PrecisionNet::Mix;
+using Form = PrecisionNet::Form;
 
 namespace {
 struct RandomNet {
@@ -20,7 +21,7 @@ struct RandomNet {
     return least + (most - least) * double(random()) / double(random.max());
   }
   /// Time, error and bytes by definition.
-  Mix costOf(const std::vector<bool> &in8) const;
+  Mix costOf(const std::vector<Form> &forms) const;
   /// The costs of all choices.
   std::vector<Mix> all() const;
 
@@ -36,7 +37,7 @@ RandomNet::RandomNet(unsigned seed) : random(seed) {
     return uint32_t(values.size() - 1);
   };
   addValue();
-  unsigned count = 1 + random() % 9;
+  unsigned count = 1 + random() % 8;
   for (unsigned i = 0; i < count; ++i) {
     Layer layer;
     layer.isProduct = random() % 3 != 0;
@@ -47,22 +48,31 @@ RandomNet::RandomNet(unsigned seed) : random(seed) {
     if (!layer.isProduct && random() % 2)
       layer.operands.push_back(uint32_t(random() % values.size()));
     layer.results.push_back(addValue());
-    for (double &time : layer.time)
-      time = between(0, 2);
-    layer.storage[PrecisionNet::floats] = between(0, 4);
-    layer.storage[PrecisionNet::bytes] = layer.storage[0] / 4;
-    layer.error = layer.isProduct ? between(0, 1) : 0;
+    double storage = between(0, 4);
+    layer.costs[Form::F32] = {between(0, 2), storage};
+    if (random() % 8)
+      layer.costs[Form::U8] = {between(0, 2), storage / 4,
+                               layer.isProduct ? between(0, 1) : 0};
+    if (layer.isProduct && random() % 2) {
+      layer.costs[Form::F16Weights] = {between(0, 2), storage / 2,
+                                       between(0, 0.1)};
+      layer.costs[Form::Q8Weights] = {between(0, 2), storage / 4,
+                                      between(0, 0.5)};
+    }
     layers.push_back(std::move(layer));
   }
 }
 
-Mix RandomNet::costOf(const std::vector<bool> &in8) const {
+Mix RandomNet::costOf(const std::vector<Form> &forms) const {
   Mix mix;
-  mix.in8 = in8;
+  mix.forms = forms;
+  std::vector<bool> in8;
   for (size_t i = 0; i < layers.size(); ++i) {
-    mix.time += layers[i].time[in8[i]];
-    mix.storage += layers[i].storage[in8[i]];
-    mix.error += in8[i] ? layers[i].error : 0;
+    const PrecisionNet::Costs &costs = *layers[i].costs[forms[i]];
+    mix.time += costs.time;
+    mix.storage += costs.storage;
+    mix.error += costs.error;
+    in8.push_back(forms[i] == Form::U8);
   }
   for (uint32_t value = 0; value < values.size(); ++value) {
     bool wanted[2] = {values[value].isReadAsFloats, false};
@@ -90,13 +100,20 @@ Mix RandomNet::costOf(const std::vector<bool> &in8) const {
 }
 
 std::vector<Mix> RandomNet::all() const {
-  std::vector<Mix> result;
-  for (unsigned bits = 0; bits < 1u << layers.size(); ++bits) {
-    std::vector<bool> in8;
-    for (size_t i = 0; i < layers.size(); ++i)
-      in8.push_back(bits >> i & 1);
-    result.push_back(costOf(in8));
+  std::vector<std::vector<Form>> choices = {{}};
+  for (const Layer &layer : layers) {
+    std::vector<std::vector<Form>> longer;
+    for (const std::vector<Form> &choice : choices)
+      for (unsigned form = 0; form < PrecisionNet::forms; ++form)
+        if (layer.costs[form]) {
+          longer.push_back(choice);
+          longer.back().push_back(Form(form));
+        }
+    choices = std::move(longer);
   }
+  std::vector<Mix> result;
+  for (const std::vector<Form> &choice : choices)
+    result.push_back(costOf(choice));
   return result;
 }
 
@@ -107,8 +124,8 @@ TEST(PrecisionNetTest, CostsOfAChoice) {
     RandomNet random(seed);
     PrecisionNet net(random.layers, random.values);
     for (const Mix &expected : random.all()) {
-      Mix found = net.of(expected.in8);
-      ASSERT_EQ(found.in8, expected.in8) << "seed " << seed;
+      Mix found = net.of(expected.forms);
+      ASSERT_EQ(found.forms, expected.forms) << "seed " << seed;
       ASSERT_NEAR(found.time, expected.time, tiny) << "seed " << seed;
       ASSERT_NEAR(found.error, expected.error, tiny);
       ASSERT_NEAR(found.storage, expected.storage, tiny);
@@ -142,8 +159,8 @@ TEST(PrecisionNetTest, WithinBounds) {
     std::vector<Mix> all = random.all();
     double error = 0, storage = 0;
     for (const Layer &layer : random.layers) {
-      error += layer.error;
-      storage += layer.storage[0];
+      error += layer.costs[Form::U8].value_or(PrecisionNet::Costs()).error;
+      storage += layer.costs[Form::F32]->storage;
     }
     PrecisionNet::Bounds bounds;
     bounds.error = error * random.between(0, 1);
@@ -183,13 +200,36 @@ TEST(PrecisionNetTest, TheFrontFalls) {
     PrecisionNet net(random.layers, random.values);
     std::vector<Mix> front = net.front();
     ASSERT_FALSE(front.empty());
-    EXPECT_EQ(front[0].count(), 0u);
+    EXPECT_TRUE(front[0].isF32());
     for (size_t i = 1; i < front.size(); ++i) {
       EXPECT_LT(front[i].time, front[i - 1].time) << "seed " << seed;
       EXPECT_GE(front[i].error, front[i - 1].error - tiny) << "seed " << seed;
     }
     EXPECT_NEAR(front.back().time, net.best({})->time, tiny) << "seed " << seed;
   }
+}
+
+/// The fewest bytes within a bound on errors, of floats with narrow weights.
+TEST(PrecisionNetTest, TheSmallest) {
+  unsigned exact = 0;
+  constexpr unsigned count = 200;
+  for (unsigned seed = 0; seed < count; ++seed) {
+    RandomNet random(seed);
+    PrecisionNet net(random.layers, random.values);
+    std::vector<Mix> all = random.all();
+    double most = 0;
+    for (const Mix &mix : all)
+      most = std::max(most, mix.error);
+    double error = most * random.between(0, 1), least = INFINITY;
+    for (const Mix &mix : all)
+      if (mix.error <= error)
+        least = std::min(least, mix.storage);
+    Mix found = net.smallest(error);
+    EXPECT_LE(found.error, error) << "seed " << seed;
+    EXPECT_GE(found.storage, least - tiny) << "seed " << seed;
+    exact += found.storage <= least + 1e-6;
+  }
+  EXPECT_GE(exact, count * 3 / 4);
 }
 
 /// ResNet-50's size: many nets are solved for one answer.
@@ -201,11 +241,12 @@ TEST(PrecisionNetTest, LongNetsWithResiduals) {
     Layer layer;
     layer.operands = std::move(operands);
     layer.isProduct = isProduct;
-    layer.time[0] = isProduct ? 1 : 0.1;
-    layer.time[1] = layer.time[0] * (0.3 + double(random() % 100) / 100);
-    layer.storage[0] = 4;
-    layer.storage[1] = 1;
-    layer.error = isProduct ? double(1 + random() % 100) : 0;
+    double time = isProduct ? 1 : 0.1;
+    layer.costs[Form::F32] = {time, 4};
+    layer.costs[Form::U8] = {time * (0.3 + double(random() % 100) / 100), 1,
+                             isProduct ? double(1 + random() % 100) : 0};
+    if (isProduct)
+      layer.costs[Form::Q8Weights] = {time, 1, double(1 + random() % 50)};
     values.push_back({0.05, 0.05, false});
     layer.results = {uint32_t(values.size() - 1)};
     layers.push_back(layer);
@@ -225,5 +266,5 @@ TEST(PrecisionNetTest, LongNetsWithResiduals) {
   auto found = net.best(bounds);
   ASSERT_TRUE(found);
   EXPECT_TRUE(bounds.areKeptBy(*found));
-  EXPECT_GT(found->count(), 20u);
+  EXPECT_GT(found->count(Form::U8), 20u);
 }
