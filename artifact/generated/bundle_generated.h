@@ -1941,6 +1941,8 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FINGERPRINT = 26,
     VT_MAPS = 28
   };
+  /// For people: the schema of its layers' results, and the routine, such as
+  /// "cpu:f32/conv.direct.nChw16c".
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
