@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <unistd.h>
 
 using namespace nnv12;
@@ -42,26 +44,40 @@ struct ObserveOptions {
   unsigned threads = 0;
 };
 
-/// A bundle with the memory of its outputs.
-class Model {
-public:
+/// A bundle whose facts are read. It does not run: a Session touches all of its
+/// weights.
+struct Model {
   Model(const std::string &path, const ObserveOptions &options)
-      : path(path), bundle(openBundle(path, options.load)),
+      : path(path), bundle(openBundle(path, options.load)) {}
+
+  std::string path;
+  Bundle bundle;
+};
+
+/// A model that runs, with the memory of its outputs.
+class RunningModel {
+public:
+  RunningModel(const Model &model, const ObserveOptions &options)
+      : path(model.path), bundle(openBundle(path, options.load)),
         session(openSession(path, bundle, sessionOptions(options))) {
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
       results.emplace_back(bundle.output(i));
   }
 
-  const std::vector<Tensor> &run(const std::vector<Input> &inputs) {
+  /// `more` is a last input. The outputs are valid until the next run.
+  const std::vector<Tensor> &run(const std::vector<Tensor> &sample,
+                                 const Input *more = nullptr) {
+    std::vector<Input> inputs;
+    for (const Tensor &tensor : sample)
+      inputs.push_back({tensor.data.data(), tensor.data.size()});
+    if (more)
+      inputs.push_back(*more);
     std::vector<Output> outputs;
     for (Tensor &tensor : results)
       outputs.push_back({tensor.data.data(), tensor.data.size()});
     runSession(path, session, inputs, outputs);
     return results;
   }
-
-  std::string path;
-  Bundle bundle;
 
 private:
   static SessionOptions sessionOptions(const ObserveOptions &options) {
@@ -70,8 +86,23 @@ private:
     return session;
   }
 
+  std::string path;
+  Bundle bundle;
   Session session;
   std::vector<Tensor> results;
+};
+
+/// A sample, and the outputs of the first model for it.
+struct Sample {
+  std::vector<Tensor> inputs, outputs;
+
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto *tensors : {&inputs, &outputs})
+      for (const Tensor &tensor : *tensors)
+        sum += tensor.data.size();
+    return sum;
+  }
 };
 
 /// Counts of a tensor.
@@ -98,6 +129,18 @@ static const float *floatsOf(const Tensor &tensor, std::vector<float> &memory) {
   for (size_t i = 0; i < count; ++i)
     memory[i] = float(elementAt(tensor.type, tensor.data.data(), i));
   return memory.data();
+}
+
+static std::vector<Tensor> copyOf(const std::vector<Tensor> &tensors) {
+  std::vector<Tensor> copies(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    copies[i].type = tensors[i].type;
+    copies[i].shape = tensors[i].shape;
+    copies[i].data = Buffer(tensors[i].data.size());
+    std::copy_n(tensors[i].data.data(), tensors[i].data.size(),
+                copies[i].data.data());
+  }
+  return copies;
 }
 
 static void addTo(Values &values, const Tensor &tensor) {
@@ -287,6 +330,54 @@ static void checkAlike(const char *option, const Model &first,
 }
 
 namespace {
+/// A line on a terminal: how many runs are done.
+class ProgressLine {
+public:
+  ProgressLine(const std::string &purpose, size_t all)
+      : purpose(purpose.empty() ? "" : purpose + ": "), all(all),
+        isTerminal(isatty(STDERR_FILENO) == 1) {}
+
+  void showNext() {
+    constexpr int width = 24;
+    ++done;
+    if (isTerminal)
+      fprintf(stderr, "\r\x1b[Knnv12-observe: %s[%-*.*s] run %zu of %zu",
+              purpose.c_str(), width, int(done * width / all),
+              "########################", done, all);
+  }
+  void end() const {
+    if (isTerminal)
+      fputs("\r\x1b[K", stderr);
+  }
+
+private:
+  std::string purpose;
+  size_t done = 0, all;
+  bool isTerminal;
+};
+
+/// A bundle that is compared with the first one.
+class Compared {
+public:
+  Compared(const Model &first, const std::string &path,
+           const ObserveOptions &options)
+      : model(path, options) {
+    checkAlike("--against", first, model);
+  }
+
+  void add(const std::vector<Sample> &samples, const ObserveOptions &options,
+           ProgressLine &progress) {
+    RunningModel running(model, options);
+    for (const Sample &sample : samples) {
+      progress.showNext();
+      addErrors(sample.outputs, running.run(sample.inputs), errors);
+    }
+  }
+
+  Model model;
+  Errors errors;
+};
+
 /// A bundle of which parts are switched on.
 class Switched {
 public:
@@ -301,13 +392,18 @@ public:
     errors.resize(states.size());
   }
 
-  void add(std::vector<Input> sample, const std::vector<Tensor> &exact) {
-    sample.push_back({states.data(), states.size()});
-    for (size_t i = 0; i < states.size(); ++i) {
-      states[i] = 1;
-      addErrors(exact, model.run(sample), errors[i]);
-      states[i] = 0;
-    }
+  void add(const std::vector<Sample> &samples, const ObserveOptions &options,
+           ProgressLine &progress) {
+    RunningModel running(model, options);
+    Input switches = {states.data(), states.size()};
+    for (const Sample &sample : samples)
+      for (size_t i = 0; i < states.size(); ++i) {
+        progress.showNext();
+        states[i] = 1;
+        addErrors(sample.outputs, running.run(sample.inputs, &switches),
+                  errors[i]);
+        states[i] = 0;
+      }
   }
 
   Model model;
@@ -318,31 +414,9 @@ private:
 };
 } // namespace
 
-namespace {
-/// A line on a terminal: how many samples have run.
-class ProgressLine {
-public:
-  explicit ProgressLine(const std::string &purpose)
-      : purpose(purpose.empty() ? "" : purpose + ": "),
-        isTerminal(isatty(STDERR_FILENO) == 1) {}
-
-  void show(size_t done, size_t all) const {
-    constexpr int width = 24;
-    if (isTerminal)
-      fprintf(stderr, "\r\x1b[Knnv12-observe: %s[%-*.*s] sample %zu of %zu",
-              purpose.c_str(), width, int(done * width / all),
-              "########################", done + 1, all);
-  }
-  void end() const {
-    if (isTerminal)
-      fputs("\r\x1b[K", stderr);
-  }
-
-private:
-  std::string purpose;
-  bool isTerminal;
-};
-} // namespace
+/// Samples that are compared wait for the other bundles in so much memory, so
+/// that one bundle is open at a time.
+static constexpr size_t mostWaiting = 8 << 20;
 
 int main(int argc, char **argv) {
   ObserveOptions options = parseOptions(argc, argv);
@@ -353,37 +427,46 @@ int main(int argc, char **argv) {
     inputs.push_back(model.bundle.input(i));
   for (uint32_t i = 0; i < model.bundle.numOutputs(); ++i)
     outputInfos.push_back(model.bundle.output(i));
-  std::vector<std::unique_ptr<Model>> others;
+  std::vector<Compared> others;
   for (const std::string &path : options.against) {
-    others.push_back(std::make_unique<Model>(path, options));
-    checkAlike("--against", model, *others.back());
+    others.emplace_back(model, path, options);
+    addMeters(options, modelOutputs(model.bundle, outputInfos),
+              others.back().errors);
   }
-  std::unique_ptr<Switched> switched;
+  std::optional<Switched> switched;
   if (!options.switched.empty())
-    switched = std::make_unique<Switched>(model, options);
-  std::vector<Errors> errors(others.size());
-  for (Errors &of : errors)
-    addMeters(options, modelOutputs(model.bundle, outputInfos), of);
+    switched.emplace(model, options);
   SampleSet set(options.set, inputs);
   checkOutput(options.output);
 
   std::vector<Values> ofOutputs(outputInfos.size()), ofInputs(inputs.size());
-  ProgressLine progress(options.purpose);
-  for (size_t number = 0; number < set.size(); ++number) {
-    progress.show(number, set.size());
-    std::vector<Tensor> sample = set.read(number);
-    std::vector<Input> in;
-    for (size_t i = 0; i < sample.size(); ++i) {
-      in.push_back({sample[i].data.data(), sample[i].data.size()});
-      addTo(ofInputs[i], sample[i]);
+  bool isCompared = switched || !others.empty();
+  ProgressLine progress(
+      options.purpose, set.size() * (1 + others.size() +
+                                     (switched ? switched->errors.size() : 0)));
+  for (size_t number = 0; number < set.size();) {
+    std::vector<Sample> waiting;
+    {
+      RunningModel running(model, options);
+      for (size_t bytes = 0; number < set.size() && bytes < mostWaiting;
+           ++number) {
+        progress.showNext();
+        std::vector<Tensor> sample = set.read(number);
+        for (size_t i = 0; i < sample.size(); ++i)
+          addTo(ofInputs[i], sample[i]);
+        const std::vector<Tensor> &outputs = running.run(sample);
+        for (size_t i = 0; i < outputs.size(); ++i)
+          addTo(ofOutputs[i], outputs[i]);
+        if (isCompared) {
+          waiting.push_back({std::move(sample), copyOf(outputs)});
+          bytes += waiting.back().bytes();
+        }
+      }
     }
-    const std::vector<Tensor> &outputs = model.run(in);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      addTo(ofOutputs[i], outputs[i]);
-    for (size_t i = 0; i < others.size(); ++i)
-      addErrors(outputs, others[i]->run(in), errors[i]);
+    for (Compared &other : others)
+      other.add(waiting, options, progress);
     if (switched)
-      switched->add(in, outputs);
+      switched->add(waiting, options, progress);
   }
   progress.end();
 
@@ -395,9 +478,9 @@ int main(int argc, char **argv) {
   write(json, "inputs", inputs, ofInputs);
   write(json, "outputs", outputInfos, ofOutputs);
   json.key("against").beginArray();
-  for (size_t i = 0; i < others.size(); ++i) {
-    json.beginObject().member("bundle", others[i]->path);
-    write(json, options, model.bundle, errors[i]);
+  for (const Compared &other : others) {
+    json.beginObject().member("bundle", other.model.path);
+    write(json, options, model.bundle, other.errors);
     json.endObject();
   }
   json.endArray();

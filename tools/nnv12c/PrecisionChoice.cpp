@@ -25,6 +25,9 @@ static constexpr unsigned mostRounds = 5;
 static constexpr unsigned mostFewer = 4;
 /// Samples that errors of single layers are measured over.
 static constexpr unsigned fewSamples = 8;
+/// Weights beside those of the model that a run with switches has at most, but
+/// for one layer.
+static constexpr double mostSwitched = 8e6;
 /// Choices are searched for with so much of the noise that a bound allows.
 static constexpr double ofBound = 0.9;
 /// A faster choice is tried if a bound allows so much more noise.
@@ -213,59 +216,67 @@ LogicalResult PrecisionChoice::measureTimes() {
   return success();
 }
 
-FailureOr<std::vector<OutputErrors>>
-PrecisionChoice::errorsOf(std::string switched, size_t count,
-                          const char *what) {
-  auto found =
-      observer.observe({model.floats(), {}, {}, {}, std::move(switched)},
-                       "first", fewSamples, what);
-  if (failed(found))
-    return failure();
-  if (found->switches.size() != count)
-    return error() << "nnv12-observe: found " << found->switches.size()
-                   << " switches in its report, expected " << count,
-           failure();
-  return std::move(found->switches);
+FailureOr<std::vector<double>> PrecisionChoice::noiseWith(
+    ArrayRef<size_t> asked, double part, const char *what,
+    llvm::function_ref<std::string(ArrayRef<size_t>)> switchedModel) {
+  std::vector<double> noise;
+  while (noise.size() < asked.size()) {
+    double bytes = 0;
+    ArrayRef<size_t> some =
+        asked.drop_front(noise.size()).take_while([&](size_t layer) {
+          bool isFirst = bytes == 0;
+          bytes += part * layers[layer].costs[PrecisionNet::F32]->storage;
+          return isFirst || bytes <= mostSwitched;
+        });
+    auto found =
+        observer.observe({model.floats(), {}, {}, {}, switchedModel(some)},
+                         "first", fewSamples, what);
+    if (failed(found))
+      return failure();
+    if (found->switches.size() != some.size())
+      return error() << "nnv12-observe: found " << found->switches.size()
+                     << " switches in its report, expected " << some.size(),
+             failure();
+    for (const OutputErrors &errors : found->switches)
+      noise.push_back(noiseOf(errors));
+  }
+  return noise;
 }
 
 LogicalResult PrecisionChoice::measureErrors() {
-  if (llvm::is_contained(all, true)) {
-    QuantizableModel::Switched switched = model.switched(ranges, all);
-    auto errors = errorsOf(std::move(switched.bytes), switched.layers.size(),
-                           "single layers");
-    if (failed(errors))
-      return failure();
-    for (auto [of, layer] : llvm::zip_equal(inNet, layers)) {
-      auto number = llvm::find(switched.layers, of.layer);
-      if (of.layer && number != switched.layers.end())
-        layer.costs[PrecisionNet::U8]->error =
-            noiseOf((*errors)[size_t(number - switched.layers.begin())]);
-    }
+  std::vector<size_t> inBytes, rounded;
+  for (auto [i, layer] : llvm::enumerate(layers)) {
+    if (layer.isProduct && layer.costs[PrecisionNet::U8])
+      inBytes.push_back(i);
+    // The others would have no fewer bytes.
+    if (layer.costs[PrecisionNet::Q8Weights] ||
+        layer.costs[PrecisionNet::F16Weights])
+      rounded.push_back(i);
   }
-  // The others would have no fewer bytes.
-  std::vector<quantize::SmallWeights> rounded;
-  std::vector<PrecisionNet::Layer *> roundedLayers;
-  for (auto [of, layer] : llvm::zip_equal(inNet, layers)) {
-    if (!layer.costs[PrecisionNet::Q8Weights] &&
-        !layer.costs[PrecisionNet::F16Weights])
-      continue;
-    rounded.push_back(small[*of.weights]);
-    roundedLayers.push_back(&layer);
-  }
-  if (rounded.empty())
-    return success();
-  auto errors =
-      errorsOf(quantize::withRoundedWeights(model.floatGraph(), rounded),
-               rounded.size(), "weights");
-  if (failed(errors))
+  auto noise = noiseWith(inBytes, /*part=*/0.25, "single layers",
+                         [&](ArrayRef<size_t> some) {
+                           std::vector<bool> in8(model.layers().size(), false);
+                           for (size_t i : some)
+                             in8[*inNet[i].layer] = true;
+                           return model.switched(ranges, in8).bytes;
+                         });
+  if (failed(noise))
     return failure();
-  for (auto [of, layer, found] :
-       llvm::zip_equal(rounded, roundedLayers, *errors)) {
-    double noise = noiseOf(found);
-    if (auto &costs = layer->costs[PrecisionNet::Q8Weights])
-      costs->error = noise;
-    if (auto &costs = layer->costs[PrecisionNet::F16Weights])
-      costs->error = noise * of.noiseOfHalves;
+  for (auto [i, of] : llvm::zip_equal(inBytes, *noise))
+    layers[i].costs[PrecisionNet::U8]->error = of;
+  noise = noiseWith(rounded, /*part=*/1, "weights", [&](ArrayRef<size_t> some) {
+    std::vector<quantize::SmallWeights> weights;
+    for (size_t i : some)
+      weights.push_back(small[*inNet[i].weights]);
+    return quantize::withRoundedWeights(model.floatGraph(), weights);
+  });
+  if (failed(noise))
+    return failure();
+  for (auto [i, of] : llvm::zip_equal(rounded, *noise)) {
+    if (auto &costs = layers[i].costs[PrecisionNet::Q8Weights])
+      costs->error = of;
+    if (auto &costs = layers[i].costs[PrecisionNet::F16Weights])
+      costs->error = of * small[*inNet[i].weights].noiseOfHalves;
   }
   return success();
 }

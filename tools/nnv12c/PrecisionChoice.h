@@ -73,9 +73,12 @@ private:
   mlir::LogicalResult findAdapts();
   mlir::LogicalResult measureTimes();
   mlir::LogicalResult measureErrors();
-  /// The errors of a model with switches, one each.
-  mlir::FailureOr<std::vector<OutputErrors>>
-  errorsOf(std::string switched, size_t count, const char *what);
+  /// The error that each layer of the net adds to the model's alone, by models
+  /// of `switchedModel` with a switch for each of some of them. `part` of the
+  /// bytes of their weights are there besides.
+  mlir::FailureOr<std::vector<double>> noiseWith(
+      llvm::ArrayRef<size_t> layers, double part, const char *what,
+      llvm::function_ref<std::string(llvm::ArrayRef<size_t>)> switchedModel);
   /// The choice, or another one within the bounds whose plan is faster: the net
   /// does not know how layers are fused, nor limits of the whole model.
   mlir::FailureOr<std::pair<Mix, PricedPlan>>
