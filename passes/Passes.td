@@ -350,8 +350,10 @@ def RoundWeights : Pass<"round-weights", "::mlir::func::FuncOp"> {
     [The plan](#-plan-model) finds that fewer bits hold them exactly, and stores
     them so.
 
-    A scale is that of some with the least squared error over its channel: of an
-    output, where the layout of the weights has panels or rows of outputs.
+    Some take the number on their other side, so that the sum of an output's
+    weights stays. A scale is that of some with the least squared error over its
+    channel: of an output, where the layout of the weights has panels or rows of
+    outputs.
     Weights stay as they are that are narrow already, that save less than 2 KiB,
     or that have a use beside products; those with a number beyond the largest
     half or not finite; and those too small for halves. Biases are no weights.

@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 using namespace mlir;
 using namespace nnv12;
@@ -20,10 +21,11 @@ namespace {
 /// The elements of a constant, of which copies are rounded.
 class Rounder {
 public:
-  explicit Rounder(Value constant)
+  Rounder(Value constant, std::optional<unsigned> outputs)
       : type(nn::typeOf(constant)), data(*nn::ConstantData::get(constant)),
         values(reinterpret_cast<const float *>(data.bytes().data()),
-               data.bytes().size() / sizeof(float)) {}
+               data.bytes().size() / sizeof(float)),
+        outputs(outputs), numbers(values.size()) {}
 
   /// Null where a channel has no scale, or their error is more than `most`.
   ElementsAttr toMultiples(double most) {
@@ -33,22 +35,20 @@ public:
     if (!scales)
       return {};
     double errors = 0;
-    ElementsAttr result = rounded([&](MutableArrayRef<float> to) {
-      for (auto [channel, scale] : llvm::enumerate(*scales)) {
-        double differences = 0, squares = 0;
-        channels.pieces(channel, [&, scale = scale](int64_t first, int64_t n) {
-          for (int64_t i = first; i < first + n; ++i) {
-            to[i] = nearestMultiple(values[i], scale);
-            double difference = double(to[i]) - values[i];
-            differences += difference * difference;
-            squares += double(values[i]) * values[i];
-          }
-        });
-        errors += squares > 0 ? differences / squares : 0;
-      }
-    });
+    for (auto [channel, scale] : llvm::enumerate(*scales)) {
+      double differences = 0, squares = 0;
+      channels.pieces(channel, [&, scale = scale](int64_t first, int64_t n) {
+        for (int64_t i = first; i < first + n; ++i) {
+          numbers[i] = multiplesAround(values[i], scale);
+          double difference = double(numbers[i].near) - values[i];
+          differences += difference * difference;
+          squares += double(values[i]) * values[i];
+        }
+      });
+      errors += squares > 0 ? differences / squares : 0;
+    }
     bool isNear = std::sqrt(errors / double(scales->size())) <= most;
-    return isNear ? result : ElementsAttr();
+    return isNear ? rounded() : ElementsAttr();
   }
 
   /// Null where a value is beyond the largest half, or most are so small that
@@ -59,31 +59,73 @@ public:
                       [](float x) { return std::fabs(x) <= largestHalf; }))
       return {};
     double differences = 0, squares = 0;
-    ElementsAttr result = rounded([&](MutableArrayRef<float> to) {
-      for (auto [from, near] : llvm::zip_equal(values, to)) {
-        near = nearestHalfAsFloat(from);
-        double difference = double(near) - from;
-        differences += difference * difference;
-        squares += double(from) * from;
-      }
-    });
-    return differences <= most * most * squares ? result : ElementsAttr();
+    for (auto [value, around] : llvm::zip_equal(values, numbers)) {
+      around = halvesAround(value);
+      double difference = double(around.near) - value;
+      differences += difference * difference;
+      squares += double(value) * value;
+    }
+    bool isNear = differences <= most * most * squares;
+    return isNear ? rounded() : ElementsAttr();
   }
 
 private:
-  ElementsAttr rounded(llvm::function_ref<void(MutableArrayRef<float>)> fill) {
+  /// The values by `numbers`.
+  ElementsAttr rounded() {
     return nn::makeConstant(data.type(), [&](MutableArrayRef<char> bytes) {
-      fill({reinterpret_cast<float *>(bytes.data()), values.size()});
+      MutableArrayRef<float> to(reinterpret_cast<float *>(bytes.data()),
+                                values.size());
+      if (outputs)
+        return keepSums(to);
+      for (auto [around, near] : llvm::zip_equal(numbers, to))
+        near = around.near;
     });
+  }
+
+  /// Outputs that lie side by side are read together: a cache line at a time.
+  void keepSums(MutableArrayRef<float> to) {
+    constexpr int64_t atOnce = 16;
+    int64_t count = type.getDimSize(*outputs), outer = 1, inner = 1;
+    for (auto [d, extent] : llvm::enumerate(type.getShape()))
+      if (d != *outputs)
+        (d < *outputs ? outer : inner) *= extent;
+    size_t size = size_t(outer * inner);
+    for (int64_t first = 0; first < count; first += atOnce) {
+      int64_t end = std::min(first + atOnce, count);
+      auto forEach = [&](llvm::function_ref<void(int64_t, int64_t)> body) {
+        for (int64_t o = 0; o < outer; ++o)
+          for (int64_t output = first; output < end; ++output)
+            for (int64_t i = 0; i < inner; ++i)
+              body(output - first, (o * count + output) * inner + i);
+      };
+      std::vector<float> from[atOnce], found[atOnce];
+      std::vector<Neighbours> around[atOnce];
+      forEach([&](int64_t output, int64_t i) {
+        from[output].push_back(values[i]);
+        around[output].push_back(numbers[i]);
+      });
+      for (int64_t output = 0; output < end - first; ++output) {
+        found[output].resize(size);
+        roundKeepingSum(from[output].data(), around[output].data(),
+                        found[output].data(), size);
+      }
+      size_t next[atOnce] = {};
+      forEach([&](int64_t output, int64_t i) {
+        to[i] = found[output][next[output]++];
+      });
+    }
   }
 
   RankedTensorType type;
   nn::ConstantData data;
   ArrayRef<float> values;
+  std::optional<unsigned> outputs;
+  std::vector<Neighbours> numbers; ///< by values
 };
 } // namespace
 
-ElementsAttr nnv12::nearWeights(Value constant, WeightBits bits) {
+ElementsAttr nnv12::nearWeights(Value constant, WeightBits bits,
+                                std::optional<unsigned> outputs) {
   RankedTensorType type = nn::typeOf(constant);
   auto isWorth = [&](Narrowing narrowing) {
     return isWorthNarrowing(type, narrowing);
@@ -94,7 +136,7 @@ ElementsAttr nnv12::nearWeights(Value constant, WeightBits bits) {
   std::optional<Narrowing> exact = worthNarrowing(constant);
   if (exact == Narrowing::q8 || (exact && bits == WeightBits::F16))
     return {};
-  Rounder rounder(constant);
+  Rounder rounder(constant, outputs);
   if (bits != WeightBits::F16 && isWorth(Narrowing::q8)) {
     double most = bits == WeightBits::Auto
                       ? smallWeightError

@@ -16,8 +16,11 @@ constexpr double smallWeightError = 0.01;
 /// Elements near to those of the constant of packed f32 weights, of which an
 /// exact narrowing (Narrow.h) has so many bits. Null where they stay as they
 /// are: they are narrow enough already, or too few to be worth it; no number of
-/// that format is near to one of them; or all are too small for it.
-mlir::ElementsAttr nearWeights(mlir::Value constant, WeightBits bits);
+/// that format is near to one of them; or all are too small for it. `outputs`
+/// is the dimension of which each index has the weights of one sum of products:
+/// their sum stays. Without it all are rounded to the nearest numbers.
+mlir::ElementsAttr nearWeights(mlir::Value constant, WeightBits bits,
+                               std::optional<unsigned> outputs);
 
 } // namespace nnv12
 

@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
 
 using namespace nnv12;
 
@@ -21,6 +25,89 @@ static float nearestInteger(float quotient) {
 float nnv12::nearestMultiple(float value, float scale) {
   // Never minus zero.
   return float(int(nearestInteger(value / scale))) * scale;
+}
+
+Neighbours nnv12::multiplesAround(float value, float scale) {
+  float q = nearestInteger(value / scale), near = nearestMultiple(value, scale);
+  float other = q + (near < value ? 1.0f : -1.0f);
+  if (near == value || std::fabs(other) > largestInteger)
+    return {near, near};
+  return {near, float(int(other)) * scale};
+}
+
+Neighbours nnv12::halvesAround(float value) {
+  constexpr float leastNormal = 1.0f / (1 << 14), leastStep = 1.0f / (1 << 24);
+  float near = nearestHalfAsFloat(value), magnitude = std::fabs(near);
+  if (near == value)
+    return {near, near};
+  bool isFarther = magnitude < std::fabs(value);
+  // Its exponent, less the ten bits of a half. Halves below a power of two lie
+  // closer together.
+  uint32_t bits;
+  std::memcpy(&bits, &magnitude, sizeof bits);
+  bool isPower = (bits & 0x7fffff) == 0;
+  bits = (bits & 0x7f800000) - ((10 + uint32_t(isPower && !isFarther)) << 23);
+  float step = leastStep;
+  if (magnitude >= leastNormal)
+    std::memcpy(&step, &bits, sizeof bits);
+  step = std::max(step, leastStep);
+  float other = magnitude + (isFarther ? step : -step);
+  return {near, other > largestHalf ? near : std::copysign(other, value)};
+}
+
+namespace {
+/// A number that the one on the other side of its value can stand for.
+struct Change {
+  double price; ///< squared error that it adds, for each part of the sum
+  size_t index;
+
+  bool operator<(const Change &o) const {
+    return std::pair(price, index) < std::pair(o.price, o.index);
+  }
+};
+} // namespace
+
+void nnv12::roundKeepingSum(const float *values, const Neighbours *numbers,
+                            float *rounded, size_t count) {
+  double sum = 0; // of the differences
+  for (size_t i = 0; i < count; ++i) {
+    rounded[i] = numbers[i].near;
+    sum += double(numbers[i].near) - values[i];
+  }
+  auto size = [&](size_t i) {
+    return double(numbers[i].other) - numbers[i].near;
+  };
+  std::vector<Change> useful;
+  double least = std::numeric_limits<double>::infinity(), all = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!(size(i) * sum < 0))
+      continue;
+    double magnitude = std::fabs(size(i));
+    useful.push_back(
+        {magnitude - 2 * std::fabs(double(numbers[i].near) - values[i]), i});
+    least = std::min(least, magnitude);
+    all += magnitude;
+  }
+  // Less is no error beside a single rounding, nor can any change make it less.
+  double enough = std::max(least / 2, all / double(useful.size()) / 32);
+  // Few of many are needed, so not all are sorted at once.
+  size_t some = 32 + count / 64;
+  for (size_t begin = 0; begin < useful.size() && std::fabs(sum) > enough;
+       begin += some) {
+    size_t end = std::min(begin + some, useful.size());
+    auto first = useful.begin() + ptrdiff_t(begin),
+         last = useful.begin() + ptrdiff_t(end);
+    if (last != useful.end())
+      std::nth_element(first, last, useful.end());
+    std::sort(first, last);
+    for (; first != last && std::fabs(sum) > enough; ++first) {
+      size_t i = first->index;
+      if (std::fabs(sum + size(i)) >= std::fabs(sum))
+        continue;
+      sum += size(i);
+      rounded[i] = numbers[i].other;
+    }
+  }
 }
 
 namespace {

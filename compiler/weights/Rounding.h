@@ -27,6 +27,23 @@ enum class WeightBits : uint8_t {
 /// value is not finite, or the scale would be a denormal.
 std::optional<float> nearScale(const float *values, size_t count);
 
+/// A number that a format has, and its neighbour on the other side of a value;
+/// the same number where it is exact or there is no neighbour.
+struct Neighbours {
+  float near, other;
+};
+/// The multiples by integers from -127 to 127.
+Neighbours multiplesAround(float value, float scale);
+/// The halves, of a value that is not beyond the largest.
+Neighbours halvesAround(float value);
+
+/// Rounds `count` values to their nearest numbers, but some to the others, so
+/// that the sum stays that of the values as nearly as it can. Takes those that
+/// add the least squared error. An input's mean is worth as much of an output
+/// as the sum of the weights is: nearest numbers alone would shift it.
+void roundKeepingSum(const float *values, const Neighbours *numbers,
+                     float *rounded, size_t count);
+
 /// The multiple by an integer from -127 to 127 that is nearest to a value.
 float nearestMultiple(float value, float scale);
 

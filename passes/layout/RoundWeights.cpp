@@ -6,6 +6,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_ROUNDWEIGHTS
@@ -20,6 +21,37 @@ using namespace nnv12::nn;
 static bool isFactor(OpOperand &use) {
   auto layer = dyn_cast<Weighted>(use.getOwner());
   return layer && layer.isFactor(use.getOperandNumber());
+}
+
+/// The dimension of a layer's weights that has its outputs; none where an index
+/// has those of several.
+static std::optional<unsigned> outputDimension(OpOperand &use) {
+  unsigned rank = unsigned(typeOf(use.get()).getRank());
+  return llvm::TypeSwitch<Operation *, std::optional<unsigned>>(use.getOwner())
+      .Case<ConvOp, RecurrentOp>([](Operation *) { return 0u; })
+      .Case([&](ConvTransposeOp conv) -> std::optional<unsigned> {
+        if (conv.getGroups() == 1)
+          return 1u;
+        bool isDepthwise = typeOf(use.get()).getDimSize(1) == 1;
+        return isDepthwise ? std::optional(0u) : std::nullopt;
+      })
+      .Case([&](MatMulOp matmul) {
+        bool isLast = use.getOperandNumber() == 0 ? matmul.getTransposeLhs()
+                                                  : !matmul.getTransposeRhs();
+        return std::optional(isLast ? rank - 1 : rank - 2);
+      })
+      .Default(std::nullopt);
+}
+
+/// The dimension of all layers of the constants; none where it differs.
+static std::optional<unsigned> outputDimension(ArrayRef<ConstantOp> constants) {
+  std::optional<unsigned> result =
+      outputDimension(*constants.front()->getUses().begin());
+  for (ConstantOp constant : constants)
+    for (OpOperand &use : constant->getUses())
+      if (outputDimension(use) != result)
+        return std::nullopt;
+  return result;
 }
 
 namespace {
@@ -42,7 +74,8 @@ struct RoundWeights : nnv12::impl::RoundWeightsBase<RoundWeights> {
     });
     for (auto &[key, constants] : equal) {
       ElementsAttr near =
-          nearWeights(constants.front().getOutput(), bitsOf(constants));
+          nearWeights(constants.front().getOutput(), bitsOf(constants),
+                      outputDimension(constants));
       if (!near)
         continue;
       for (ConstantOp constant : constants)

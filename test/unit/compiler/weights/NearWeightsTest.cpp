@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <tuple>
 
 using namespace mlir;
 using namespace nnv12;
@@ -54,8 +55,9 @@ protected:
   /// The exact narrowing of the constant as it is rounded; none where it stays.
   std::optional<Narrowing> narrowing(RankedTensorType type,
                                      const std::vector<float> &dense,
-                                     WeightBits bits) {
-    ElementsAttr rounded = nearWeights(constant(type, dense), bits);
+                                     WeightBits bits,
+                                     std::optional<unsigned> outputs = {}) {
+    ElementsAttr rounded = nearWeights(constant(type, dense), bits, outputs);
     if (!rounded)
       return std::nullopt;
     double difference = 0, squares = 0;
@@ -65,10 +67,26 @@ protected:
       squares += double(value) * value;
     }
     error = std::sqrt(difference / squares);
+    sumError = 0;
+    for (unsigned axis = outputs.value_or(0), o = 0; o < type.getDimSize(axis);
+         ++o) {
+      double sum = 0;
+      for (auto [i, value] : llvm::enumerate(dense))
+        if (indexAlong(type, axis, i) == o)
+          sum += data.asDouble(i) - value;
+      sumError = std::max(sumError, std::fabs(sum));
+    }
     return worthNarrowing(constant(type, rounded));
   }
 
-  double error = 0; ///< of the last one
+  static unsigned indexAlong(RankedTensorType type, unsigned axis, size_t i) {
+    for (unsigned d = unsigned(type.getRank()); --d > axis;)
+      i /= size_t(type.getDimSize(d));
+    return unsigned(i % size_t(type.getDimSize(axis)));
+  }
+
+  /// The error of all weights, and the largest one of an output's sum.
+  double error = 0, sumError = 0;
   MLIRContext context;
   Block block;
   OpBuilder builder;
@@ -97,6 +115,30 @@ TEST_F(NearWeightsTest, TheirNarrowingIsExact) {
     EXPECT_LT(error, smallWeightError);
     EXPECT_EQ(narrowing(type, dense, WeightBits::Auto), Narrowing::q8);
     EXPECT_EQ(narrowing(type, dense, WeightBits::F32), std::nullopt);
+  }
+}
+
+TEST_F(NearWeightsTest, SumsOfOutputsStay) {
+  for (const auto &[shape, tag, outputs] : std::initializer_list<
+           std::tuple<llvm::SmallVector<int64_t>, StringRef, unsigned>>{
+           {{40, 24, 3, 3}, "ABcd16b16a", 0},
+           {{240, 1, 3, 3}, "Abcd16a", 0},
+           {{70, 50}, "Ba16b", 1},
+           {{40, 90}, "", 1},
+           {{3, 40, 6, 6}, "aBcd16b", 1}}) {
+    SCOPED_TRACE(tag.str());
+    RankedTensorType type = this->type(shape, tag);
+    std::vector<float> dense = normals(type);
+    for (auto [bits, narrow, step] :
+         {std::tuple(WeightBits::F16, Narrowing::f16, 1.0 / 2048),
+          std::tuple(WeightBits::Q8, Narrowing::q8, 0.6 / 127)}) {
+      ASSERT_EQ(narrowing(type, dense, bits, outputs), narrow);
+      EXPECT_LT(sumError, step / 2);
+      double balanced = error, ofSums = sumError;
+      ASSERT_EQ(narrowing(type, dense, bits), narrow);
+      EXPECT_LT(balanced, 1.3 * error);
+      EXPECT_GE(outputs == 0 ? sumError : step, 1.5 * ofSums);
+    }
   }
 }
 
@@ -131,13 +173,13 @@ TEST_F(NearWeightsTest, SomeStayAsTheyAre) {
 TEST_F(NearWeightsTest, NarrowOnesStayNarrow) {
   RankedTensorType type = this->type({64, 32, 3, 3}, "ABcd16b16a");
   ElementsAttr halves =
-      nearWeights(constant(type, normals(type)), WeightBits::F16);
+      nearWeights(constant(type, normals(type)), WeightBits::F16, {});
   ElementsAttr bytes =
-      nearWeights(constant(type, normals(type)), WeightBits::Q8);
-  EXPECT_FALSE(nearWeights(constant(type, halves), WeightBits::F16));
+      nearWeights(constant(type, normals(type)), WeightBits::Q8, {});
+  EXPECT_FALSE(nearWeights(constant(type, halves), WeightBits::F16, {}));
   for (WeightBits bits : {WeightBits::F16, WeightBits::Q8, WeightBits::Auto})
-    EXPECT_FALSE(nearWeights(constant(type, bytes), bits));
-  ElementsAttr less = nearWeights(constant(type, halves), WeightBits::Q8);
+    EXPECT_FALSE(nearWeights(constant(type, bytes), bits, {}));
+  ElementsAttr less = nearWeights(constant(type, halves), WeightBits::Q8, {});
   ASSERT_TRUE(less);
   EXPECT_EQ(worthNarrowing(constant(type, less)), Narrowing::q8);
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/weights/Exact.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -159,4 +160,98 @@ TEST(Rounding, SomeChannelsHaveNoScale) {
   EXPECT_EQ(scaleOf({0, 0, -0.0f}), 1.0f);
   EXPECT_EQ(nearestMultiple(-0.0f, 1.0f), 0);
   EXPECT_FALSE(std::signbit(nearestMultiple(-0.2f, 1.0f)));
+}
+
+/// All halves, finite ones.
+static std::vector<double> allHalves() {
+  std::vector<double> all;
+  for (unsigned half = 0; half < 0x7c00; ++half) {
+    all.push_back(valueOf(uint16_t(half)));
+    all.push_back(valueOf(uint16_t(half | 0x8000)));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(Rounding, NeighboursAreOnBothSides) {
+  std::mt19937 random(3);
+  std::vector<double> halves = allHalves();
+  auto checkHalves = [&](float value) {
+    Neighbours found = halvesAround(value);
+    auto above = std::lower_bound(halves.begin(), halves.end(), double(value));
+    EXPECT_EQ(found.near, nearestHalfAsFloat(value)) << value;
+    if (above == halves.end() || *above == value) {
+      EXPECT_EQ(found.other, found.near) << value;
+      return;
+    }
+    double below = above == halves.begin() ? *above : *(above - 1);
+    EXPECT_EQ(found.other, float(found.near < value ? *above : below)) << value;
+  };
+  for (int exponent = -26; exponent < 16; ++exponent)
+    for (int i = 0; i < 200; ++i) {
+      float value = std::ldexp(1 + float(random() % 65536) / 65536, exponent);
+      if (value > 65504)
+        continue;
+      checkHalves(value);
+      checkHalves(-value);
+      checkHalves(std::nextafter(std::ldexp(1.0f, exponent), 0.0f));
+      checkHalves(std::ldexp(1.0f, exponent));
+    }
+  checkHalves(0);
+  checkHalves(65504);
+  checkHalves(65503);
+  const float scale = 0.37f;
+  for (int i = -140; i <= 140; ++i)
+    for (float part : {0.0f, 0.3f, 0.5f, 0.7f}) {
+      float value = (float(i) + part) * scale;
+      Neighbours found = multiplesAround(value, scale);
+      EXPECT_EQ(found.near, nearestMultiple(value, scale));
+      int near = int(std::lround(found.near / scale)),
+          other = int(std::lround(found.other / scale));
+      EXPECT_EQ(found.other, float(other) * scale);
+      if (found.near == value || (near == 127 && value > found.near) ||
+          (near == -127 && value < found.near))
+        EXPECT_EQ(other, near) << value;
+      else
+        EXPECT_EQ(other, near + (found.near < value ? 1 : -1)) << value;
+    }
+}
+
+/// Brute force: all subsets that take the other neighbours.
+TEST(Rounding, SumsAreKeptAtTheLeastError) {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<float> draw(-40, 40);
+  for (unsigned round = 0; round < 300; ++round) {
+    size_t count = 1 + random() % 9;
+    Floats values = channel(unsigned(count), [&] { return draw(random); });
+    std::vector<Neighbours> around;
+    for (float value : values)
+      around.push_back(multiplesAround(value, 1));
+    Floats rounded(count);
+    roundKeepingSum(values.data(), around.data(), rounded.data(), count);
+    auto errorsOf = [&](auto &&numberAt) {
+      double sum = 0, squares = 0;
+      for (size_t i = 0; i < count; ++i) {
+        double difference = double(numberAt(i)) - values[i];
+        sum += difference;
+        squares += difference * difference;
+      }
+      return std::pair(std::fabs(sum), squares);
+    };
+    auto found = errorsOf([&](size_t i) { return rounded[i]; });
+    std::pair<double, double> best(1e9, 1e9);
+    for (unsigned subset = 0; subset < 1u << count; ++subset) {
+      auto errors = errorsOf([&](size_t i) {
+        return subset >> i & 1 ? around[i].other : around[i].near;
+      });
+      if (errors.first < best.first - 1e-5 ||
+          (errors.first < best.first + 1e-5 && errors.second < best.second))
+        best = errors;
+    }
+    EXPECT_NEAR(found.first, best.first, 1e-5) << "round " << round;
+    EXPECT_NEAR(found.second, best.second, 1e-5) << "round " << round;
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_TRUE(rounded[i] == around[i].near ||
+                  rounded[i] == around[i].other);
+  }
 }
