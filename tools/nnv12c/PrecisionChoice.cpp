@@ -165,13 +165,14 @@ LogicalResult PrecisionChoice::measureTimes() {
   auto add = [&](PrecisionNet::Form form, const PricedPlan &plan) {
     std::map<int, PricedLayer> costs = costsByNode(plan, products, others);
     for (auto [of, layer] : llvm::zip_equal(inNet, layers)) {
-      if (form == PrecisionNet::U8 && !of.layer)
-        continue;
       const PricedLayer &cost = costs[of.node];
-      bool isOfFewer = of.weights && cost.bytes < layer.costs[0]->storage;
-      if (form != PrecisionNet::F16Weights && form != PrecisionNet::Q8Weights)
-        isOfFewer = true;
-      if (isOfFewer)
+      bool hasForm =
+          form == PrecisionNet::F32 ||
+          (form == PrecisionNet::U8
+               ? of.layer.has_value()
+               : of.weights.has_value() &&
+                     cost.bytes < layer.costs[PrecisionNet::F32]->storage);
+      if (hasForm)
         layer.costs[form] = {cost.time, cost.bytes};
     }
   };
