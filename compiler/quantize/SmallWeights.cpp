@@ -73,7 +73,9 @@ nnv12::quantize::smallWeightsOf(const OnnxGraph &graph) {
         continue;
       for (auto [value, near] : llvm::zip_equal(weights->values, *rounded)) {
         ofBytes += std::pow(double(near) - value, 2);
-        ofHalves += std::pow(double(nearestHalfAsFloat(value)) - value, 2);
+        // Beyond the largest half no layer has that form.
+        if (std::fabs(value) <= largestHalf)
+          ofHalves += std::pow(double(nearestHalfAsFloat(value)) - value, 2);
       }
       layer.axis = axis;
       layer.inputs.push_back(input);
