@@ -32,15 +32,6 @@ GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
 // Faults
 //===----------------------------------------------------------------------===//
 
-static std::string nodeName(const onnx::NodeProto &proto, int index) {
-  if (!proto.name().empty())
-    return proto.name();
-  for (const std::string &output : proto.output())
-    if (!output.empty())
-      return output;
-  return "#" + std::to_string(index);
-}
-
 LayerBuilder GraphImporter::report(const Twine &what) {
   return LayerBuilder(builder_, fileLoc_, (path_ + ": " + what).str(),
                       options_.maxTensorBytes);

@@ -37,8 +37,7 @@ std::optional<Product> nnv12::quantize::productAt(const OnnxGraph &graph,
     if (!bias || int64_t(bias->values.size()) != weights->shape[axis])
       return std::nullopt;
   }
-  return Product{number, node.name().empty() ? node.output(0) : node.name(),
-                 axis};
+  return Product{number, nodeName(node, number), axis};
 }
 
 WeightPlaces::WeightPlaces(const std::vector<int64_t> &shape, int axis,

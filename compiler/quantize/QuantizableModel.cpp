@@ -143,9 +143,8 @@ void QuantizableModel::foldBatchNormalization() {
 void QuantizableModel::findLayers() {
   for (int i = 0; i < graph.graph().node_size(); ++i) {
     const NodeProto &node = graph.graph().node(i);
-    QuantizableLayer layer = {
-        i,  Kind::Product, node.name().empty() ? node.output(0) : node.name(),
-        -1, dataOf(node),  {}};
+    QuantizableLayer layer = {i,  Kind::Product, nnv12::nodeName(node, i),
+                              -1, dataOf(node),  {}};
     for (const std::string &output : node.output())
       layer.results.push_back(tail(output));
     if (auto product = productAt(graph, i)) {
@@ -437,26 +436,22 @@ std::string QuantizableModel::quantized(const Ranges &ranges,
   return result.bytes();
 }
 
-QuantizableModel::Switched
-QuantizableModel::switched(const Ranges &ranges,
-                           const std::vector<bool> &in8) const {
+std::string QuantizableModel::switched(const Ranges &ranges,
+                                       const std::vector<bool> &in8) const {
   std::map<std::string, Grid> grids = gridsOf(in8, ranges);
-  Switched switched;
-  std::map<int, size_t> layers; ///< by node
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    if (!in8[i] || !layers_[i].isProduct())
-      continue;
-    layers[layers_[i].node] = switched.layers.size();
-    switched.layers.push_back(i);
-  }
+  std::map<int, const QuantizableLayer *> layers; ///< by node
+  for (size_t i = 0; i < layers_.size(); ++i)
+    if (in8[i] && layers_[i].isProduct())
+      layers[layers_[i].node] = &layers_[i];
   OnnxGraph result = graph;
-  addSwitches(result, switched.layers.size());
+  addSwitches(result, layers.size());
+  size_t number = 0;
   onnx::GraphProto nodes;
   std::map<std::string, std::string> rounded;
   for (int i = 0; i < graph.graph().node_size(); ++i) {
     NodeProto node = graph.graph().node(i);
-    auto number = layers.find(i);
-    if (number == layers.end()) {
+    auto layer = layers.find(i);
+    if (layer == layers.end()) {
       *nodes.add_node() = node;
       continue;
     }
@@ -465,12 +460,10 @@ QuantizableModel::switched(const Ranges &ranges,
     if (!rounded.count(x))
       rounded[x] = addRounded(result, nodes, x, grids.at(x));
     in8Bits.set_input(0, rounded.at(x));
-    roundProduct(result, nodes, in8Bits,
-                 layers_[switched.layers[number->second]].axis, grids.at(x),
+    roundProduct(result, nodes, in8Bits, layer->second->axis, grids.at(x),
                  ranges.find(x)->second.means);
-    addSwitched(result, nodes, in8Bits, node, number->second);
+    addSwitched(result, nodes, in8Bits, node, number++);
   }
   result.graph().mutable_node()->Swap(nodes.mutable_node());
-  switched.bytes = result.bytes();
-  return switched;
+  return result.bytes();
 }

@@ -110,13 +110,10 @@ public:
   std::string quantized(const Ranges &ranges, const std::vector<bool> &in8,
                         Names names = Names::Given) const;
 
-  /// A model of floats in which a switch (Switches.h) puts a product in 8 bits.
-  struct Switched {
-    std::string bytes;
-    std::vector<size_t> layers; ///< by switches, which layers
-  };
-  /// The model with a switch for each product of `in8`.
-  Switched switched(const Ranges &ranges, const std::vector<bool> &in8) const;
+  /// The serialised model of floats with a switch (Switches.h) for each product
+  /// of `in8`, in their order, which puts it in 8 bits.
+  std::string switched(const Ranges &ranges,
+                       const std::vector<bool> &in8) const;
 
 private:
   void foldBatchNormalization();

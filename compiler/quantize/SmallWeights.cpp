@@ -60,8 +60,7 @@ nnv12::quantize::smallWeightsOf(const OnnxGraph &graph) {
   std::vector<SmallWeights> result;
   for (int i = 0; i < graph.graph().node_size(); ++i) {
     const NodeProto &node = graph.graph().node(i);
-    SmallWeights layer = {
-        i, node.name().empty() ? node.output(0) : node.name(), {}, -1};
+    SmallWeights layer = {i, nodeName(node, i), {}, -1};
     double ofHalves = 0, ofBytes = 0;
     for (int input = 1; input < std::min(node.input_size(), 3); ++input) {
       auto weights = graph.floats(node.input(input));

@@ -2,6 +2,8 @@
 
 #include "compiler/quantize/Switches.h"
 
+#include "compiler/quantize/OnnxGraph.h"
+
 using namespace nnv12::quantize;
 using onnx::NodeProto;
 

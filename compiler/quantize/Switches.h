@@ -2,11 +2,18 @@
 #ifndef NNV12_COMPILER_QUANTIZE_SWITCHES_H
 #define NNV12_COMPILER_QUANTIZE_SWITCHES_H
 
-#include "compiler/quantize/OnnxGraph.h"
+#include <cstddef>
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+} // namespace onnx
 
 namespace nnv12::quantize {
 
-/// The name of an input of one bool for each switch.
+class OnnxGraph;
+
+/// The name of the last input: one bool for each switch.
 inline constexpr char switchInput[] = "nnv12.switches";
 
 /// Adds the input, for so many switches.

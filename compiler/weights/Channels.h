@@ -20,8 +20,16 @@ public:
   /// Calls body(first element, how many) for the pieces of a channel.
   void pieces(int64_t channel,
               llvm::function_ref<void(int64_t, int64_t)> body) const {
+    pieces(channel, channel + 1,
+           [&](int64_t, int64_t first, int64_t n) { body(first, n); });
+  }
+  /// Calls body(channel, first element, how many) for those of the channels
+  /// from `begin` to `end`, in the order of memory.
+  void pieces(int64_t begin, int64_t end,
+              llvm::function_ref<void(int64_t, int64_t, int64_t)> body) const {
     for (int64_t o = 0; o < outer; ++o)
-      body((o * count + channel) * inner, inner);
+      for (int64_t channel = begin; channel < end; ++channel)
+        body(channel, (o * count + channel) * inner, inner);
   }
   /// The scales of all channels, if all have one by `find`. Looks at some that
   /// lie apart first: most weights have none.

@@ -85,33 +85,27 @@ private:
   /// Outputs that lie side by side are read together: a cache line at a time.
   void keepSums(MutableArrayRef<float> to) {
     constexpr int64_t atOnce = 16;
-    int64_t count = type.getDimSize(*outputs), outer = 1, inner = 1;
-    for (auto [d, extent] : llvm::enumerate(type.getShape()))
-      if (d != *outputs)
-        (d < *outputs ? outer : inner) *= extent;
-    size_t size = size_t(outer * inner);
-    for (int64_t first = 0; first < count; first += atOnce) {
-      int64_t end = std::min(first + atOnce, count);
-      auto forEach = [&](llvm::function_ref<void(int64_t, int64_t)> body) {
-        for (int64_t o = 0; o < outer; ++o)
-          for (int64_t output = first; output < end; ++output)
-            for (int64_t i = 0; i < inner; ++i)
-              body(output - first, (o * count + output) * inner + i);
-      };
+    Channels channels(type, *outputs, values.data());
+    int64_t count = type.getDimSize(*outputs);
+    for (int64_t begin = 0; begin < count; begin += atOnce) {
+      int64_t end = std::min(begin + atOnce, count);
       std::vector<float> from[atOnce], found[atOnce];
       std::vector<Neighbours> around[atOnce];
-      forEach([&](int64_t output, int64_t i) {
-        from[output].push_back(values[i]);
-        around[output].push_back(numbers[i]);
+      channels.pieces(begin, end, [&](int64_t channel, int64_t i, int64_t n) {
+        int64_t output = channel - begin;
+        llvm::append_range(from[output], values.slice(i, n));
+        llvm::append_range(around[output], ArrayRef(numbers).slice(i, n));
       });
-      for (int64_t output = 0; output < end - first; ++output) {
-        found[output].resize(size);
+      for (int64_t output = 0; output < end - begin; ++output) {
+        found[output].resize(from[output].size());
         roundKeepingSum(from[output].data(), around[output].data(),
-                        found[output].data(), size);
+                        found[output].data(), found[output].size());
       }
       size_t next[atOnce] = {};
-      forEach([&](int64_t output, int64_t i) {
-        to[i] = found[output][next[output]++];
+      channels.pieces(begin, end, [&](int64_t channel, int64_t i, int64_t n) {
+        int64_t output = channel - begin;
+        std::copy_n(&found[output][next[output]], n, &to[i]);
+        next[output] += size_t(n);
       });
     }
   }

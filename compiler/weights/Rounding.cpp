@@ -22,17 +22,21 @@ static float nearestInteger(float quotient) {
   return (std::clamp(quotient, -largestInteger, largestInteger) + one) - one;
 }
 
+/// Never minus zero.
+static float multiple(float integer, float scale) {
+  return float(int(integer)) * scale;
+}
+
 float nnv12::nearestMultiple(float value, float scale) {
-  // Never minus zero.
-  return float(int(nearestInteger(value / scale))) * scale;
+  return multiple(nearestInteger(value / scale), scale);
 }
 
 Neighbours nnv12::multiplesAround(float value, float scale) {
-  float q = nearestInteger(value / scale), near = nearestMultiple(value, scale);
+  float q = nearestInteger(value / scale), near = multiple(q, scale);
   float other = q + (near < value ? 1.0f : -1.0f);
   if (near == value || std::fabs(other) > largestInteger)
     return {near, near};
-  return {near, float(int(other)) * scale};
+  return {near, multiple(other, scale)};
 }
 
 Neighbours nnv12::halvesAround(float value) {

@@ -2,6 +2,7 @@
 #include "compiler/calibrate/ChannelMeans.h"
 #include "compiler/calibrate/Error.h"
 #include "compiler/calibrate/Histogram.h"
+#include "compiler/quantize/Switches.h"
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Loading.h"
@@ -22,6 +23,7 @@ using namespace nnv12::tools;
 using calibrate::ErrorMeter;
 using calibrate::Histogram;
 using calibrate::Measure;
+using quantize::switchInput;
 
 static constexpr char overview[] =
     "runs a bundle over a set of samples, and reports the values of its "
@@ -251,10 +253,6 @@ static void write(Json &json, const char *list,
   }
   json.endArray();
 }
-
-/// The input of a bundle with switches, its last one: a bool for each layer
-/// that may be in 8 bits.
-static constexpr char switchInput[] = "nnv12.switches";
 
 static Words modelMeasureNames() {
   Words names;

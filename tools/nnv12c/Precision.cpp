@@ -229,8 +229,6 @@ FailureOr<QuantizedModel> Quantization::inBytes() {
 
 /// All layers stay float, with the rounded weights of the options.
 FailureOr<QuantizedModel> Quantization::roundedWeights() {
-  if (failed(checkReport()) || failed(checkBound()))
-    return failure();
   if (options.precision.bound)
     return chosen();
   return measured({model.floats(), {}, {}, {}}, "all in f32, rounded weights");
@@ -260,15 +258,18 @@ FailureOr<QuantizedModel> Quantization::run() {
                                  options.import.inputs);
   if (!fault.empty())
     return emitError(UnknownLoc::get(&context)) << fault, failure();
-  if (options.precision.precision == Precision::F32)
-    return roundedWeights();
-  if (llvm::none_of(model.layers(),
-                    [](const auto &layer) { return layer.isProduct(); }))
+  bool isOfWeights = options.precision.precision == Precision::F32;
+  if (!isOfWeights && llvm::none_of(model.layers(), [](const auto &layer) {
+        return layer.isProduct();
+      }))
     return error() << "--precision: found no Conv, Gemm or MatMul of f32 with "
                       "constant weights, expected one that can be in 8 bits",
            failure();
-  if (failed(checkReport()) || failed(checkBound()) || failed(findSizes()) ||
-      failed(findRanges()))
+  if (failed(checkReport()) || failed(checkBound()))
+    return failure();
+  if (isOfWeights)
+    return roundedWeights();
+  if (failed(findSizes()) || failed(findRanges()))
     return failure();
   equalized = options.precision.equalize ? model.equalize(ranges) : 0;
   // Other values have other ranges.

@@ -259,7 +259,7 @@ LogicalResult PrecisionChoice::measureErrors() {
                            std::vector<bool> in8(model.layers().size(), false);
                            for (size_t i : some)
                              in8[*inNet[i].layer] = true;
-                           return model.switched(ranges, in8).bytes;
+                           return model.switched(ranges, in8);
                          });
   if (failed(noise))
     return failure();
@@ -353,7 +353,7 @@ PrecisionChoice::Chosen PrecisionChoice::inModel(const Mix &mix) const {
       chosen.in8[*of.layer] = true;
     if (form == PrecisionNet::U8 || !of.weights)
       continue;
-    // Where nodes have the same name, the most bits count.
+    // Nodes of one name get the most bits of these.
     auto [bits, isNew] =
         chosen.weights.layers.try_emplace(of.name, bitsOf(form));
     bits->second = std::min(bits->second, bitsOf(form));

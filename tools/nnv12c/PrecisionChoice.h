@@ -73,9 +73,9 @@ private:
   mlir::LogicalResult findAdapts();
   mlir::LogicalResult measureTimes();
   mlir::LogicalResult measureErrors();
-  /// The error that each layer of the net adds to the model's alone, by models
-  /// of `switchedModel` with a switch for each of some of them. `part` of the
-  /// bytes of their weights are there besides.
+  /// Errors of the model with one layer rounded at a time. `switchedModel`
+  /// makes models with a switch for each of some layers. These have `part` of
+  /// the bytes of the layers' weights besides.
   mlir::FailureOr<std::vector<double>> noiseWith(
       llvm::ArrayRef<size_t> layers, double part, const char *what,
       llvm::function_ref<std::string(llvm::ArrayRef<size_t>)> switchedModel);

@@ -94,7 +94,7 @@ static constexpr double left = 70, top = 20, width = 520, height = 300;
 std::string PrecisionReport::svg() const {
   std::vector<Point> all = front;
   all.insert(all.end(), tried.begin(), tried.end());
-  // As parts of those of floats, which the front starts with.
+  // Parts of the floats' time or bytes. The front starts with floats.
   auto valueOf = [&](const Point &point) {
     double floats = front.empty() ? 0 : front.front().bytes;
     return !isOfWeights ? point.time : floats > 0 ? point.bytes / floats : 1;
