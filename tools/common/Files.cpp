@@ -6,7 +6,12 @@
 #include "artifact/InputFiles.h"
 #include "tools/common/Report.h"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace nnv12::tools {
+
+namespace fs = std::filesystem;
 
 static artifact::InputFiles inputs;
 
@@ -28,6 +33,22 @@ std::string readText(const std::string &path) {
   artifact::MappedFile file;
   failIf(openInput(path, file));
   return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
+std::string listFolder(const std::string &path,
+                       std::vector<std::string> &entries) {
+  std::error_code error;
+  entries.clear();
+  for (fs::directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    fs::path extension = it->path().extension();
+    bool isNote =
+        extension == ".txt" || extension == ".md" || extension == ".json";
+    if (!isNote && it->path().filename().native()[0] != '.')
+      entries.push_back(it->path().native());
+  }
+  std::sort(entries.begin(), entries.end());
+  return error ? path + ": cannot read: " + error.message() : "";
 }
 
 std::string explainBundle(const std::string &path, const std::string &fault) {

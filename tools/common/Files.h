@@ -5,6 +5,7 @@
 #include "artifact/MappedFile.h"
 
 #include <string>
+#include <vector>
 
 namespace nnv12::tools {
 
@@ -23,6 +24,12 @@ std::string openInput(const std::string &path, artifact::MappedFile &file);
 
 /// All of such a file. Ends the process when it cannot be read.
 std::string readText(const std::string &path);
+
+/// Lists the entries of a folder, by name, without those that are hidden and
+/// notes about the others (.txt, .md, .json). Empty, or one line that starts
+/// with the path.
+std::string listFolder(const std::string &path,
+                       std::vector<std::string> &entries);
 
 /// The message about a file that is no bundle: `fault`, or the kind of the
 /// file, where that is known.

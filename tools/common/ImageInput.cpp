@@ -77,6 +77,11 @@ struct Window {
 
 #ifndef NNV12_HAVE_STB
 
+std::string checkImageInput(const nnv12_tensor_info &, const ImageOptions &) {
+  return "found a build that reads no images (it was built without stb: Debian "
+         "package libstb-dev)";
+}
+
 static std::string withoutStb(const std::string &path) {
   return path + ": format: found no .npy file, and this build reads no images "
                 "(it was built without stb: Debian package libstb-dev)";
@@ -87,15 +92,19 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &,
   return withoutStb(path);
 }
 
-std::string readPicture(const std::string &path, int64_t, Frame &) {
+std::string readPicture(const std::string &path, int64_t, Frame &,
+                        const char *) {
   return withoutStb(path);
 }
 
-std::string readFrame(const std::string &path, const Frame &,
-                      const nnv12_tensor_info &, const ImageOptions &,
-                      Tensor &) {
+std::string fitFrame(const std::string &path, const Frame &,
+                     const nnv12_tensor_info &, const ImageOptions &,
+                     Levels &) {
   return withoutStb(path);
 }
+
+void fillFromLevels(const Levels &, const nnv12_tensor_info &,
+                    const ImageOptions &, Tensor &) {}
 
 #else
 
@@ -114,7 +123,7 @@ static std::string findGeometry(const nnv12_tensor_info &input,
   bool last = rank == 3 && isChannels(shape[2]) && layout != "nchw";
   if (!first && !last)
     return "shape: found " + shapeText(input.shape, input.rank) +
-           ", expected one image of 1 or 3 channels (or a .npy file)";
+           ", expected one image of 1 or 3 channels";
   geometry.channelsFirst = first;
   int64_t height = shape[first ? 1 : 0], width = shape[first ? 2 : 1];
   if (height < 1 || width < 1 || height > 65536 || width > 65536)
@@ -180,56 +189,57 @@ static std::string checkOptions(const ImageOptions &options,
   return {};
 }
 
-/// `reason`: why stb cannot read it.
+/// `reason`: why stb cannot read it. `others`: readPicture().
 static std::string explainFormat(const uint8_t *file, size_t size,
-                                 const char *reason) {
+                                 const char *reason, const char *others) {
   const char *kind = artifact::fileKind(file, size);
   bool isForeign = strcmp(reason, "unknown image type") == 0;
   std::string found = kind ? kind : isForeign ? "no image" : "an image";
   // The reason is about a kind of image that we read.
   if (!isForeign)
     found += " that cannot be read (" + artifact::escaped(reason) + ")";
-  return "found " + found + ", expected .npy, " + imageKinds;
+  return "found " + found + ", expected " + others + imageKinds;
 }
 
-/// Makes a tensor of pixels of as many bytes as the input has channels.
-static std::string fromPixels(const std::string &path, const uint8_t *pixels,
-                              int width, int height, const Geometry &geometry,
-                              const nnv12_tensor_info &input,
-                              const ImageOptions &options, Tensor &tensor) {
+/// Fits pixels of as many bytes as the input has channels.
+static std::string fitPixels(const std::string &path, const uint8_t *pixels,
+                             int width, int height, const Geometry &geometry,
+                             const ImageOptions &options, Levels &levels) {
   int channels = geometry.channels;
   Window source, target;
   placeImage(options.fit, width, height, geometry, source, target);
-  std::vector<uint8_t> resized(size_t(geometry.width) * geometry.height *
-                               channels);
+  levels.assign(size_t(geometry.width) * geometry.height * channels, 0);
   int row = geometry.width * channels;
   // Bilinear, over all source pixels when it shrinks: as PIL does. The default
   // filter would blur even where the size stays.
   if (!stbir_resize_uint8_generic(
           pixels + (size_t(source.y) * width + source.x) * channels,
           source.width, source.height, width * channels,
-          resized.data() + size_t(target.y) * row + target.x * channels,
+          levels.data() + size_t(target.y) * row + target.x * channels,
           target.width, target.height, row, channels, STBIR_ALPHA_CHANNEL_NONE,
           0, STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR,
           nullptr))
     return path + ": cannot resize";
+  return {};
+}
 
-  tensor = Tensor(input);
+static void fillTensor(const Levels &levels, const Geometry &geometry,
+                       const ImageOptions &options, Tensor &tensor) {
+  int channels = geometry.channels;
   size_t plane = size_t(geometry.width) * geometry.height;
-  assert(plane * channels * elementSize(input.type) == tensor.data.size() &&
-         "the input is one image");
+  assert(plane * channels * elementSize(tensor.type) == tensor.data.size() &&
+         levels.size() == plane * channels && "the input is one image");
   for (int c = 0; c < channels; ++c) {
     int from = options.bgr ? channels - 1 - c : c;
     double mean = perChannel(options.mean, c), std = perChannel(options.std, c);
     for (size_t i = 0; i < plane; ++i) {
-      double value = resized[i * channels + from];
-      if (input.type != NNV12_U8)
+      double value = levels[i * channels + from];
+      if (tensor.type != NNV12_U8)
         value = (value * options.scale - mean) / std;
       size_t index = geometry.channelsFirst ? c * plane + i : i * channels + c;
-      setElement(input.type, tensor.data.data(), index, value);
+      setElement(tensor.type, tensor.data.data(), index, value);
     }
   }
-  return {};
 }
 
 /// The bytes before the pixels of a PNM picture: three numbers, with spaces and
@@ -250,7 +260,8 @@ static size_t pnmHeaderSize(const uint8_t *file, size_t size) {
 
 /// The image in so many channels, held as its EXIF data say.
 static std::string decode(const std::string &path, int channels,
-                          int64_t mostPixels, Pixels &picture) {
+                          int64_t mostPixels, const char *others,
+                          Pixels &picture) {
   artifact::MappedFile file;
   std::string error = openInput(path, file);
   if (!error.empty())
@@ -279,7 +290,8 @@ static std::string decode(const std::string &path, int channels,
       stbi_image_free);
   if (!pixels)
     return path + ": format: " +
-           explainFormat(file.data(), file.size(), stbi_failure_reason());
+           explainFormat(file.data(), file.size(), stbi_failure_reason(),
+                         others);
   // stb takes a cut PNM for an image without rows.
   if (width < 1 || height < 1)
     return path + ": format: found an image of " + std::to_string(width) + "x" +
@@ -296,42 +308,57 @@ static std::string geometryOf(const std::string &path,
                               const nnv12_tensor_info &input,
                               const ImageOptions &options, Geometry &geometry) {
   std::string error = findGeometry(input, options.layout, geometry);
-  if (error.empty())
-    error = checkOptions(options, input, geometry.channels);
+  if (!error.empty())
+    return path + ": " + error + " (or a .npy file)";
+  error = checkOptions(options, input, geometry.channels);
   return error.empty() ? error : path + ": " + error;
+}
+
+std::string checkImageInput(const nnv12_tensor_info &input,
+                            const ImageOptions &options) {
+  Geometry geometry;
+  std::string error = findGeometry(input, options.layout, geometry);
+  return error.empty() ? checkOptions(options, input, geometry.channels)
+                       : error;
 }
 
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor) {
   Geometry geometry;
   Pixels picture;
+  Levels levels;
   std::string error = geometryOf(path, input, options, geometry);
   if (error.empty())
-    error = decode(path, geometry.channels, options.mostPixels, picture);
-  return error.empty()
-             ? fromPixels(path, picture.bytes.data(), picture.width,
-                          picture.height, geometry, input, options, tensor)
-             : error;
+    error =
+        decode(path, geometry.channels, options.mostPixels, ".npy, ", picture);
+  if (error.empty())
+    error = fitPixels(path, picture.bytes.data(), picture.width, picture.height,
+                      geometry, options, levels);
+  if (!error.empty())
+    return error;
+  tensor = Tensor(input);
+  fillTensor(levels, geometry, options, tensor);
+  return {};
 }
 
 std::string readPicture(const std::string &path, int64_t mostPixels,
-                        Frame &picture) {
+                        Frame &picture, const char *others) {
   Pixels pixels;
-  std::string error = decode(path, 3, mostPixels, pixels);
+  std::string error = decode(path, 3, mostPixels, others, pixels);
   picture = {pixels.width, pixels.height, std::move(pixels.bytes)};
   return error;
 }
 
-std::string readFrame(const std::string &path, const Frame &frame,
-                      const nnv12_tensor_info &input,
-                      const ImageOptions &options, Tensor &tensor) {
+std::string fitFrame(const std::string &path, const Frame &frame,
+                     const nnv12_tensor_info &input,
+                     const ImageOptions &options, Levels &levels) {
   Geometry geometry;
   std::string error = geometryOf(path, input, options, geometry);
   if (!error.empty())
     return error;
   if (geometry.channels == 3)
-    return fromPixels(path, frame.pixels.data(), frame.width, frame.height,
-                      geometry, input, options, tensor);
+    return fitPixels(path, frame.pixels.data(), frame.width, frame.height,
+                     geometry, options, levels);
   // As stb makes gray of colors.
   std::vector<uint8_t> gray(frame.pixels.size() / 3);
   for (size_t i = 0; i < gray.size(); ++i)
@@ -339,10 +366,30 @@ std::string readFrame(const std::string &path, const Frame &frame,
         uint8_t((frame.pixels[3 * i] * 77 + frame.pixels[3 * i + 1] * 150 +
                  frame.pixels[3 * i + 2] * 29) >>
                 8);
-  return fromPixels(path, gray.data(), frame.width, frame.height, geometry,
-                    input, options, tensor);
+  return fitPixels(path, gray.data(), frame.width, frame.height, geometry,
+                   options, levels);
+}
+
+void fillFromLevels(const Levels &levels, const nnv12_tensor_info &input,
+                    const ImageOptions &options, Tensor &tensor) {
+  Geometry geometry;
+  std::string error = findGeometry(input, options.layout, geometry);
+  assert(error.empty() && "fitFrame() has looked");
+  fillTensor(levels, geometry, options, tensor);
 }
 
 #endif
+
+std::string readFrame(const std::string &path, const Frame &frame,
+                      const nnv12_tensor_info &input,
+                      const ImageOptions &options, Tensor &tensor) {
+  Levels levels;
+  std::string error = fitFrame(path, frame, input, options, levels);
+  if (!error.empty())
+    return error;
+  tensor = Tensor(input);
+  fillFromLevels(levels, input, options, tensor);
+  return {};
+}
 
 } // namespace nnv12::tools

@@ -2,7 +2,7 @@
 #ifndef NNV12_TOOLS_COMMON_IMAGEINPUT_H
 #define NNV12_TOOLS_COMMON_IMAGEINPUT_H
 
-#include "tools/common/Clip.h"
+#include "tools/common/FrameSource.h"
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
 
@@ -46,13 +46,31 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor);
 
 /// Reads an image of at most so many pixels as colors, whatever it has.
+/// `others`: further kinds of file that the caller reads, for the message.
 std::string readPicture(const std::string &path, int64_t mostPixels,
-                        Frame &picture);
+                        Frame &picture, const char *others = "");
 
 /// The tensor of such a picture, or of a frame of a clip, which `path` names.
 std::string readFrame(const std::string &path, const Frame &frame,
                       const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor);
+
+/// readFrame() in two steps, between which the pixels can be changed.
+
+/// A picture as the model's input has it, in levels from 0 to 255: as high and
+/// wide as the input, row by row; red, green and blue of a pixel side by side,
+/// or its gray where the input has one channel.
+using Levels = std::vector<uint8_t>;
+std::string fitFrame(const std::string &path, const Frame &frame,
+                     const nnv12_tensor_info &input,
+                     const ImageOptions &options, Levels &levels);
+/// Makes numbers of them. `tensor` has the input's type and shape.
+void fillFromLevels(const Levels &levels, const nnv12_tensor_info &input,
+                    const ImageOptions &options, Tensor &tensor);
+
+/// Empty, or one line: why no image fits the input.
+std::string checkImageInput(const nnv12_tensor_info &input,
+                            const ImageOptions &options);
 
 } // namespace nnv12::tools
 

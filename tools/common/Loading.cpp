@@ -195,7 +195,7 @@ void InputOptions::addTo(Options &options) {
                "Fill the inputs that have no file with random numbers: 0 to 1 "
                "for floats, 0 and 1 for others.");
   options.number("seed", "N", seed, 0, ~0u,
-                 "Where --random starts; the same numbers for the same N. "
+                 "Where random numbers start; the same ones for the same N. "
                  "Default 1.");
   image.addTo(options);
 }

@@ -26,10 +26,7 @@ static unsigned countFrames(const std::string &path) {
   unsigned count = 0;
   while (error.empty() && clip.next(frame, error))
     ++count;
-  if (error.empty() && !count)
-    error = path + ": found no frame, expected some";
-  if (!error.empty())
-    fail(error);
+  tools::failIf(error);
   return count;
 }
 
@@ -38,17 +35,12 @@ static std::vector<std::string> entriesOf(const std::string &path) {
   std::error_code error;
   if (!fs::exists(path, error))
     fail("--set: " + path + ": found nothing there, expected a folder");
-  std::vector<std::string> names;
   if (!fs::is_directory(path, error))
     return {path};
-  for (fs::directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error))
-    if (it->path().filename().native()[0] != '.')
-      names.push_back(it->path().native());
-  if (error)
-    fail("--set: " + path + ": cannot read: " + error.message());
-  std::sort(names.begin(), names.end());
-  return names;
+  std::vector<std::string> entries;
+  if (std::string fault = tools::listFolder(path, entries); !fault.empty())
+    fail("--set: " + fault);
+  return entries;
 }
 
 SampleSet::SampleSet(const SetOptions &how,
@@ -61,10 +53,6 @@ SampleSet::SampleSet(const SetOptions &how,
   } else {
     size_t number = 0;
     for (const std::string &path : entriesOf(options.path)) {
-      // Notes of the set, not samples of it.
-      std::string extension = fs::path(path).extension().native();
-      if (extension == ".txt" || extension == ".md" || extension == ".json")
-        continue;
       bool isSecond = number++ % 2 == 1;
       bool isTaken = options.half == Half::All || tools::isClip(path) ||
                      isSecond == (options.half == Half::Second);
@@ -146,8 +134,8 @@ static Tensor readArray(const std::string &path,
 /// of them. The first one is all.
 Tensor SampleSet::readCrop(const Sample &sample) const {
   tools::Frame photo, part;
-  std::string error =
-      tools::readPicture(sample.path, options.image.mostPixels, photo);
+  std::string error = tools::readPicture(sample.path, options.image.mostPixels,
+                                         photo, ".npy, ");
   if (!error.empty())
     fail(error);
   if (sample.part == 0) {

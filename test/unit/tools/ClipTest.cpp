@@ -115,7 +115,12 @@ TEST_F(ClipTest, Refuses) {
             "frame 1: found no header, expected FRAME");
   EXPECT_EQ(fault(clip("W2 H1 Cmono", {"ab"}) + "FRA"),
             "frame 1: found no header, expected FRAME");
-  EXPECT_EQ(fault(clip("W2 H1 Cmono", {})), "");
+  EXPECT_EQ(fault(clip("W2 H1 Cmono", {"ab"}) + "FRAMES\nab"),
+            "frame 1: found no header, expected FRAME");
+  EXPECT_EQ(fault(clip("W2 H1 Cmono", {"ab"}) + clip("W2 H1 Cmono", {"ab"})),
+            "frame 1: found no header, expected FRAME");
+  EXPECT_EQ(fault(clip("W2 H1 Cmono", {"ab"}) + "FRAME Ip\nab"), "");
+  EXPECT_EQ(fault(clip("W2 H1 Cmono", {})), "found no frame, expected some");
 }
 
 TEST_F(ClipTest, IsClip) {

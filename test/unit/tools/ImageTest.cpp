@@ -92,6 +92,35 @@ TEST_F(ImageTest, Fit) {
   EXPECT_EQ(cropped[0] + cropped[2], 255);
 }
 
+/// A frame goes through levels, which have the input's size and channels.
+TEST_F(ImageTest, Levels) {
+  Frame frame;
+  ASSERT_EQ(readPicture(path, 100, frame), "");
+  ImageOptions options;
+  options.bgr = true;
+  options.scale = 2;
+  Levels levels;
+  std::vector<int64_t> shape = {1, 3, 1, 2};
+  nnv12_tensor_info input = infoOf(NNV12_F32, shape);
+  ASSERT_EQ(fitFrame("f", frame, input, options, levels), "");
+  EXPECT_EQ(levels, (Levels{255, 0, 0, 0, 0, 255}));
+  levels[1] = 1; // green of the first pixel
+  Tensor tensor(input);
+  fillFromLevels(levels, input, options, tensor);
+  Values values;
+  for (size_t i = 0; i < 6; ++i)
+    values.push_back(elementAt(NNV12_F32, tensor.data.data(), i));
+  EXPECT_EQ(values, (Values{0, 510, 2, 0, 510, 0}));
+  shape = {4, 6};
+  EXPECT_EQ(fitFrame("f", frame, infoOf(NNV12_U8, shape), options, levels),
+            "f: shape: found 4x6, expected one image of 1 or 3 channels (or "
+            "a .npy file)");
+  shape = {1, 4, 4};
+  ASSERT_EQ(fitFrame("f", frame, infoOf(NNV12_U8, shape), options, levels), "");
+  EXPECT_EQ(levels.size(), 16u);
+  EXPECT_EQ(levels[0], 255 * 77 >> 8);
+}
+
 TEST_F(ImageTest, Refuses) {
   Tensor tensor;
   auto error = [&](nnv12_type type, std::vector<int64_t> shape,
