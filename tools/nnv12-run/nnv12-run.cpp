@@ -6,28 +6,28 @@
 #include "tools/common/LayerTimes.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
-#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 #include "tools/common/Traces.h"
+#include "tools/nnv12-run/Classes.h"
+#include "tools/nnv12-run/OutputSummary.h"
+#include "tools/nnv12-run/VideoRun.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace nnv12;
+using namespace nnv12::run;
 using namespace nnv12::tools;
 
 static constexpr char overview[] =
-    "runs a bundle once: reads its inputs, computes, and writes, compares or "
-    "explains the outputs";
+    "runs a bundle once, or on each frame of a video: reads its inputs, "
+    "computes, and writes, compares or explains the outputs";
 
 static constexpr char examples[] =
     R"(  nnv12-run model.nnv --input x=x.npy --output-dir out
@@ -44,27 +44,29 @@ static constexpr char examples[] =
       where the time goes, layer by layer
   nnv12-run model.nnv --random --trace trace.json
       which lane did what when
+  ffmpeg -i in.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - | nnv12-run model.nnv \
+            --video -
+      what is on each frame of a video
 )";
 
-namespace {
-struct CommandLine {
-  std::string bundle;
-  std::string trace;
-  std::string outputDir;
-  std::string expect;
-  std::string labels;
-  Tolerance tolerance;
-  unsigned runs = 1;
-  unsigned top = 5;
-  unsigned deadline = 0;
-  bool settle = false;
-  bool profile = false;
-  bool time = false;
-  LoadOptions load;
-  RunOptions session;
-  InputOptions input;
-};
-} // namespace
+/// Ends the process where options do not go with --video, or need it.
+static void checkVideo(const CommandLine &given) {
+  const CommandLine defaults;
+  const InputOptions &input = given.input;
+  checkVideoOptions(given.video, {{"--input", !input.inputs.empty()},
+                                  {"--random", input.random},
+                                  {"--seed", input.seed != defaults.input.seed},
+                                  {"--output-dir", !given.outputDir.empty()},
+                                  {"--expect", !given.expect.empty()},
+                                  {"--top", given.top != defaults.top},
+                                  {"--runs", given.runs != defaults.runs},
+                                  {"--settle", given.settle},
+                                  {"--trace", !given.trace.empty()},
+                                  {"--time", given.time},
+                                  {"--profile", given.profile}});
+  if (given.video.clip.empty() && !given.json.empty())
+    fail("--json: found no --video, which it is for");
+}
 
 static CommandLine parseOptions(int argc, char **argv) {
   CommandLine result;
@@ -107,6 +109,10 @@ static CommandLine parseOptions(int argc, char **argv) {
       "end of the last run, in the Trace Event Format, for Perfetto, "
       "chrome://tracing and nnv12-inspect --html; - is standard "
       "output, instead of the summary of the outputs.");
+  result.video.addTo(options);
+  options.text("json", "FILE", result.json,
+               "For --video: write a JSON object for each frame to FILE, one a "
+               "line; - is standard output, instead of the text.");
   options.flag("time", result.time, "Print how long each stage took.");
   options.flag("profile", result.profile,
                "Print how long each layer took, in a second run, with caches "
@@ -114,6 +120,7 @@ static CommandLine parseOptions(int argc, char **argv) {
   result.session.addTo(options);
   result.load.addTo(options);
   options.parse(argc, argv);
+  checkVideo(result);
   return result;
 }
 
@@ -121,25 +128,15 @@ static void printSummary(const Bundle &bundle,
                          const std::vector<Tensor> &outputs) {
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const nnv12_tensor_info &info = bundle.output(i);
-    size_t count = outputs[i].data.size() / elementSize(info.type);
-    double least = INFINITY, most = -INFINITY, sum = 0;
-    size_t numbers = 0;
-    for (size_t k = 0; k < count; ++k) {
-      double value = elementAt(info.type, outputs[i].data.data(), k);
-      if (std::isnan(value))
-        continue;
-      ++numbers;
-      least = std::min(least, value);
-      most = std::max(most, value);
-      sum += value;
-    }
+    OutputSummary summary(outputs[i]);
+    bool isNumber = summary.numNan < summary.count;
     printf("output_%u '%s' %s", i, info.name, describe(info).c_str());
-    if (numbers)
-      printf(": min %g, max %g, mean %g", least, most,
-             sum / static_cast<double>(numbers));
-    if (numbers < count)
-      printf("%s %zu of %zu are NaN", numbers ? "," : ":", count - numbers,
-             count);
+    if (isNumber)
+      printf(": min %g, max %g, mean %g", summary.least, summary.most,
+             summary.mean);
+    if (summary.numNan)
+      printf("%s %zu of %zu are NaN", isNumber ? "," : ":", summary.numNan,
+             summary.count);
     printf("\n");
   }
 }
@@ -259,84 +256,12 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
   return good;
 }
 
-/// The names of classes and where they come from; none where nobody says them,
-/// or where those of the bundle are not for its first output, which is said.
-static std::vector<std::string> chooseLabels(const CommandLine &options,
-                                             const Bundle &bundle) {
-  std::string from =
-      options.labels.empty() ? options.bundle + ": property" : options.labels;
-  std::vector<std::string> labels = options.labels.empty()
-                                        ? labelsOf(bundle)
-                                        : splitLines(readText(options.labels));
-  if (!options.labels.empty() && bundle.numOutputs() == 0)
-    fail(options.bundle + ": outputs: found none, expected one for --labels");
-  if (bundle.numOutputs() == 0 || (options.labels.empty() && labels.empty()))
-    return {};
-  const nnv12_tensor_info &scores = bundle.output(0);
-  size_t count = scores.byte_size / elementSize(scores.type);
-  if (labels.size() == count && count)
-    return labels;
-  if (!options.labels.empty())
-    fail(from + ": labels: found " + std::to_string(labels.size()) +
-         ", expected the " + std::to_string(count) + " of output '" +
-         scores.name + "'");
-  // A detector's are for a part of its output: no fault.
-  bool isVector =
-      scores.rank &&
-      count ==
-          size_t(*std::max_element(scores.shape, scores.shape + scores.rank));
-  if (isVector)
-    fprintf(stderr,
-            "nnv12-run: %s labels: found %zu, expected the %zu of output "
-            "'%s'; they are left alone (--labels takes others)\n",
-            from.c_str(), labels.size(), count, scores.name);
-  return {};
-}
-
-/// Makes probabilities of scores, unless they are some already. Ends the
-/// process where scores are no numbers, of which nothing can be made.
-static void makeProbabilities(const CommandLine &options, const Bundle &bundle,
-                              std::vector<double> &values) {
-  auto most = *std::max_element(values.begin(), values.end());
-  auto numNan = std::count_if(values.begin(), values.end(),
-                              [](double value) { return std::isnan(value); });
-  bool hasNone = numNan || !std::isfinite(most);
-  if (hasNone)
-    fail(options.bundle + ": output '" + bundle.output(0).name + "': found " +
-         (numNan ? std::to_string(numNan) + " of " +
-                       std::to_string(values.size()) + " scores that are NaN"
-                 : std::string("a largest score that is ") +
-                       (most > 0 ? "infinite" : "minus infinity")) +
-         ", expected numbers");
-  double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  double least = *std::min_element(values.begin(), values.end());
-  if (least >= 0 && std::fabs(sum - 1) <= 0.01)
-    return;
-  sum = 0;
-  for (double &value : values)
-    sum += value = std::exp(value - most);
-  for (double &value : values)
-    value /= sum;
-}
-
 static void printClasses(const CommandLine &options, const Bundle &bundle,
                          const std::vector<std::string> &labels,
                          const Tensor &scores) {
-  size_t count = labels.size();
-  assert(count * elementSize(scores.type) == scores.data.size() &&
-         "chooseLabels() has looked");
-  std::vector<double> values(count);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = elementAt(scores.type, scores.data.data(), i);
-  makeProbabilities(options, bundle, values);
-  std::vector<size_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  size_t top = std::min<size_t>(options.top, count);
-  std::partial_sort(order.begin(), order.begin() + top, order.end(),
-                    [&](size_t a, size_t b) { return values[a] > values[b]; });
-  for (size_t i = 0; i < top; ++i)
-    printf("%6.2f %%  %s\n", 100 * values[order[i]],
-           artifact::escaped(labels[order[i]]).c_str());
+  for (const Class &best : topClasses(options, bundle, scores, options.top))
+    printf("%6.2f %%  %s\n", 100 * best.share,
+           artifact::escaped(labels[best.number]).c_str());
 }
 
 /// The longest wait of --settle: a longer one does not come to an end.
@@ -360,6 +285,12 @@ int main(int argc, char **argv) {
   auto session = std::make_unique<Session>(
       openSession(options.bundle, bundle, sessionOptions, recorder.get()));
   uint64_t created = nanoseconds();
+  if (!options.video.clip.empty()) {
+    runVideo(options, bundle, *session);
+    options.session.explainGpu("nnv12-run", *session, options.load);
+    finishOutput();
+    return 0;
+  }
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
   checkOutputs(options, bundle);
