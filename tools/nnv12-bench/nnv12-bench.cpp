@@ -4,11 +4,11 @@
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/LayerTimes.h"
-#include "tools/common/Loading.h"
 #include "tools/common/OtherPrograms.h"
 #include "tools/common/Recorded.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
+#include "tools/nnv12-bench/VideoBench.h"
 
 #include <cassert>
 #include <cstdio>
@@ -16,13 +16,14 @@
 #include <unistd.h>
 
 using namespace nnv12;
+using namespace nnv12::bench;
 using namespace nnv12::tools;
 
 static constexpr char overview[] =
     "measures a bundle. Cold: a fresh process for each run, the bundle's pages "
     "evicted from the page cache before, from the start of the process and, "
     "inside, from opening the bundle, to the first result. Warm: one "
-    "session, run again and again";
+    "session, run again and again. Video: one session, on each frame of a clip";
 
 static constexpr char examples[] =
     R"(  nnv12-bench model.nnv
@@ -33,26 +34,12 @@ static constexpr char examples[] =
       as after a boot (as root): libraries are not in memory either
   nnv12-bench model.nnv --cold 15 --floor 15 --warm 100
       how near cold runs come to reading the weights and to warm runs
+  nnv12-bench model.nnv --video clip.y4m
+      runs over the frames of a video, and how old answers are where frames are
+      left out
 )";
 
 namespace {
-struct BenchOptions {
-  std::string bundle;
-  std::string json;
-  unsigned cold = 5;
-  unsigned floor = 0;
-  unsigned warm = 20;
-  bool dropCaches = false, unbacked = false;
-  bool profile = false;
-  /// Set in the processes that cold runs start: where to report to.
-  unsigned reportTo = 0;
-  unsigned inputsFrom = 0;
-  bool floorRun = false;
-  LoadOptions load;
-  RunOptions session;
-  InputOptions input;
-};
-
 /// The runs of one kind, in milliseconds.
 struct Stage {
   const char *name;
@@ -70,6 +57,19 @@ struct Results {
   double otherCpus = -1;    ///< that other programs took meanwhile
 };
 } // namespace
+
+/// Ends the process where options do not go with --video, or need it.
+static void checkVideo(const BenchOptions &given) {
+  const BenchOptions defaults;
+  checkVideoOptions(given.video, {{"--input", !given.input.inputs.empty()},
+                                  {"--random", given.input.random},
+                                  {"--cold", given.cold != defaults.cold},
+                                  {"--warm", given.warm != defaults.warm},
+                                  {"--floor", given.floor > 0},
+                                  {"--drop-caches", given.dropCaches},
+                                  {"--unbacked", given.unbacked},
+                                  {"--profile", given.profile}});
+}
 
 static BenchOptions parseOptions(int argc, char **argv) {
   BenchOptions result;
@@ -96,6 +96,7 @@ static BenchOptions parseOptions(int argc, char **argv) {
                "instead of the table.");
   options.flag("profile", result.profile,
                "Print the median time of each layer over the warm runs.");
+  result.video.addTo(options);
   result.input.addTo(options);
   result.session.addTo(options);
   result.load.addTo(options);
@@ -103,6 +104,7 @@ static BenchOptions parseOptions(int argc, char **argv) {
   options.number("report-to", "FD", result.reportTo, 0, 1000000, "");
   options.number("inputs-from", "FD", result.inputsFrom, 0, 1000000, "");
   options.parse(argc, argv);
+  checkVideo(result);
   // Speed hardly depends on the numbers: inputs need not be given.
   result.input.random = true;
   return result;
@@ -376,6 +378,11 @@ int main(int argc, char **argv) {
   reportBoundsFaults();
   if (options.reportTo)
     return coldMain(options);
+  if (!options.video.clip.empty()) {
+    benchVideo(options);
+    finishOutput();
+    return 0;
+  }
   Results results;
   // A bundle that cannot be opened is an error of this process, not of those
   // that it starts; and while it is open here its pages cannot be evicted.

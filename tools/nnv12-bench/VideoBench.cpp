@@ -1,0 +1,227 @@
+//===- VideoBench.cpp - Measures runs over the frames of a video ----------===//
+#include "tools/nnv12-bench/VideoBench.h"
+
+#include "tools/common/Clock.h"
+#include "tools/common/Files.h"
+#include "tools/common/Json.h"
+#include "tools/common/OtherPrograms.h"
+#include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
+#include "tools/common/VideoAges.h"
+#include "tools/common/WarmUp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <random>
+#include <unistd.h>
+
+namespace nnv12::bench {
+
+using namespace tools;
+
+namespace {
+
+/// A session that takes turns with others on the same frames.
+class MeasuredSession {
+public:
+  MeasuredSession(const BenchOptions &options, const Bundle &bundle,
+                  const char *name)
+      : name(name), options_(options),
+        session_(
+            openSession(options.bundle, bundle, options.session.session())),
+        outputs_(makeOutputs(bundle)), out_(asOutputs(outputs_)) {
+    for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
+      outputNames_.emplace_back(bundle.output(i).name);
+    if (options.session.waitFor)
+      prepareSession(options.bundle, session_, options.session.waitFor);
+  }
+
+  /// Runs until nothing is left to prepare.
+  void warmUp(const std::vector<Input> &in) {
+    tools::warmUp(session_, 2, [&] { run(in); });
+  }
+  /// Runs a frame and notes its times.
+  void measure(const std::vector<Input> &in) {
+    double cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID), start = milliseconds();
+    run(in);
+    times.push_back(milliseconds() - start);
+    cpuTimes.push_back(milliseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+  }
+  void run(const std::vector<Input> &in) {
+    runSession(options_.bundle, session_, in, out_);
+  }
+  /// The answer of the last run, to a frame that `place` names.
+  void takeAnswer(const std::string &place, Answer &answer) const {
+    size_t fault = makeAnswer(outputs_, answer);
+    if (fault < outputs_.size())
+      fail(options_.bundle + ": output '" + outputNames_[fault] +
+           "': " + place + ": found NaN or infinity, expected finite numbers");
+  }
+  const Session &session() const { return session_; }
+
+  const char *name;
+  std::vector<double> times, cpuTimes; ///< milliseconds of each frame
+
+private:
+  const BenchOptions &options_;
+  Session session_;
+  std::vector<Tensor> outputs_;
+  std::vector<Output> out_;
+  std::vector<std::string> outputNames_;
+};
+
+/// A way to answer frames with less than a full run of each.
+struct AgeRow {
+  std::string name;
+  double saved = 0; ///< part of the work, 0 to 1
+  AnswerAge age;
+};
+
+struct VideoResults {
+  std::vector<const MeasuredSession *> sessions;
+  uint64_t frames = 0;
+  int width = 0, height = 0; ///< of the clip
+  double step = 0;           ///< VideoAges::step()
+  std::vector<AgeRow> rows;
+  double otherCpus = -1;
+};
+
+} // namespace
+
+/// Adds -1, 0 or 1 to each level. The same for the same seed, on each machine.
+static void addNoise(std::mt19937 &random, Levels &levels) {
+  for (uint8_t &level : levels)
+    level = uint8_t(std::clamp(int(level) + int(random() % 3) - 1, 0, 255));
+}
+
+/// Answers are compared from the second frame on.
+static bool hasAges(const VideoResults &results) {
+  return results.frames > 1 && results.step > 0;
+}
+
+static void printVideo(const BenchOptions &options, const Bundle &bundle,
+                       const VideoResults &results) {
+  nnv12_bundle_info info = bundle.info();
+  printf("%s: model '%s', %s, %u threads\n", options.bundle.c_str(), info.model,
+         info.target, results.sessions[0]->session().threads());
+  printf("%s: %llu frame%s of %dx%d\n", options.video.clip.c_str(),
+         static_cast<unsigned long long>(results.frames),
+         results.frames == 1 ? "" : "s", results.width, results.height);
+  printf("  %-16s %10s %10s %10s %10s\n", "ms", "median", "p90", "p99", "CPU");
+  for (const MeasuredSession *session : results.sessions) {
+    Statistics times(session->times);
+    printf("  %-16s %10.3f %10.3f %10.3f %10.3f\n", session->name, times.median,
+           times.p90, times.p99, median(session->cpuTimes));
+  }
+  if (std::string busy =
+          busyText(results.otherCpus, unsigned(sysconf(_SC_NPROCESSORS_ONLN)));
+      !busy.empty())
+    printf("%s\n", busy.c_str());
+  if (results.frames < 2) {
+    printf("found one frame, expected two for ages of answers\n");
+    return;
+  }
+  if (!hasAges(results))
+    printf("no answer differs from the one before: there are no ages\n");
+  printf("  %-16s %10s %10s %10s\n", "answers", "saved", "age", "worst");
+  for (const AgeRow &row : results.rows) {
+    printf("  %-16s %8.0f %% ", row.name.c_str(), 100 * row.saved);
+    if (hasAges(results))
+      printf("%10.2f", row.age.age);
+    else
+      printf("%10s", "-");
+    printf(" %10.3g\n", 1000 * row.age.worst);
+  }
+  printf("age: the mean distance from full answers, by that of full answers to "
+         "two frames in a row\n"
+         "worst: the largest 1 - cosine of a frame, in thousandths\n");
+}
+
+static std::string makeVideoJson(const BenchOptions &options,
+                                 const Bundle &bundle,
+                                 const VideoResults &results) {
+  nnv12_bundle_info info = bundle.info();
+  Json json;
+  json.beginObject().member("file", options.bundle);
+  json.member("model", info.model).member("target", info.target);
+  json.member("threads", results.sessions[0]->session().threads());
+  if (results.otherCpus >= 0)
+    json.member("other_programs_cpus", results.otherCpus);
+  json.key("video").beginObject().member("clip", options.video.clip);
+  json.member("frames", results.frames);
+  json.member("width", int64_t(results.width));
+  json.member("height", int64_t(results.height));
+  json.member("seed", options.input.seed);
+  json.objects("sessions", results.sessions,
+               [&](const MeasuredSession *session) {
+                 Statistics times(session->times);
+                 json.member("name", session->name);
+                 json.member("median_ms", times.median);
+                 json.member("p90_ms", times.p90).member("p99_ms", times.p99);
+                 json.member("cpu_ms", median(session->cpuTimes));
+                 json.array("samples_ms", session->times);
+                 json.array("cpu_samples_ms", session->cpuTimes);
+               });
+  json.member("step", results.step);
+  if (results.frames > 1)
+    json.objects("answers", results.rows, [&](const AgeRow &row) {
+      json.member("name", row.name).member("saved", row.saved);
+      json.member("distance", row.age.distance);
+      // Without steps there is no number for it.
+      json.member("age", hasAges(results) ? row.age.age : NAN);
+      json.member("worst", 1000 * row.age.worst);
+      json.member("worst_frame", row.age.worstFrame);
+    });
+  json.endObject().endObject();
+  return json.text();
+}
+
+void benchVideo(const BenchOptions &options) {
+  Bundle bundle = openBundle(options.bundle, options.load);
+  VideoInput video(options.bundle, bundle, options.video, options.input.image);
+  checkOutput(options.json);
+  OtherPrograms others;
+  MeasuredSession plain(options, bundle, "plain");
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(video.input());
+  std::vector<Input> in = asInputs(inputs);
+  std::mt19937 random(options.input.seed);
+  VideoAges ages(1);
+  Answer full;
+  std::vector<Answer> ways(1);
+  for (Levels levels; video.next(levels);) {
+    video.fill(levels, inputs[0]);
+    if (video.count() == 1)
+      plain.warmUp(in);
+    plain.measure(in);
+    plain.takeAnswer(video.place(), full);
+    addNoise(random, levels);
+    video.fill(levels, inputs[0]);
+    plain.run(in);
+    plain.takeAnswer(video.place(), ways[0]);
+    ages.add(full, ways);
+  }
+  VideoResults results;
+  results.sessions = {&plain};
+  results.frames = ages.numFrames();
+  results.width = video.width();
+  results.height = video.height();
+  results.step = ages.step();
+  results.rows.push_back({"noise of 1 level", 0, ages.way(0)});
+  static constexpr const char *skipNames[] = {
+      "every 2nd frame", "every 3rd frame", "every 4th frame"};
+  static_assert(std::size(skipNames) == std::size(VideoAges::skips));
+  for (size_t i = 0; i < std::size(skipNames); ++i)
+    results.rows.push_back(
+        {skipNames[i], 1 - 1.0 / VideoAges::skips[i], ages.skipping(i)});
+  results.otherCpus = others.cpus();
+  options.session.explainGpu("nnv12-bench", plain.session(), options.load);
+  if (options.json != "-")
+    printVideo(options, bundle, results);
+  if (!options.json.empty())
+    writeText(options.json, makeVideoJson(options, bundle, results));
+}
+
+} // namespace nnv12::bench
