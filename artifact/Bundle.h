@@ -53,7 +53,7 @@ inline uint64_t elementSize(ElementType type) {
   return index < sizeof sizes ? sizes[index] : 1;
 }
 
-/// The writer adds the segment of overlays itself.
+/// The writer adds the segments of overlays itself.
 enum class SegmentKind : uint8_t { Code, Weights, Spirv, Overlays };
 
 /// Bytes that go to a page-aligned place of the file. `data` is borrowed: it
@@ -267,6 +267,59 @@ struct ProgramGpu {
   uint64_t predictedWarm = 0; ///< nanoseconds
 };
 
+/// In bytes.
+struct PixelLayout {
+  uint64_t row, column, pieces, distance, piece;
+};
+
+struct VideoWindow {
+  uint32_t num = 1, den = 1;
+  int32_t low = 0, high = 0;
+};
+
+struct VideoRead {
+  uint32_t set;
+  bool all;
+  VideoWindow rows = {}, columns = {}; ///< unless `all`
+};
+
+struct VideoSet {
+  uint32_t rows, columns;
+  std::vector<VideoRead> reads = {};
+};
+
+struct VideoInput {
+  uint32_t set;
+  uint64_t place;
+  PixelLayout pixels;
+};
+
+enum class VideoTiles : uint8_t { All, Rows, Cells, Runs };
+
+struct VideoPart {
+  static constexpr uint32_t ownKernel = ~uint32_t(0);
+  VideoTiles tiles = VideoTiles::All;
+  uint32_t rowAxis = 0, columnAxis = 0;
+  uint32_t kernel = ownKernel; ///< of ProgramVideo::kernels
+};
+
+struct VideoExecute {
+  static constexpr uint64_t asInProgram = ~uint64_t(0);
+  std::vector<uint64_t> places; ///< by operand
+  uint32_t set;
+  VideoPart part;
+};
+
+struct ProgramVideo {
+  uint64_t arenaSize = 0;
+  std::vector<Kernel> kernels;
+  std::vector<VideoSet> sets;
+  std::vector<VideoInput> inputs;
+  std::vector<VideoExecute> executes;
+  std::vector<VideoPart> switches;
+  std::vector<uint64_t> outputs;
+};
+
 /// Programs of equal targets share one in the file.
 struct Program {
   std::string target;
@@ -284,7 +337,8 @@ struct Program {
   uint64_t predictedWarm = 0; ///< nanoseconds
   std::string revision;
   std::string tune;
-  std::optional<ProgramGpu> gpu = {}; ///< a GPU's part
+  std::optional<ProgramGpu> gpu = {};     ///< a GPU's part
+  std::optional<ProgramVideo> video = {}; ///< reuse between frames
   bool laterWaits = false; ///< backgrounds begin behind the first result
 };
 

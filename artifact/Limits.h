@@ -20,6 +20,11 @@ constexpr uint32_t maxProperties = 4096;
 /// The number of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 
+/// Pixels of all sets of a video.
+constexpr uint64_t maxPixels = uint64_t(1) << 26;
+/// The numbers of a window of video, without their sign.
+constexpr uint32_t maxReach = 1u << 20;
+
 /// The alignment of memories unless they say otherwise, and of memories that a
 /// GPU works in: at least the most that Vulkan lets a device ask for
 /// (minStorageBufferOffsetAlignment).

@@ -175,4 +175,9 @@ bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault) {
       .verify(tableGpuOverlays, overlaysIdentifier);
 }
 
+bool verifyVideoBuffer(const uint8_t *overlays, size_t size, Fault &fault) {
+  return Budget("overlays", overlays, size, fault)
+      .verify(tableVideoOverlays, videoIdentifier);
+}
+
 } // namespace nnv12::artifact

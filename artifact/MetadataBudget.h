@@ -28,12 +28,15 @@ constexpr uint64_t maxSharing = 4;
 [[nodiscard]] bool verifyFlatBuffer(const uint8_t *metadata, size_t size,
                                     Fault &fault);
 
-/// The identifier of the FlatBuffer of overlays.
+/// The identifiers of the FlatBuffers of overlays, for GPUs and for video.
 constexpr const char *overlaysIdentifier = "NNVG";
+constexpr const char *videoIdentifier = "NNVV";
 
 /// Checks the FlatBuffer of overlays in the same way.
 [[nodiscard]] bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size,
                                         Fault &fault);
+[[nodiscard]] bool verifyVideoBuffer(const uint8_t *overlays, size_t size,
+                                     Fault &fault);
 
 } // namespace nnv12::artifact
 

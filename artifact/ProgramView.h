@@ -115,6 +115,25 @@ inline const bundle::Overlay *gpuOverlayOf(const bundle::Bundle *bundle,
              : nullptr;
 }
 
+/// Its overlay for video, unless the segment needs a key.
+inline const bundle::Overlay *videoOverlayOf(const bundle::Bundle *bundle,
+                                             const bundle::Program *program) {
+  const bundle::Overlay *overlay =
+      findOverlay(program, bundle::OverlayKind_Video);
+  return overlay && !bundle->segments()->Get(overlay->segment())->seal()
+             ? overlay
+             : nullptr;
+}
+
+/// Video's part of a program, in verified overlays; null where there is none.
+inline const bundle::ProgramVideo *
+videoOf(const bundle::VideoOverlays *overlays, const bundle::Program *program) {
+  const bundle::Overlay *overlay =
+      overlays ? findOverlay(program, bundle::OverlayKind_Video) : nullptr;
+  return overlay ? overlays->programs()->Get(overlay->head()->index())
+                 : nullptr;
+}
+
 /// A GPU's part of a program; null where there is none.
 inline const bundle::ProgramGpu *overlayOf(const bundle::GpuOverlays *overlays,
                                            const bundle::Program *program) {

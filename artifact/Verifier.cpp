@@ -1,13 +1,12 @@
 //===- Verifier.cpp - Checks a bundle before anyone uses it ---------------===//
 #include "artifact/Verifier.h"
 
-#include "artifact/Checks.h"
 #include "artifact/Compatibility.h"
+#include "artifact/KernelChecks.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sodium.h"
-#include "artifact/TileMaps.h"
 
 #include <algorithm>
 #include <cassert>
@@ -61,11 +60,11 @@ constexpr StageRule stageRules[] = {
      "Weights or Prepared", 0, 0}};
 
 /// Walks the metadata.
-class MetadataVerifier : public Checks {
+class MetadataVerifier : public KernelChecks {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
                    Fault &fault)
-      : Checks(fault), bundle_(bundle), fileSize_(fileSize) {}
+      : KernelChecks(fault), bundle_(bundle), fileSize_(fileSize) {}
 
   bool verify() {
     return hold([this] {
@@ -245,19 +244,23 @@ private:
     if (kind > bundle::OverlayKind_MAX)
       return;
     uint32_t found = target_->processors()->Get(processor)->kind();
-    if (found != bundle::ProcessorKind_Gpu)
+    bool isGpu = kind == bundle::OverlayKind_Gpu;
+    if (isGpu && found != bundle::ProcessorKind_Gpu)
       refuse(where, "processor: found %u of kind %u|one of kind %u (Gpu)",
              processor, found, bundle::ProcessorKind_Gpu);
+    if (!isGpu && processor)
+      refuse(where, "processor: found %u|0, the CPU", processor);
     if (segment >= bundle_->segments()->size() ||
         bundle_->segments()->Get(segment)->kind() !=
             bundle::SegmentKind_Overlays)
       refuse(where, "segment: found %u|one of kind %u (Overlays)", segment,
              bundle::SegmentKind_Overlays);
-    if (!firstOverlay_)
-      firstOverlay_ = overlay;
-    if (segment != firstOverlay_->segment())
+    const bundle::Overlay *&first = firstOverlays_[kind];
+    if (!first)
+      first = overlay;
+    if (segment != first->segment())
       refuse(where, "segment: found %u|%u, as in programs before it", segment,
-             firstOverlay_->segment());
+             first->segment());
   }
 
   void verifyMemory(const Where &where, const bundle::Memory *memory) {
@@ -289,41 +292,8 @@ private:
       fail();
   }
 
-  /// Nobody here calls kernels of other processors.
   void verifyKernel(const Where &where, const bundle::Kernel *kernel) {
-    expect(where, "processor", kernel->processor(), 0,
-           target_->processors()->size());
-    if (kernel->processor())
-      return;
-    const bundle::Processor *cpu = cpuOf(target_);
-    uint64_t codeSize = bundle_->segments()->Get(cpu->code())->size();
-    if (kernel->entry() >= codeSize)
-      refuse(where, "entry: found %u|less than the code's %" PRIu64 " bytes",
-             kernel->entry(), codeSize);
-    // The only instruction alignment that matters to us; x86-64 has none.
-    if (kernel->entry() % 4 &&
-        strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
-      refuse(where, "entry: found %u|a multiple of 4", kernel->entry());
-    if (kernel->outputs() > kernel->operands())
-      refuse(where, "outputs: found %u|at most its %u operands",
-             kernel->outputs(), kernel->operands());
-    if (kernel->scratch() > maxScratch)
-      refuse(where, "scratch: found %" PRIu64 " bytes|at most 2^30",
-             kernel->scratch());
-    if (kernel->tiles() > maxTiles)
-      refuse(where, "tiles: found %" PRIu64 "|at most 2^31", kernel->tiles());
-    if (kernel->fingerprint() && kernel->fingerprint()->size() &&
-        kernel->fingerprint()->size() != sizeof(Digest))
-      refuse(where, "fingerprint: found %u bytes|none or %zu",
-             kernel->fingerprint()->size(), sizeof(Digest));
-    uint32_t maps = elementsOf(kernel->maps()).size();
-    if (maps && maps != kernel->outputs())
-      refuse(where, "maps: found %u|none or one for each of %u outputs", maps,
-             kernel->outputs());
-    for (uint32_t i = 0; i < maps; ++i)
-      if (const char *wrong =
-              findWrong(kernel->maps()->Get(i), kernel->tiles()))
-        refuse({&where, "tile map", i}, "%s", wrong);
+    expectGood(where, bundle_, target_, kernel);
   }
 
   void verifyOwnOperation(const Where &where,
@@ -435,7 +405,8 @@ private:
   const bundle::Program *program_ = nullptr; ///< that is looked at
   const bundle::Target *target_ = nullptr;   ///< of the program
   const bundle::Program *first_ = nullptr;   ///< the first that is understood
-  const bundle::Overlay *firstOverlay_ = nullptr; ///< the first for a GPU
+  /// The first one of each kind.
+  const bundle::Overlay *firstOverlays_[bundle::OverlayKind_MAX + 1] = {};
   uint64_t overlaid_[maxPrograms] = {}; ///< by target, a bit a processor: named
                                         ///< by an overlay's head
 };
@@ -529,7 +500,10 @@ const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
   auto *image = static_cast<const uint8_t *>(data);
   const bundle::Bundle *bundle =
       verifyMetadata(header, image + header.metadataOffset, fault);
-  return bundle && verifyOverlaysIn(bundle, data, fault) ? bundle : nullptr;
+  return bundle && verifyOverlaysIn(bundle, data, fault) &&
+                 verifyVideoIn(bundle, data, fault)
+             ? bundle
+             : nullptr;
 }
 
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,

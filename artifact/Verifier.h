@@ -56,6 +56,16 @@ verifyOverlays(const bundle::Bundle *bundle, uint32_t segment,
 [[nodiscard]] bool verifyOverlaysIn(const bundle::Bundle *bundle,
                                     const void *image, Fault &fault);
 
+/// Checks the overlays for video in segment `segment`, in the same way. Memory
+/// alone: a session that follows them stays inside of its arena, its sets and
+/// the grids of kernels, and comes to an end. The compiler promises that kept
+/// values are the right ones.
+[[nodiscard]] const bundle::VideoOverlays *
+verifyVideo(const bundle::Bundle *bundle, uint32_t segment, const void *bytes,
+            Fault &fault);
+[[nodiscard]] bool verifyVideoIn(const bundle::Bundle *bundle,
+                                 const void *image, Fault &fault);
+
 /// All of it, in place: the file image at `data` must be 64-byte aligned. Reads
 /// no segment but that of overlays, where there is one.
 [[nodiscard]] const bundle::Bundle *

@@ -71,6 +71,11 @@ static uint32_t numRecords(const Stretch &stretch) {
 }
 
 namespace {
+/// Where an overlay is: its number in a segment.
+struct OverlayPlace {
+  uint32_t index, segment;
+};
+
 /// Writes tables, each from the struct that it is named as.
 class TableWriter {
 public:
@@ -120,11 +125,11 @@ public:
                                       &kernels);
   }
 
-  /// `overlay`: its overlay's number among those of all programs, and segment.
+  /// `gpu`, `video`: the places of its overlays, if it has some.
   fb::Offset<bundle::Program> add(const Program &program, uint32_t target,
                                   List<bundle::Tensor> inputs,
                                   List<bundle::Tensor> outputs,
-                                  uint32_t overlay, uint32_t segment) {
+                                  OverlayPlace gpu, OverlayPlace video) {
     auto operations = all(program.operations);
     auto preparations = all(program.preparations);
     operations.insert(operations.end(), preparations.begin(),
@@ -139,7 +144,13 @@ public:
     if (program.gpu)
       overlays.push_back(
           bundle::CreateOverlay(builder_, bundle::OverlayKind_Gpu,
-                                addHead(overlay, *program.gpu), segment));
+                                addHead(gpu.index, *program.gpu), gpu.segment));
+    if (program.video)
+      overlays.push_back(bundle::CreateOverlay(
+          builder_, bundle::OverlayKind_Video,
+          bundle::CreateOverlayHead(builder_, video.index, cpu,
+                                    bundle::OverlayStart_AfterFirst),
+          video.segment));
     auto overlayList = builder_.CreateVector(overlays);
     return bundle::CreateProgram(builder_, target, inputs, outputs, memories,
                                  operationList, lanes, switches,
@@ -159,6 +170,17 @@ public:
     return bundle::CreateProgramGpu(
         builder_, memories, boundaries, preparations, lanes, stretches, warm,
         profile, gpu.predictedCold, gpu.predictedWarm);
+  }
+
+  fb::Offset<bundle::ProgramVideo> add(const ProgramVideo &video) {
+    auto kernels = all(video.kernels);
+    auto sets = all(video.sets);
+    auto inputs = all(video.inputs);
+    auto executes = all(video.executes);
+    auto switches = all(video.switches);
+    return bundle::CreateProgramVideoDirect(builder_, video.arenaSize, &kernels,
+                                            &sets, &inputs, &executes,
+                                            &switches, &video.outputs);
   }
 
   fb::Offset<bundle::GpuPipeline> add(const GpuPipeline &pipeline) {
@@ -200,6 +222,41 @@ private:
     uint32_t index = operand.space == Space::Prepared ? 1 : operand.index;
     return bundle::CreateOperand(builder_, spaces[unsigned(operand.space)],
                                  index, operand.offset, operand.size);
+  }
+
+  static bundle::VideoWindow windowOf(const VideoWindow &window) {
+    return {window.num, window.den, window.low, window.high};
+  }
+
+  fb::Offset<bundle::VideoRead> add(const VideoRead &read) {
+    bundle::VideoWindow rows = windowOf(read.rows),
+                        columns = windowOf(read.columns);
+    return bundle::CreateVideoRead(builder_, read.set, read.all, &rows,
+                                   &columns);
+  }
+
+  fb::Offset<bundle::VideoSet> add(const VideoSet &set) {
+    auto reads = all(set.reads);
+    return bundle::CreateVideoSetDirect(builder_, set.rows, set.columns,
+                                        &reads);
+  }
+
+  fb::Offset<bundle::VideoInput> add(const VideoInput &input) {
+    bundle::PixelLayout pixels = {input.pixels.row, input.pixels.column,
+                                  input.pixels.pieces, input.pixels.distance,
+                                  input.pixels.piece};
+    return bundle::CreateVideoInput(builder_, input.set, input.place, &pixels);
+  }
+
+  fb::Offset<bundle::VideoPart> add(const VideoPart &part) {
+    return bundle::CreateVideoPart(builder_,
+                                   static_cast<bundle::VideoTiles>(part.tiles),
+                                   part.rowAxis, part.columnAxis, part.kernel);
+  }
+
+  fb::Offset<bundle::VideoExecute> add(const VideoExecute &execute) {
+    return bundle::CreateVideoExecuteDirect(builder_, &execute.places,
+                                            execute.set, add(execute.part));
   }
 
   static bundle::TileAxis add(const TileAxis &axis) {
@@ -413,6 +470,16 @@ static void buildOverlays(fb::FlatBufferBuilder &builder,
                  overlaysIdentifier);
 }
 
+static void buildVideo(fb::FlatBufferBuilder &builder, const Bundle &source) {
+  builder.ForceDefaults(true);
+  std::vector<fb::Offset<bundle::ProgramVideo>> programs;
+  for (const Program &program : source.programs)
+    if (program.video)
+      programs.push_back(TableWriter(builder).add(*program.video));
+  builder.Finish(bundle::CreateVideoOverlaysDirect(builder, &programs),
+                 videoIdentifier);
+}
+
 namespace {
 /// The targets of programs. Those with equal tables are one; its GPU is that of
 /// any of its programs' overlays.
@@ -442,10 +509,12 @@ struct Targets {
 };
 } // namespace
 
-/// `all`: segments of the file, those of the source first.
+/// `all`: segments of the file, those of the source first. `gpuOverlays` and
+/// `videos` are those of overlays.
 static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
                           const std::vector<Segment> &all,
-                          const std::vector<Place> &places) {
+                          const std::vector<Place> &places,
+                          uint32_t gpuOverlays, uint32_t videos) {
   builder.Clear();
   // Fields equal to their default are stored too, so that the size does not
   // depend on the offsets, which depend on the size.
@@ -466,13 +535,13 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   auto inputs = builder.CreateVector(tables.all(source.inputs));
   auto outputs = builder.CreateVector(tables.all(source.outputs));
   std::vector<fb::Offset<bundle::Program>> programs;
-  uint32_t overlays = 0;
+  OverlayPlace gpu = {0, gpuOverlays}, video = {0, videos};
   for (const Program &program : source.programs) {
     programs.push_back(TableWriter(builder, program.operations.size())
                            .add(program, targets.ofProgram[programs.size()],
-                                inputs, outputs, overlays,
-                                static_cast<uint32_t>(places.size() - 1)));
-    overlays += program.gpu.has_value();
+                                inputs, outputs, gpu, video));
+    gpu.index += program.gpu.has_value();
+    video.index += program.video.has_value();
   }
   auto properties = tables.all(source.properties);
   bundle::FinishBundleBuffer(
@@ -573,29 +642,44 @@ static bool write(const Bundle &source, const char *path,
   if (!verifyModules(source, fault) || !verifyTexts(source, fault))
     return false;
   std::vector<Segment> segments = source.segments;
-  fb::FlatBufferBuilder overlays;
+  fb::FlatBufferBuilder overlays, video;
+  auto addSegment = [&](const fb::FlatBufferBuilder &of) {
+    segments.push_back({SegmentKind::Overlays,
+                        {{of.GetBufferPointer(), of.GetSize()}},
+                        /*pieceAlignment=*/1});
+  };
   auto overlaysSegment = static_cast<uint32_t>(segments.size());
   bool hasOverlays = std::any_of(
       source.programs.begin(), source.programs.end(),
       [](const Program &program) { return program.gpu.has_value(); });
   if (hasOverlays) {
     buildOverlays(overlays, source);
-    segments.push_back({SegmentKind::Overlays,
-                        {{overlays.GetBufferPointer(), overlays.GetSize()}},
-                        /*pieceAlignment=*/1});
+    addSegment(overlays);
+  }
+  auto videoSegment = static_cast<uint32_t>(segments.size());
+  bool hasVideo = std::any_of(
+      source.programs.begin(), source.programs.end(),
+      [](const Program &program) { return program.video.has_value(); });
+  if (hasVideo) {
+    buildVideo(video, source);
+    addSegment(video);
   }
   std::vector<Place> places;
   for (const Segment &segment : segments)
     places.push_back(measure(segment));
   fb::FlatBufferBuilder metadata;
-  buildMetadata(metadata, source, segments, places);
+  buildMetadata(metadata, source, segments, places, overlaysSegment,
+                videoSegment);
   uint64_t fileSize = place(source, metadata.GetSize(), places);
-  buildMetadata(metadata, source, segments, places);
+  buildMetadata(metadata, source, segments, places, overlaysSegment,
+                videoSegment);
   const bundle::Bundle *written = verifyMetadata(
       metadata.GetBufferPointer(), metadata.GetSize(), fileSize, fault);
   if (!written ||
       (hasOverlays && !verifyOverlays(written, overlaysSegment,
-                                      overlays.GetBufferPointer(), fault)))
+                                      overlays.GetBufferPointer(), fault)) ||
+      (hasVideo &&
+       !verifyVideo(written, videoSegment, video.GetBufferPointer(), fault)))
     return false;
 
   Header header = {};

@@ -11,8 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "uint64": 8, "int64": 8}
-SIZES["double"] = 8
+SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "int32": 4, "uint64": 8}
+SIZES["int64"] = SIZES["double"] = 8
 
 
 def fields_of(body):
@@ -65,7 +65,7 @@ def main():
     lines.append("};")
     lines.append("constexpr uint16_t firsts[] = {")
     lines.append("    " + ", ".join(map(str, firsts)) + "};")
-    for name in ("Bundle", "GpuOverlays"):
+    for name in ("Bundle", "GpuOverlays", "VideoOverlays"):
         lines.append(f"constexpr uint8_t table{name} = {numbers[name]};")
     out.write_text("\n".join(lines) + "\n")
 

@@ -105,8 +105,10 @@ static nnv12_status openBundle(const nnv12_open_options *options,
 struct KnownOptions {
   nnv12_session_options session = NNV12_SESSION_OPTIONS_INIT;
   nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+  nnv12_stream_options stream = NNV12_STREAM_OPTIONS_INIT;
 
-  /// Copies the caller's structs. `session.gpu` points to the copy.
+  /// Copies the caller's structs. `session.gpu` points to the copy, and so does
+  /// `session.stream` if there is a stream.
   [[nodiscard]] bool read(const nnv12_session_options *options, Fault &fault) {
     if (!readStruct(options, session))
       return fault.set(Fault::InvalidArgument,
@@ -114,9 +116,19 @@ struct KnownOptions {
     if (!readStruct(session.gpu, gpu, "gpu", "NNV12_GPU_OPTIONS_INIT", fault))
       return false;
     session.gpu = &gpu;
-    if (session.stream)
-      return fault.set(Fault::Unsupported,
-                       "stream: found options, expected NULL");
+    if (!session.stream)
+      return true;
+    if (!readStruct(session.stream, stream, "stream",
+                    "NNV12_STREAM_OPTIONS_INIT", fault))
+      return false;
+    // A number that is no enumerator must not be read as one.
+    int reuse;
+    memcpy(&reuse, &stream.reuse, sizeof reuse);
+    if (reuse < NNV12_REUSE_OFF || reuse > NNV12_REUSE_EXACT)
+      return fault.set(Fault::InvalidArgument,
+                       "stream: reuse: found %d, expected at most %d", reuse,
+                       int(NNV12_REUSE_EXACT));
+    session.stream = reuse == NNV12_REUSE_OFF ? nullptr : &stream;
     return true;
   }
 };
@@ -408,6 +420,19 @@ nnv12_status nnv12_session_prepare(nnv12_session *session, uint32_t timeout_ms,
     return reportArgument("session: found NULL", error);
   Fault fault;
   return statusOf(session->prepare(timeout_ms, fault), fault, error);
+}
+
+void nnv12_session_get_stream_info(const nnv12_session *session,
+                                   nnv12_stream_info *info) {
+  if (session && info)
+    writeStruct(session->streamInfo(), info);
+}
+
+nnv12_status nnv12_session_reset(nnv12_session *session, nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  Fault fault;
+  return statusOf(session->reset(fault), fault, error);
 }
 
 nnv12_status nnv12_tuning_select(nnv12_session *session,

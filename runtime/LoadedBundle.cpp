@@ -145,22 +145,43 @@ bool LoadedBundle::loadMetadata(bool copies, Fault &fault) {
   return bundle_ != nullptr;
 }
 
-#if NNV12_GPU
-const bundle::GpuOverlays *LoadedBundle::loadOverlays(Pages &copy,
-                                                      Fault &fault) const {
-  uint32_t index = gpuOverlay()->segment();
+#if NNV12_GPU || NNV12_VIDEO
+/// The bytes of an overlay's segment, whose digest is good.
+const uint8_t *LoadedBundle::loadOverlay(const bundle::Overlay *overlay,
+                                         Pages &copy, Fault &fault) const {
+  uint32_t index = overlay->segment();
   const bundle::Segment *segment = bundle_->segments()->Get(index);
-  const uint8_t *overlays = bytes_ + segment->offset();
+  const uint8_t *bytes = bytes_ + segment->offset();
   if (metadataCopy_.data()) {
     if (!copy.allocate(segment->size(), 64)) {
       fault.set(Fault::OutOfMemory, "no memory to copy it");
       return nullptr;
     }
-    memcpy(copy.data(), overlays, segment->size());
-    overlays = copy.data();
+    memcpy(copy.data(), bytes, segment->size());
+    bytes = copy.data();
   }
-  return artifact::verifySegment(bundle_, index, overlays, fault)
-             ? artifact::verifyOverlays(bundle_, index, overlays, fault)
+  return artifact::verifySegment(bundle_, index, bytes, fault) ? bytes
+                                                               : nullptr;
+}
+#endif
+
+#if NNV12_GPU
+const bundle::GpuOverlays *LoadedBundle::loadOverlays(Pages &copy,
+                                                      Fault &fault) const {
+  const uint8_t *bytes = loadOverlay(gpuOverlay(), copy, fault);
+  return bytes ? artifact::verifyOverlays(bundle_, gpuOverlay()->segment(),
+                                          bytes, fault)
+               : nullptr;
+}
+#endif
+
+#if NNV12_VIDEO
+const bundle::VideoOverlays *LoadedBundle::loadVideo(Pages &copy,
+                                                     Fault &fault) const {
+  const bundle::Overlay *overlay = artifact::videoOverlayOf(bundle_, program_);
+  const uint8_t *bytes = loadOverlay(overlay, copy, fault);
+  return bytes
+             ? artifact::verifyVideo(bundle_, overlay->segment(), bytes, fault)
              : nullptr;
 }
 #endif

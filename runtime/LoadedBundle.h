@@ -59,6 +59,10 @@ public:
   [[nodiscard]] const bundle::GpuOverlays *
   loadOverlays(Pages &copy, artifact::Fault &fault) const;
 
+  /// The same for the overlays for video.
+  [[nodiscard]] const bundle::VideoOverlays *
+  loadVideo(Pages &copy, artifact::Fault &fault) const;
+
   /// The weights that its sessions share.
   PreparedWeights &weights() { return weights_; }
 
@@ -66,6 +70,9 @@ public:
   const Array<nnv12_tensor_info> &outputs() const { return outputInfos_; }
 
 private:
+  [[nodiscard]] const uint8_t *loadOverlay(const bundle::Overlay *overlay,
+                                           Pages &copy,
+                                           artifact::Fault &fault) const;
   [[nodiscard]] bool load(const void *data, size_t size, int descriptor,
                           const nnv12_open_options &options,
                           artifact::Fault &fault);

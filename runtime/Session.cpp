@@ -71,7 +71,7 @@ Team::Size Session::teamFor(const LoadedBundle &bundle,
 bool Session::mayUseGpu(const LoadedBundle &bundle,
                         const nnv12_session_options &options) {
   return hasGpus && (bundle.gpuOverlay() || makeOverlay) &&
-         options.gpu->mode != NNV12_GPU_OFF;
+         options.gpu->mode != NNV12_GPU_OFF && !options.stream;
 }
 
 bool Session::createRecorder(const nnv12_session_options &options,
@@ -175,7 +175,7 @@ bool Session::create(LoadedBundle &bundle, const nnv12_session_options &options,
   laneOptions.holdsLater = mayUseGpu(bundle, options);
   laneOptions.steal = options.no_stealing == 0;
   laneOptions.later = !program->later_waits();
-  if (!createRecorder(options, size, fault) ||
+  if (!createRecorder(options, size, fault) || !createStream(options, fault) ||
       !allocateMemory(threads + size.preparing, fault))
     return false;
   WeightPreparations &weights = bundle_->weights().preparations();
@@ -192,11 +192,17 @@ bool Session::create(LoadedBundle &bundle, const nnv12_session_options &options,
               team_.start(program, size, options.pin_threads != 0, workers_,
                           lanes_, events_, firstTouch_, recorder_, fault) &&
               resolve(fault) && openOverlay(options, size, fault);
+  if (good && stream_.isOn())
+    stream_.adopt(steps_);
   // Nothing will change.
   isSteady_ = changes_.size() == 0 && !laneOptions.holdsLater;
   if (isSteady_)
     steadyRun_.store(0, std::memory_order_relaxed);
   return good;
+}
+
+bool Session::createStream(const nnv12_session_options &options, Fault &fault) {
+  return !options.stream || stream_.create(*bundle_, fault);
 }
 
 bool Session::openOverlay(const nnv12_session_options &options, Team::Size size,
@@ -236,7 +242,9 @@ bool Session::allocateMemory(uint32_t threads, Fault &fault) {
   };
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride_ = after(artifact::scratchSize(bundle_->target()), nullptr);
+  scratchStride_ = after(
+      std::max(artifact::scratchSize(bundle_->target()), stream_.scratchSize()),
+      nullptr);
   uint64_t scratchAt = after(arenaSize, nullptr),
            preparedAt = after(scratchAt + scratchStride_ * threads, prepared);
   uint64_t supplied = 0;
@@ -462,9 +470,16 @@ bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
     return false;
   if (!planDone_ || overlay())
     start = recorder_.startTime();
+  runStep(step, start);
+  return true;
+}
+
+/// Computes a step, and records it where somebody wants that: from `start`,
+/// which this sets to its end.
+void Session::runStep(const Step &step, uint64_t &start) {
   if (!start) {
     workers_.run(step);
-    return true;
+    return;
   }
   Record record = {};
   record.start = start;
@@ -479,7 +494,6 @@ bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
   }
   record.ticks = start - record.start;
   recorder_.write(record);
-  return true;
 }
 
 /// The loop of all runs.
@@ -494,6 +508,37 @@ bool Session::runSteps(Fault &fault) {
     else if (!runNext(next, start, fault))
       return false;
   }
+  return true;
+}
+
+/// A run as a frame of the stream. Where it ends early the next one computes
+/// all.
+bool Session::runFrame(Fault &fault) {
+  uint64_t start = recorder_.startTime();
+  stream_.begin(callers_, workers_);
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    if (isLate())
+      return reportStop(i, fault);
+    Step step = stream_.stepOf(i);
+    if (step.begin != step.end)
+      runStep(step, start);
+  }
+  stream_.end(callers_);
+  return true;
+}
+
+nnv12_stream_info Session::streamInfo() const {
+  nnv12_stream_info result = {};
+  if (stream_.isOn())
+    stream_.tell(result);
+  return result;
+}
+
+bool Session::reset(Fault &fault) {
+  if (running_.exchange(true, std::memory_order_acquire))
+    return fault.set(Fault::Busy, "the session runs already");
+  stream_.forget();
+  running_.store(false, std::memory_order_release);
   return true;
 }
 
@@ -530,6 +575,8 @@ bool Session::takeLater(Fault &fault) {
   changesDone_.store(count, std::memory_order_relaxed);
   steadyRun_.store(numRuns_, std::memory_order_relaxed);
   isSteady_ = true;
+  if (count && stream_.isOn())
+    stream_.adopt(steps_);
   return true;
 }
 
@@ -643,7 +690,9 @@ bool Session::runOnce(Fault &fault) {
                          : hasResult_ ? OverlayExecutor::Run::Next
                                       : OverlayExecutor::Run::First,
                          callers_);
-  bool isFirst = !planDone_, good = runSteps(fault);
+  // The first result comes by the plan, as soon as without a stream.
+  bool isFirst = !planDone_, isFrame = stream_.isOn() && hasResult_;
+  bool good = isFrame ? runFrame(fault) : runSteps(fault);
   if (isFirst) {
     planDone_ = good && isPlanDone();
     // The outputs are the caller's again.

@@ -4,6 +4,7 @@
 
 #include "runtime/FirstTouch.h"
 #include "runtime/LoadedBundle.h"
+#include "runtime/Stream.h"
 #include "runtime/Team.h"
 #include "runtime/system/Structs.h"
 
@@ -27,6 +28,9 @@ public:
 
   uint32_t threads() const { return workers_.threads(); }
   nnv12_session_info info() const;
+  nnv12_stream_info streamInfo() const;
+  /// Makes a stream forget.
+  [[nodiscard]] bool reset(artifact::Fault &fault);
 
   /// How many threads such a session has.
   static Team::Size teamFor(const LoadedBundle &bundle,
@@ -64,6 +68,8 @@ private:
                void **&place, Patch *&patch);
   [[nodiscard]] bool runOnce(artifact::Fault &fault);
   [[nodiscard]] bool runSteps(artifact::Fault &fault);
+  [[nodiscard]] bool runFrame(artifact::Fault &fault);
+  void runStep(const Step &step, uint64_t &start);
   [[nodiscard]] bool runNext(const Step *&next, uint64_t &start,
                              artifact::Fault &fault);
   [[nodiscard]] bool takeOver(const Step *&next, artifact::Fault &fault);
@@ -77,12 +83,15 @@ private:
 
   /// The executor of the program's overlay; null where there is none.
   OverlayExecutor *overlay() const { return hasGpus ? overlay_ : nullptr; }
+  [[nodiscard]] bool createStream(const nnv12_session_options &options,
+                                  artifact::Fault &fault);
   [[nodiscard]] bool openOverlay(const nnv12_session_options &options,
                                  Team::Size size, artifact::Fault &fault);
   [[nodiscard]] bool beginBeside(artifact::Fault &fault);
   void releaseLater();
 
   LoadedBundle *bundle_ = nullptr;
+  Stream stream_;           ///< off, unless the session is asked for one
   bool hasWeights_ = false; ///< the bundle's, which sessions share
   Pages pages_;             ///< all that follows but those
   Memory memory_ = {};

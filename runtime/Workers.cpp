@@ -68,14 +68,31 @@ void Workers::leave() {
     futexWake(state_, anyone);
 }
 
-/// `taken(begin, tiles)` is told of each range of which this thread took some,
-/// before and after.
-template <typename Taken>
+/// Runs a kernel for tiles, or for those in a list: neighbours in one call.
 // Clang's check of function pointers reads what stands before the function,
 // which generated code does not have.
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
+static inline void runTiles(artifact::KernelFn kernel, void *const *operands,
+                            const uint32_t *tiles, uint64_t begin, uint64_t end,
+                            void *scratch) {
+  if (!tiles) {
+    kernel(operands, static_cast<int64_t>(begin), static_cast<int64_t>(end),
+           scratch);
+    return;
+  }
+  while (begin < end) {
+    int64_t first = tiles[begin], last = first;
+    while (++begin < end && tiles[begin] == last + 1)
+      ++last;
+    kernel(operands, first, last + 1, scratch);
+  }
+}
+
+/// `taken(begin, tiles)` is told of each range of which this thread took some,
+/// before and after.
+template <typename Taken>
 inline void Workers::takePieces(uint32_t index, Taken taken) {
   void *mine = scratch_ + threadOf(index) * scratchStride_;
   for (uint32_t i = 0; i < count_; ++i) {
@@ -88,8 +105,7 @@ inline void Workers::takePieces(uint32_t index, Taken taken) {
         break;
       uint64_t end = begin + piece_ < range.end ? begin + piece_ : range.end;
       BEFORE_TILES();
-      kernel_(operands_, static_cast<int64_t>(begin), static_cast<int64_t>(end),
-              mine);
+      runTiles(kernel_, operands_, tiles_, begin, end, mine);
       taken(begin, end);
     }
     taken(0, 0);
@@ -147,6 +163,7 @@ void Workers::publish(const Step &step) {
          "one operation at a time");
   kernel_ = step.kernel;
   operands_ = step.operands;
+  tiles_ = step.tiles;
   uint64_t tiles = step.end - step.begin;
   for (uint32_t i = 0; i < count_; ++i) {
     ranges_[i].next.store(step.begin + tiles * i / count_,
@@ -165,9 +182,6 @@ void Workers::close() {
   waitForWorkers();
 }
 
-#if defined(__clang__)
-__attribute__((no_sanitize("function")))
-#endif
 void Workers::run(const Step &step) {
   assert(step.begin <= step.end);
   if (isShared(step)) {
@@ -175,8 +189,8 @@ void Workers::run(const Step &step) {
     takePieces(0);
     close();
   } else if (step.begin != step.end) {
-    step.kernel(step.operands, static_cast<int64_t>(step.begin),
-                static_cast<int64_t>(step.end), scratch_);
+    runTiles(step.kernel, step.operands, step.tiles, step.begin, step.end,
+             scratch_);
   }
 }
 

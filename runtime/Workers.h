@@ -90,6 +90,7 @@ private:
   // The current operation. Written by the leader while no worker has joined.
   artifact::KernelFn kernel_ = nullptr;
   void *const *operands_ = nullptr;
+  const uint32_t *tiles_ = nullptr;
   uint64_t piece_ = 1;
   uint64_t firstTile_ = 0, numTiles_ = 1;
   bool isRecorded_ = false;

@@ -96,6 +96,31 @@ struct ProgramGpuBuilder;
 struct GpuOverlays;
 struct GpuOverlaysBuilder;
 
+struct PixelLayout;
+
+struct VideoWindow;
+
+struct VideoRead;
+struct VideoReadBuilder;
+
+struct VideoSet;
+struct VideoSetBuilder;
+
+struct VideoInput;
+struct VideoInputBuilder;
+
+struct VideoPart;
+struct VideoPartBuilder;
+
+struct VideoExecute;
+struct VideoExecuteBuilder;
+
+struct ProgramVideo;
+struct ProgramVideoBuilder;
+
+struct VideoOverlays;
+struct VideoOverlaysBuilder;
+
 struct OverlayHead;
 struct OverlayHeadBuilder;
 
@@ -649,29 +674,69 @@ inline const char *EnumNameGpuStage(GpuStage e) {
   return EnumNamesGpuStage()[index];
 }
 
-enum OverlayKind : uint8_t {
-  OverlayKind_Gpu = 0,
-  OverlayKind_MIN = OverlayKind_Gpu,
-  OverlayKind_MAX = OverlayKind_Gpu
+/// Which pixels the tiles of a kernel compute.
+enum VideoTiles : uint8_t {
+  VideoTiles_All = 0,
+  VideoTiles_Rows = 1,
+  VideoTiles_Cells = 2,
+  VideoTiles_Runs = 3,
+  VideoTiles_MIN = VideoTiles_All,
+  VideoTiles_MAX = VideoTiles_Runs
 };
 
-inline const OverlayKind (&EnumValuesOverlayKind())[1] {
+inline const VideoTiles (&EnumValuesVideoTiles())[4] {
+  static const VideoTiles values[] = {
+    VideoTiles_All,
+    VideoTiles_Rows,
+    VideoTiles_Cells,
+    VideoTiles_Runs
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesVideoTiles() {
+  static const char * const names[5] = {
+    "All",
+    "Rows",
+    "Cells",
+    "Runs",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameVideoTiles(VideoTiles e) {
+  if (flatbuffers::IsOutRange(e, VideoTiles_All, VideoTiles_Runs)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesVideoTiles()[index];
+}
+
+enum OverlayKind : uint8_t {
+  OverlayKind_Gpu = 0,
+  OverlayKind_Video = 1,
+  OverlayKind_MIN = OverlayKind_Gpu,
+  OverlayKind_MAX = OverlayKind_Video
+};
+
+inline const OverlayKind (&EnumValuesOverlayKind())[2] {
   static const OverlayKind values[] = {
-    OverlayKind_Gpu
+    OverlayKind_Gpu,
+    OverlayKind_Video
   };
   return values;
 }
 
 inline const char * const *EnumNamesOverlayKind() {
-  static const char * const names[2] = {
+  static const char * const names[3] = {
     "Gpu",
+    "Video",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameOverlayKind(OverlayKind e) {
-  if (flatbuffers::IsOutRange(e, OverlayKind_Gpu, OverlayKind_Gpu)) return "";
+  if (flatbuffers::IsOutRange(e, OverlayKind_Gpu, OverlayKind_Video)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesOverlayKind()[index];
 }
@@ -869,6 +934,86 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) GpuOperand FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(GpuOperand, 24);
+
+/// How a value's pixels lie in its memory, in bytes. A pixel is all elements at
+/// one row and column: `pieces` runs of `piece` bytes.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) PixelLayout FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint64_t row_;
+  uint64_t column_;
+  uint64_t pieces_;
+  uint64_t distance_;
+  uint64_t piece_;
+
+ public:
+  PixelLayout()
+      : row_(0),
+        column_(0),
+        pieces_(0),
+        distance_(0),
+        piece_(0) {
+  }
+  PixelLayout(uint64_t _row, uint64_t _column, uint64_t _pieces, uint64_t _distance, uint64_t _piece)
+      : row_(flatbuffers::EndianScalar(_row)),
+        column_(flatbuffers::EndianScalar(_column)),
+        pieces_(flatbuffers::EndianScalar(_pieces)),
+        distance_(flatbuffers::EndianScalar(_distance)),
+        piece_(flatbuffers::EndianScalar(_piece)) {
+  }
+  uint64_t row() const {
+    return flatbuffers::EndianScalar(row_);
+  }
+  uint64_t column() const {
+    return flatbuffers::EndianScalar(column_);
+  }
+  uint64_t pieces() const {
+    return flatbuffers::EndianScalar(pieces_);
+  }
+  uint64_t distance() const {
+    return flatbuffers::EndianScalar(distance_);
+  }
+  uint64_t piece() const {
+    return flatbuffers::EndianScalar(piece_);
+  }
+};
+FLATBUFFERS_STRUCT_END(PixelLayout, 40);
+
+/// Position i of a result depends on positions floor((i * num + low) / den) to
+/// floor((i * num + high) / den) of a value, as far as there are such.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) VideoWindow FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t num_;
+  uint32_t den_;
+  int32_t low_;
+  int32_t high_;
+
+ public:
+  VideoWindow()
+      : num_(0),
+        den_(0),
+        low_(0),
+        high_(0) {
+  }
+  VideoWindow(uint32_t _num, uint32_t _den, int32_t _low, int32_t _high)
+      : num_(flatbuffers::EndianScalar(_num)),
+        den_(flatbuffers::EndianScalar(_den)),
+        low_(flatbuffers::EndianScalar(_low)),
+        high_(flatbuffers::EndianScalar(_high)) {
+  }
+  uint32_t num() const {
+    return flatbuffers::EndianScalar(num_);
+  }
+  uint32_t den() const {
+    return flatbuffers::EndianScalar(den_);
+  }
+  int32_t low() const {
+    return flatbuffers::EndianScalar(low_);
+  }
+  int32_t high() const {
+    return flatbuffers::EndianScalar(high_);
+  }
+};
+FLATBUFFERS_STRUCT_END(VideoWindow, 16);
 
 /// A page-aligned range of the file. `digest` is BLAKE2bp-256 of its bytes.
 struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3560,6 +3705,583 @@ inline flatbuffers::Offset<GpuOverlays> CreateGpuOverlaysDirect(
   return nnv12::bundle::CreateGpuOverlays(
       _fbb,
       gpu,
+      programs__);
+}
+
+/// Pixels of a set that pixels of another one depend on.
+struct VideoRead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoReadBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_SET = 4,
+    VT_ALL = 6,
+    VT_ROWS = 8,
+    VT_COLUMNS = 10
+  };
+  /// Index into ProgramVideo.sets: one before the other.
+  uint32_t set() const {
+    return GetField<uint32_t>(VT_SET, 0);
+  }
+  /// Any pixel of it changes all of the other. Else these windows tell.
+  bool all() const {
+    return GetField<uint8_t>(VT_ALL, 0) != 0;
+  }
+  const nnv12::bundle::VideoWindow *rows() const {
+    return GetStruct<const nnv12::bundle::VideoWindow *>(VT_ROWS);
+  }
+  const nnv12::bundle::VideoWindow *columns() const {
+    return GetStruct<const nnv12::bundle::VideoWindow *>(VT_COLUMNS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_SET, 4) &&
+           VerifyField<uint8_t>(verifier, VT_ALL, 1) &&
+           VerifyFieldRequired<nnv12::bundle::VideoWindow>(verifier, VT_ROWS, 4) &&
+           VerifyFieldRequired<nnv12::bundle::VideoWindow>(verifier, VT_COLUMNS, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoReadBuilder {
+  typedef VideoRead Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_set(uint32_t set) {
+    fbb_.AddElement<uint32_t>(VideoRead::VT_SET, set, 0);
+  }
+  void add_all(bool all) {
+    fbb_.AddElement<uint8_t>(VideoRead::VT_ALL, static_cast<uint8_t>(all), 0);
+  }
+  void add_rows(const nnv12::bundle::VideoWindow *rows) {
+    fbb_.AddStruct(VideoRead::VT_ROWS, rows);
+  }
+  void add_columns(const nnv12::bundle::VideoWindow *columns) {
+    fbb_.AddStruct(VideoRead::VT_COLUMNS, columns);
+  }
+  explicit VideoReadBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoRead> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoRead>(end);
+    fbb_.Required(o, VideoRead::VT_ROWS);
+    fbb_.Required(o, VideoRead::VT_COLUMNS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoRead> CreateVideoRead(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t set = 0,
+    bool all = false,
+    const nnv12::bundle::VideoWindow *rows = nullptr,
+    const nnv12::bundle::VideoWindow *columns = nullptr) {
+  VideoReadBuilder builder_(_fbb);
+  builder_.add_columns(columns);
+  builder_.add_rows(rows);
+  builder_.add_set(set);
+  builder_.add_all(all);
+  return builder_.Finish();
+}
+
+/// The pixels of a value that may differ from the last frame's. A value without
+/// rows and columns is one pixel.
+struct VideoSet FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoSetBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ROWS = 4,
+    VT_COLUMNS = 6,
+    VT_READS = 8
+  };
+  uint32_t rows() const {
+    return GetField<uint32_t>(VT_ROWS, 0);
+  }
+  uint32_t columns() const {
+    return GetField<uint32_t>(VT_COLUMNS, 0);
+  }
+  /// None: the set of an input, or of a value that never changes.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoRead>> *reads() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoRead>> *>(VT_READS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_COLUMNS, 4) &&
+           VerifyOffsetRequired(verifier, VT_READS) &&
+           verifier.VerifyVector(reads()) &&
+           verifier.VerifyVectorOfTables(reads()) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoSetBuilder {
+  typedef VideoSet Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_rows(uint32_t rows) {
+    fbb_.AddElement<uint32_t>(VideoSet::VT_ROWS, rows, 0);
+  }
+  void add_columns(uint32_t columns) {
+    fbb_.AddElement<uint32_t>(VideoSet::VT_COLUMNS, columns, 0);
+  }
+  void add_reads(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoRead>>> reads) {
+    fbb_.AddOffset(VideoSet::VT_READS, reads);
+  }
+  explicit VideoSetBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoSet> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoSet>(end);
+    fbb_.Required(o, VideoSet::VT_READS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoSet> CreateVideoSet(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t rows = 0,
+    uint32_t columns = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoRead>>> reads = 0) {
+  VideoSetBuilder builder_(_fbb);
+  builder_.add_reads(reads);
+  builder_.add_columns(columns);
+  builder_.add_rows(rows);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<VideoSet> CreateVideoSetDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t rows = 0,
+    uint32_t columns = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::VideoRead>> *reads = nullptr) {
+  auto reads__ = reads ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoRead>>(*reads) : 0;
+  return nnv12::bundle::CreateVideoSet(
+      _fbb,
+      rows,
+      columns,
+      reads__);
+}
+
+/// An input as the last frame had it.
+struct VideoInput FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoInputBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_SET = 4,
+    VT_PLACE = 6,
+    VT_PIXELS = 8
+  };
+  uint32_t set() const {
+    return GetField<uint32_t>(VT_SET, 0);
+  }
+  /// Where it lies in the arena.
+  uint64_t place() const {
+    return GetField<uint64_t>(VT_PLACE, 0);
+  }
+  const nnv12::bundle::PixelLayout *pixels() const {
+    return GetStruct<const nnv12::bundle::PixelLayout *>(VT_PIXELS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_SET, 4) &&
+           VerifyField<uint64_t>(verifier, VT_PLACE, 8) &&
+           VerifyFieldRequired<nnv12::bundle::PixelLayout>(verifier, VT_PIXELS, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoInputBuilder {
+  typedef VideoInput Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_set(uint32_t set) {
+    fbb_.AddElement<uint32_t>(VideoInput::VT_SET, set, 0);
+  }
+  void add_place(uint64_t place) {
+    fbb_.AddElement<uint64_t>(VideoInput::VT_PLACE, place, 0);
+  }
+  void add_pixels(const nnv12::bundle::PixelLayout *pixels) {
+    fbb_.AddStruct(VideoInput::VT_PIXELS, pixels);
+  }
+  explicit VideoInputBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoInput> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoInput>(end);
+    fbb_.Required(o, VideoInput::VT_PIXELS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoInput> CreateVideoInput(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t set = 0,
+    uint64_t place = 0,
+    const nnv12::bundle::PixelLayout *pixels = nullptr) {
+  VideoInputBuilder builder_(_fbb);
+  builder_.add_place(place);
+  builder_.add_pixels(pixels);
+  builder_.add_set(set);
+  return builder_.Finish();
+}
+
+/// How a part of an execute's result is computed.
+struct VideoPart FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoPartBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_TILES = 4,
+    VT_ROW_AXIS = 6,
+    VT_COLUMN_AXIS = 8,
+    VT_KERNEL = 10
+  };
+  nnv12::bundle::VideoTiles tiles() const {
+    return static_cast<nnv12::bundle::VideoTiles>(GetField<uint8_t>(VT_TILES, 0));
+  }
+  uint32_t row_axis() const {
+    return GetField<uint32_t>(VT_ROW_AXIS, 0);
+  }
+  uint32_t column_axis() const {
+    return GetField<uint32_t>(VT_COLUMN_AXIS, 0);
+  }
+  /// Index into ProgramVideo.kernels: one that gives the same bytes in other
+  /// tiles; 2^32-1: the execute's own.
+  uint32_t kernel() const {
+    return GetField<uint32_t>(VT_KERNEL, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_TILES, 1) &&
+           VerifyField<uint32_t>(verifier, VT_ROW_AXIS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_COLUMN_AXIS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_KERNEL, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoPartBuilder {
+  typedef VideoPart Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_tiles(nnv12::bundle::VideoTiles tiles) {
+    fbb_.AddElement<uint8_t>(VideoPart::VT_TILES, static_cast<uint8_t>(tiles), 0);
+  }
+  void add_row_axis(uint32_t row_axis) {
+    fbb_.AddElement<uint32_t>(VideoPart::VT_ROW_AXIS, row_axis, 0);
+  }
+  void add_column_axis(uint32_t column_axis) {
+    fbb_.AddElement<uint32_t>(VideoPart::VT_COLUMN_AXIS, column_axis, 0);
+  }
+  void add_kernel(uint32_t kernel) {
+    fbb_.AddElement<uint32_t>(VideoPart::VT_KERNEL, kernel, 0);
+  }
+  explicit VideoPartBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoPart> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoPart>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoPart> CreateVideoPart(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::VideoTiles tiles = nnv12::bundle::VideoTiles_All,
+    uint32_t row_axis = 0,
+    uint32_t column_axis = 0,
+    uint32_t kernel = 0) {
+  VideoPartBuilder builder_(_fbb);
+  builder_.add_kernel(kernel);
+  builder_.add_column_axis(column_axis);
+  builder_.add_row_axis(row_axis);
+  builder_.add_tiles(tiles);
+  return builder_.Finish();
+}
+
+/// An execute of the program, by its number.
+struct VideoExecute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoExecuteBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PLACES = 4,
+    VT_SET = 6,
+    VT_PART = 8
+  };
+  /// By operand: where it lies in the arena; 2^64-1: as in the program.
+  const flatbuffers::Vector<uint64_t> *places() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_PLACES);
+  }
+  /// The set of its results. Sets of executes are in their order.
+  uint32_t set() const {
+    return GetField<uint32_t>(VT_SET, 0);
+  }
+  const nnv12::bundle::VideoPart *part() const {
+    return GetPointer<const nnv12::bundle::VideoPart *>(VT_PART);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_PLACES) &&
+           verifier.VerifyVector(places()) &&
+           VerifyField<uint32_t>(verifier, VT_SET, 4) &&
+           VerifyOffsetRequired(verifier, VT_PART) &&
+           verifier.VerifyTable(part()) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoExecuteBuilder {
+  typedef VideoExecute Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_places(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> places) {
+    fbb_.AddOffset(VideoExecute::VT_PLACES, places);
+  }
+  void add_set(uint32_t set) {
+    fbb_.AddElement<uint32_t>(VideoExecute::VT_SET, set, 0);
+  }
+  void add_part(flatbuffers::Offset<nnv12::bundle::VideoPart> part) {
+    fbb_.AddOffset(VideoExecute::VT_PART, part);
+  }
+  explicit VideoExecuteBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoExecute> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoExecute>(end);
+    fbb_.Required(o, VideoExecute::VT_PLACES);
+    fbb_.Required(o, VideoExecute::VT_PART);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoExecute> CreateVideoExecute(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> places = 0,
+    uint32_t set = 0,
+    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0) {
+  VideoExecuteBuilder builder_(_fbb);
+  builder_.add_part(part);
+  builder_.add_set(set);
+  builder_.add_places(places);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<VideoExecute> CreateVideoExecuteDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<uint64_t> *places = nullptr,
+    uint32_t set = 0,
+    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0) {
+  auto places__ = places ? _fbb.CreateVector<uint64_t>(*places) : 0;
+  return nnv12::bundle::CreateVideoExecute(
+      _fbb,
+      places__,
+      set,
+      part);
+}
+
+struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ProgramVideoBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ARENA_SIZE = 4,
+    VT_KERNELS = 6,
+    VT_SETS = 8,
+    VT_INPUTS = 10,
+    VT_EXECUTES = 12,
+    VT_SWITCHES = 14,
+    VT_OUTPUTS = 16
+  };
+  /// Bytes of the arena, which takes the memory of the program's.
+  uint64_t arena_size() const {
+    return GetField<uint64_t>(VT_ARENA_SIZE, 0);
+  }
+  /// Kernels for processor 0.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoSet>> *sets() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoSet>> *>(VT_SETS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoInput>> *inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoInput>> *>(VT_INPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>> *executes() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>> *>(VT_EXECUTES);
+  }
+  /// By switch: how a part is computed once it is taken.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoPart>> *switches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoPart>> *>(VT_SWITCHES);
+  }
+  /// By output: where it lies in the arena.
+  const flatbuffers::Vector<uint64_t> *outputs() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_OUTPUTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_ARENA_SIZE, 8) &&
+           VerifyOffsetRequired(verifier, VT_KERNELS) &&
+           verifier.VerifyVector(kernels()) &&
+           verifier.VerifyVectorOfTables(kernels()) &&
+           VerifyOffsetRequired(verifier, VT_SETS) &&
+           verifier.VerifyVector(sets()) &&
+           verifier.VerifyVectorOfTables(sets()) &&
+           VerifyOffsetRequired(verifier, VT_INPUTS) &&
+           verifier.VerifyVector(inputs()) &&
+           verifier.VerifyVectorOfTables(inputs()) &&
+           VerifyOffsetRequired(verifier, VT_EXECUTES) &&
+           verifier.VerifyVector(executes()) &&
+           verifier.VerifyVectorOfTables(executes()) &&
+           VerifyOffsetRequired(verifier, VT_SWITCHES) &&
+           verifier.VerifyVector(switches()) &&
+           verifier.VerifyVectorOfTables(switches()) &&
+           VerifyOffsetRequired(verifier, VT_OUTPUTS) &&
+           verifier.VerifyVector(outputs()) &&
+           verifier.EndTable();
+  }
+};
+
+struct ProgramVideoBuilder {
+  typedef ProgramVideo Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_arena_size(uint64_t arena_size) {
+    fbb_.AddElement<uint64_t>(ProgramVideo::VT_ARENA_SIZE, arena_size, 0);
+  }
+  void add_kernels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels) {
+    fbb_.AddOffset(ProgramVideo::VT_KERNELS, kernels);
+  }
+  void add_sets(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoSet>>> sets) {
+    fbb_.AddOffset(ProgramVideo::VT_SETS, sets);
+  }
+  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoInput>>> inputs) {
+    fbb_.AddOffset(ProgramVideo::VT_INPUTS, inputs);
+  }
+  void add_executes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>>> executes) {
+    fbb_.AddOffset(ProgramVideo::VT_EXECUTES, executes);
+  }
+  void add_switches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoPart>>> switches) {
+    fbb_.AddOffset(ProgramVideo::VT_SWITCHES, switches);
+  }
+  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> outputs) {
+    fbb_.AddOffset(ProgramVideo::VT_OUTPUTS, outputs);
+  }
+  explicit ProgramVideoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<ProgramVideo> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<ProgramVideo>(end);
+    fbb_.Required(o, ProgramVideo::VT_KERNELS);
+    fbb_.Required(o, ProgramVideo::VT_SETS);
+    fbb_.Required(o, ProgramVideo::VT_INPUTS);
+    fbb_.Required(o, ProgramVideo::VT_EXECUTES);
+    fbb_.Required(o, ProgramVideo::VT_SWITCHES);
+    fbb_.Required(o, ProgramVideo::VT_OUTPUTS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<ProgramVideo> CreateProgramVideo(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t arena_size = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoSet>>> sets = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoInput>>> inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>>> executes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoPart>>> switches = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> outputs = 0) {
+  ProgramVideoBuilder builder_(_fbb);
+  builder_.add_arena_size(arena_size);
+  builder_.add_outputs(outputs);
+  builder_.add_switches(switches);
+  builder_.add_executes(executes);
+  builder_.add_inputs(inputs);
+  builder_.add_sets(sets);
+  builder_.add_kernels(kernels);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<ProgramVideo> CreateProgramVideoDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t arena_size = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::VideoSet>> *sets = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::VideoInput>> *inputs = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>> *executes = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::VideoPart>> *switches = nullptr,
+    const std::vector<uint64_t> *outputs = nullptr) {
+  auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
+  auto sets__ = sets ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoSet>>(*sets) : 0;
+  auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoInput>>(*inputs) : 0;
+  auto executes__ = executes ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoExecute>>(*executes) : 0;
+  auto switches__ = switches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoPart>>(*switches) : 0;
+  auto outputs__ = outputs ? _fbb.CreateVector<uint64_t>(*outputs) : 0;
+  return nnv12::bundle::CreateProgramVideo(
+      _fbb,
+      arena_size,
+      kernels__,
+      sets__,
+      inputs__,
+      executes__,
+      switches__,
+      outputs__);
+}
+
+/// The root of the segment of overlays for video.
+struct VideoOverlays FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoOverlaysBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PROGRAMS = 4
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>> *programs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>> *>(VT_PROGRAMS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_PROGRAMS) &&
+           verifier.VerifyVector(programs()) &&
+           verifier.VerifyVectorOfTables(programs()) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoOverlaysBuilder {
+  typedef VideoOverlays Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_programs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>>> programs) {
+    fbb_.AddOffset(VideoOverlays::VT_PROGRAMS, programs);
+  }
+  explicit VideoOverlaysBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoOverlays> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoOverlays>(end);
+    fbb_.Required(o, VideoOverlays::VT_PROGRAMS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoOverlays> CreateVideoOverlays(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>>> programs = 0) {
+  VideoOverlaysBuilder builder_(_fbb);
+  builder_.add_programs(programs);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<VideoOverlays> CreateVideoOverlaysDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>> *programs = nullptr) {
+  auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::ProgramVideo>>(*programs) : 0;
+  return nnv12::bundle::CreateVideoOverlays(
+      _fbb,
       programs__);
 }
 

@@ -85,7 +85,7 @@ std::optional<Plane> Planes::planeOfResult(OpResult result) const {
 /// An input has the plane that a window sees, behind layers that move its
 /// elements.
 void Planes::findInputs(func::FuncOp main) {
-  // Backwards: a value's plane by that of what is made of it.
+  // Backwards: an operand's plane by its result's.
   auto know = [&](Value value, Plane plane) {
     ArrayRef<int64_t> shape = shapeOf(value);
     if (shape[plane.row] > 1 && shape[plane.column] > 1)

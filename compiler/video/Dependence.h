@@ -68,8 +68,9 @@ struct Dependence {
 };
 
 /// How result number `result` depends on an operand: on those pixels at most.
-/// Kernels that compute `together` neighbouring rows and columns, counted from
-/// 0, may round a value differently for what the others of these need.
+/// A kernel computes groups of `together` neighbouring rows and columns, from
+/// the first ones on. All of a group depend on the same pixels, at least by
+/// their rounding.
 Dependence dependence(mlir::OpOperand &operand, unsigned result,
                       const Planes &planes, int64_t together = 1);
 

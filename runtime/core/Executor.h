@@ -41,6 +41,9 @@ struct Step {
   artifact::KernelFn kernel;
   void **operands;
   bool switched;
+  /// The tiles are those that this lists from `begin` to `end`; null: it is
+  /// about these tiles themselves.
+  const uint32_t *tiles = nullptr;
 };
 
 /// The thread that runs the session calls these functions.

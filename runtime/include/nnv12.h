@@ -507,8 +507,24 @@ typedef struct nnv12_gpu_options {
 #define NNV12_GPU_OPTIONS_INIT                                                 \
   {sizeof(nnv12_gpu_options), NNV12_GPU_AUTO, 0, NULL, NULL, NULL, 0}
 
-/** Options of a stream. This version has no streams. */
-typedef struct nnv12_stream_options nnv12_stream_options;
+/** How runs use the values of the run before, where their inputs are frames of
+ *  a video. */
+typedef enum nnv12_reuse {
+  NNV12_REUSE_OFF = 0,
+  /** Layers compute the parts alone that a change of the inputs can reach. All
+   *  outputs are those of a session without reuse, bit by bit. */
+  NNV12_REUSE_EXACT = 1
+} nnv12_reuse;
+
+/** A session's runs as frames of a stream, for bundles with a part for video
+ *  (nnv12c --video). Start from NNV12_STREAM_OPTIONS_INIT. */
+typedef struct nnv12_stream_options {
+  size_t struct_size;
+  nnv12_reuse reuse;
+} nnv12_stream_options;
+
+#define NNV12_STREAM_OPTIONS_INIT                                              \
+  {sizeof(nnv12_stream_options), NNV12_REUSE_EXACT}
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
@@ -550,7 +566,10 @@ typedef struct nnv12_session_options {
   /** The use of a GPU, if the bundle has a part for GPUs; NULL: the defaults.
    *  Borrowed while the session is created, with its strings and its UUID. */
   const nnv12_gpu_options *gpu;
-  /** NULL; anything else is NNV12_UNSUPPORTED. */
+  /** Not NULL: runs are frames of a stream. The first run is one without
+   *  reuse, and the second one computes all again. A GPU is not used then.
+   *  Borrowed while the session is created. NNV12_UNSUPPORTED: the bundle has
+   *  no part for video, or the library is built without it. */
   const nnv12_stream_options *stream;
 } nnv12_session_options;
 
@@ -689,6 +708,27 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_prepare(nnv12_session *session,
                                              uint32_t timeout_ms,
                                              nnv12_error *error);
+
+/** The state of a session's stream. */
+typedef struct nnv12_stream_info {
+  size_t struct_size;    /**< set by the caller */
+  uint64_t frames;       /**< runs so far that could reuse values, or keep them
+                              for the next one */
+  uint64_t whole_frames; /**< of these, those that computed all */
+  uint64_t memory_size;  /**< bytes for kept values, beside the arena */
+  /** Parts of the other frames, 0 to 1: changed pixels of the inputs, and
+   *  computed multiply-adds. */
+  double changed, computed;
+} nnv12_stream_info;
+
+/** Not while the session runs. Zeros for a session without a stream. */
+NNV12_API void nnv12_session_get_stream_info(const nnv12_session *session,
+                                             nnv12_stream_info *info);
+
+/** Forgets all that a stream remembers: the next run computes all. NNV12_BUSY:
+ *  the session runs. Without effect where there is no stream. */
+NNV12_API nnv12_status nnv12_session_reset(nnv12_session *session,
+                                           nnv12_error *error);
 
 /** For a session of a bundle NNV12_BUNDLE_TUNING: later runs compute these
  *  operations alone; the others do nothing. They are numbered as for

@@ -224,8 +224,10 @@ struct SessionOptions {
   bool noStealing = false;
   bool oversubscribe = false;
   nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+  /// Other than off: runs are frames of a stream.
+  nnv12_stream_options stream = {sizeof(nnv12_stream_options), NNV12_REUSE_OFF};
 
-  /// Points to `gpu` of these options, which must stay meanwhile.
+  /// Points to `gpu` and `stream` of these options, which must stay meanwhile.
   nnv12_session_options get() const & {
     nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
     c.threads = threads;
@@ -236,6 +238,7 @@ struct SessionOptions {
     c.no_stealing = noStealing;
     c.oversubscribe = oversubscribe;
     c.gpu = &gpu;
+    c.stream = &stream;
     return c;
   }
   nnv12_session_options get() const && = delete;
@@ -334,6 +337,19 @@ public:
     info.struct_size = sizeof info;
     nnv12_session_get_info(get(), &info);
     return info;
+  }
+
+  nnv12_stream_info streamInfo() const {
+    nnv12_stream_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_session_get_stream_info(get(), &info);
+    return info;
+  }
+
+  /// Forgets all that its stream remembers.
+  void reset() {
+    nnv12_error error;
+    detail::check(nnv12_session_reset(get(), &error), error);
   }
 
   nnv12_session *get() const { return handle_.get(); }

@@ -3,11 +3,11 @@
 
     make_later.py BIN_DIR [OUT_DIR]
 
-What that version would add to artifact/bundle.fbs is added to the text of the
-schema: enumerators, fields at the end of tables, new tables. flatc brings the
-metadata of format-5.nnv, or of format-5-overlays.nnv, through JSON into that
-schema, and repack-bundle of BIN_DIR puts it together with the segments again.
-The same flatc writes the same bytes each time.
+The text of artifact/bundle.fbs gets the additions of that version: enumerators,
+fields at the end of tables, new tables. flatc brings the metadata of
+format-5.nnv, or of format-5-overlays.nnv, through JSON into that schema, and
+repack-bundle of BIN_DIR puts it together with the segments again. The same
+flatc writes the same bytes each time.
 """
 
 import copy
@@ -55,7 +55,7 @@ def later_schema():
     schema = add_enumerator(schema, "ProcessorKind", "Npu")
     schema = add_enumerator(schema, "MemoryKind", "Device")
     schema = add_enumerator(schema, "OperationKind", "Upload")
-    schema = add_enumerator(schema, "OverlayKind", "Video")
+    schema = add_enumerator(schema, "OverlayKind", "Splits")
     schema = add_enumerator(schema, "SealKind", "Licensed")
     schema = add_field(schema, "Kernel", "joules: float64;")
     schema = add_field(schema, "Operand", "layout: string;")
@@ -118,7 +118,7 @@ def add_overlays(metadata, code):
         program.setdefault("overlays", []).insert(
             0,
             {
-                "kind": "Video",
+                "kind": "Splits",
                 "head": {
                     "index": index,
                     "processor": add_processor(target, code),

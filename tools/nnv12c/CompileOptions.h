@@ -70,6 +70,11 @@ struct WeightOptions {
   bool areRounded() const { return bits != WeightBits::F32 || !layers.empty(); }
 };
 
+enum class VideoMode {
+  Off,
+  Exact ///< no result differs in any bit
+};
+
 struct CompileOptions {
   std::string input;
   /// The model, where it is not in the file `input`.
@@ -94,6 +99,8 @@ struct CompileOptions {
   /// File or name of the profile with the costs of the GPU; empty: those of
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;
+  /// How frames of a video use values of the frame before.
+  VideoMode video = VideoMode::Off;
   /// Properties that the bundle adds to the model's own, and the file with the
   /// names of classes, one a line; empty: none.
   std::vector<std::pair<std::string, std::string>> properties;

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/OverlayEmitter.h"
+#include "compiler/emit/VideoEmitter.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/verify/PlanProof.h"
 #include "tools/nnv12c/CodeRevision.h"
@@ -93,6 +94,12 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
                            lowered.emitted)))
       return failure();
     gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
+  }
+  if (options.video != VideoMode::Off) {
+    Stage stage(options, "video");
+    if (failed(emitVideo(lowered.main(), order, lowered.kernels.table,
+                         lowered.emitted)))
+      return failure();
   }
   Stage stage(options, "proof");
   std::vector<Operation *> layers;

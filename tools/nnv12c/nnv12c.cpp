@@ -218,6 +218,12 @@ static cl::opt<GpuCache> gpuCache(
     cl::values(clEnumValN(GpuCache::Full, "full",
                           "a run before has filled it (default)"),
                clEnumValN(GpuCache::Empty, "empty", "each process makes all")));
+static cl::opt<VideoMode, true> videoMode(
+    "video", cl::location(given.video), cl::init(VideoMode::Off),
+    Help{"Let sessions that are asked to compute again what changed since the "
+         "last frame alone"},
+    cl::values(clEnumValN(VideoMode::Exact, "exact",
+                          "no result differs in any bit")));
 static cl::opt<double, true>
     storageMBps("storage-mbps", cl::location(given.storageMBps),
                 Help{"Plan for storage that reads N MB a second, whatever the "
@@ -480,7 +486,7 @@ int main(int argc, char **argv) {
        quantized, routines,   checkBounds,     checkTiles,     listOps,
        layouts,   layoutSeed, layoutMargin,    layoutTable,    listRoutines,
        inModel,   precision,  calibrateRandom, calibrateCrops, calibrateSamples,
-       maxMemory, weights},
+       maxMemory, weights,    videoMode},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);

@@ -53,6 +53,11 @@ public:
     return target.upTo(extension(layer)).name;
   }
 
+  /// Rows and columns of pixels that the kernel computes together, in groups
+  /// from the first ones on. The rounding of a pixel may depend on the operands
+  /// of its whole group.
+  virtual int64_t together(Operation *layer) const { return 1; }
+
   // Called only where there is a weightForm() that is computed.
 
   /// Emits the kernel that computes the form: operand 0 is the transformed

@@ -421,7 +421,8 @@ private:
 
 constexpr unsigned cpu = bundle::ProcessorKind_Cpu,
                    gpu = bundle::ProcessorKind_Gpu, npu = gpu + 1;
-constexpr unsigned gpuKind = bundle::OverlayKind_Gpu, videoKind = gpuKind + 1;
+constexpr unsigned gpuKind = bundle::OverlayKind_Gpu,
+                   laterKind = bundle::OverlayKind_MAX + 1;
 
 } // namespace
 
@@ -429,15 +430,15 @@ constexpr unsigned gpuKind = bundle::OverlayKind_Gpu, videoKind = gpuKind + 1;
 TEST(Compatibility, OverlaysOfUnknownKinds) {
   const Built good[] = {
       {},
-      {{cpu}, {{{{videoKind, 0, 99}}}}},
-      {{cpu, npu}, {{{{videoKind, 1, Built::overlays}}}}},
+      {{cpu}, {{{{laterKind, 0, 99}}}}},
+      {{cpu, npu}, {{{{laterKind, 1, Built::overlays}}}}},
       {{cpu, gpu}, {{{{gpuKind, 1, Built::overlays}}}}},
       {{cpu, npu, gpu},
-       {{{{videoKind, 1, Built::code}, {gpuKind, 2, Built::overlays}}}}},
+       {{{{laterKind, 1, Built::code}, {gpuKind, 2, Built::overlays}}}}},
       {{cpu, cpu}, {{{{255, 1, 0}, {254, 1, 0}}}}},
       {{cpu, gpu},
        {{{{gpuKind, 1, Built::overlays}}},
-        {{{gpuKind, 1, Built::overlays}, {videoKind, 0, 0}}},
+        {{{gpuKind, 1, Built::overlays}, {laterKind, 0, 0}}},
         {}}}};
   for (Built built : good)
     EXPECT_EQ(built.verify(), "") << &built - good;
@@ -456,7 +457,7 @@ TEST(Compatibility, HeadsAreChecked) {
        "one of a kind",
        {{cpu}, {{{{255, 0, 0}, {255, 0, 0}}}}}},
       {"program 0: overlay 0: processor: found 1, expected less than 1",
-       {{cpu}, {{{{videoKind, 1, 0}}}}}},
+       {{cpu}, {{{{laterKind, 1, 0}}}}}},
       {"program 0: overlay 0: processor: found 0 of kind 0, expected one of "
        "kind 1 (Gpu)",
        {{cpu, gpu}, {{{{gpuKind, 0, Built::overlays}}}}}},

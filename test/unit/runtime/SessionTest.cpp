@@ -458,11 +458,25 @@ TEST_F(SessionTest, WrongOptionsOfProcessorsAndStreams) {
   nnv12_session_options defaults = NNV12_SESSION_OPTIONS_INIT;
   EXPECT_EQ(defaults.gpu, nullptr);
   EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
-  defaults.stream = reinterpret_cast<const nnv12_stream_options *>(&none);
+  nnv12_stream_options stream = NNV12_STREAM_OPTIONS_INIT;
+  defaults.stream = &stream;
   EXPECT_EQ(refusal(defaults),
             std::pair(NNV12_UNSUPPORTED,
-                      std::string("stream: found options, expected NULL")));
+                      std::string("stream: found a bundle without a part for "
+                                  "video, expected one (nnv12c --video)")));
+  memcpy(&stream.reuse, &none, sizeof none);
+  EXPECT_EQ(refusal(defaults),
+            std::pair(NNV12_INVALID_ARGUMENT,
+                      std::string("stream: reuse: found 7, expected at most "
+                                  "1")));
   EXPECT_EQ(recorderSize(defaults), 0u);
+  stream.reuse = NNV12_REUSE_OFF;
+  EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
+  stream.struct_size = 0;
+  EXPECT_EQ(refusal(defaults),
+            std::pair(NNV12_INVALID_ARGUMENT,
+                      std::string("stream: struct_size: found 0, expected what "
+                                  "NNV12_STREAM_OPTIONS_INIT sets")));
 }
 
 TEST_F(SessionTest, OlderCallersKnowLessOfAStruct) {

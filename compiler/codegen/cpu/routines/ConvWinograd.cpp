@@ -530,6 +530,7 @@ public:
     return WinogradEmitter(k, cast<nn::ConvOp>(layer), m).emit(symbol);
   }
   Work work(Operation *layer) const override;
+  int64_t together(Operation *layer) const override { return m; }
 
   std::optional<WeightForm> weightForm(Operation *layer) const override {
     WindowGrid g(cast<nn::ConvOp>(layer), m);

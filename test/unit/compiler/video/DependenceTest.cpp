@@ -103,7 +103,7 @@ TEST_F(DependenceTest, Convolution) {
   EXPECT_EQ(dependenceOf("nn.conv", 1).kind, Dependence::Kind::None);
 }
 
-/// Of four rows that are computed together each needs what all need.
+/// Four rows that are computed together need the same rows.
 TEST_F(DependenceTest, ComputedTogether) {
   parse("%x: tensor<1x3x20x24xf32>", "tensor<1x8x20x24xf32>", R"(
   %w = nn.constant dense<0.5> : tensor<8x3x3x3xf32> -> tensor<8x3x3x3xf32>

@@ -1,0 +1,286 @@
+//===- VideoVerifier.cpp - Checks the overlays for video ------------------===//
+#include "artifact/Verifier.h"
+
+#include "artifact/Compatibility.h"
+#include "artifact/KernelChecks.h"
+#include "artifact/Limits.h"
+#include "artifact/MetadataBudget.h"
+#include "artifact/ProgramView.h"
+#include "artifact/Sizes.h"
+
+#include <cassert>
+#include <cinttypes>
+
+namespace nnv12::artifact {
+
+namespace {
+
+/// Whether an operand's place is another one with video.
+bool moves(const bundle::Program *program, const bundle::Operand *operand) {
+  return operand->space() == bundle::Space_Input ||
+         operand->space() == bundle::Space_Output ||
+         isIn(program, operand, bundle::MemoryKind_Arena);
+}
+
+class VideoChecks : public KernelChecks {
+public:
+  VideoChecks(const bundle::Bundle *bundle, const bundle::Program *program,
+              uint32_t number, const bundle::ProgramVideo *video, Fault &fault)
+      : KernelChecks(fault), bundle_(bundle), program_(program),
+        target_(targetOf(bundle, program)), video_(video),
+        root_{nullptr, "program", number} {}
+
+  bool verify() {
+    return hold([this] {
+      if (video_->arena_size() > maxBytes)
+        refuse(overlay_, "arena: found %" PRIu64 " bytes|at most 2^46",
+               video_->arena_size());
+      forEach(&overlay_, "kernel", video_->kernels(), &Self::verifyKernel);
+      forEach(&overlay_, "set", video_->sets(), &Self::verifySet);
+      expectCount("inputs", video_->inputs()->size(),
+                  program_->inputs()->size());
+      forEach(&overlay_, "input", video_->inputs(), &Self::verifyInput);
+      expectCount("outputs", video_->outputs()->size(),
+                  program_->outputs()->size());
+      for (uint32_t i = 0; i < video_->outputs()->size(); ++i)
+        expectPlace({&overlay_, "output", i}, video_->outputs()->Get(i),
+                    byteSize(program_->outputs()->Get(i)));
+      expectCount("executes", video_->executes()->size(),
+                  numExecutes(program_));
+      forEach(&overlay_, "execute", video_->executes(), &Self::verifyExecute);
+      expectCount("switches", video_->switches()->size(),
+                  numSwitches(program_));
+      forEach(&overlay_, "switch", video_->switches(), &Self::verifySwitch);
+    });
+  }
+
+private:
+  using Self = VideoChecks;
+
+  void expectCount(const char *what, uint32_t found, uint32_t expected) {
+    if (found != expected)
+      refuse(overlay_, "%s: found %u|the program's %u", what, found, expected);
+  }
+
+  void expectPlace(const Where &where, uint64_t place, uint64_t size) {
+    if (!fits(place, size, video_->arena_size()))
+      refuse(where,
+             "place: found %" PRIu64 " bytes at %" PRIu64
+             "|them inside the arena's %" PRIu64,
+             size, place, video_->arena_size());
+  }
+
+  void verifyKernel(const Where &where, const bundle::Kernel *kernel) {
+    if (kernel->processor())
+      refuse(where, "processor: found %u|0, the CPU", kernel->processor());
+    expectGood(where, bundle_, target_, kernel);
+  }
+
+  void verifySet(const Where &where, const bundle::VideoSet *set) {
+    uint64_t rows = set->rows(), columns = set->columns();
+    if (rows == 0 || columns == 0 || rows > maxPixels / columns ||
+        rows * columns > pixelsLeft_)
+      refuse(where,
+             "found %" PRIu64 " rows of %" PRIu64
+             "|at least one pixel, and at most 2^26 of all sets",
+             rows, columns);
+    pixelsLeft_ -= rows * columns;
+    for (const bundle::VideoRead *read : *set->reads()) {
+      expect(where, "reads: set", read->set(), 0, where.index);
+      verifyWindow(where, read->rows());
+      verifyWindow(where, read->columns());
+    }
+  }
+
+  void verifyWindow(const Where &where, const bundle::VideoWindow *window) {
+    auto isOut = [](int64_t number) {
+      return number < -int64_t(maxReach) || number > int64_t(maxReach);
+    };
+    if (window->den() == 0 || isOut(window->num()) || isOut(window->den()) ||
+        isOut(window->low()) || isOut(window->high()))
+      refuse(where,
+             "reads: found a window of %u / %u, %d to %d|numbers up to 2^20, "
+             "and a divisor that is not 0",
+             window->num(), window->den(), window->low(), window->high());
+  }
+
+  void verifyInput(const Where &where, const bundle::VideoInput *input) {
+    expect(where, "set", input->set(), 0, video_->sets()->size());
+    const bundle::VideoSet *set = video_->sets()->Get(input->set());
+    if (set->reads()->size())
+      refuse(where, "set: found one that reads others|one that reads none");
+    uint64_t size = byteSize(program_->inputs()->Get(where.index));
+    expectPlace(where, input->place(), size);
+    const bundle::PixelLayout *pixels = input->pixels();
+    // The last byte, as long as it is inside.
+    uint64_t end = pixels->piece();
+    auto add = [&](uint64_t count, uint64_t distance) {
+      bool isInside = count && (count == 1 || distance <= size / (count - 1));
+      end = isInside && end <= size ? end + (count - 1) * distance : ~size;
+    };
+    add(set->rows(), pixels->row());
+    add(set->columns(), pixels->column());
+    add(pixels->pieces(), pixels->distance());
+    if (end > size)
+      refuse(where,
+             "pixels: found them outside of the tensor's %" PRIu64 " bytes",
+             size);
+  }
+
+  void verifyExecute(const Where &where, const bundle::VideoExecute *execute) {
+    const bundle::Operation *operation =
+        program_->operations()->Get(where.index);
+    const auto *operands = operation->operands();
+    if (execute->places()->size() != operands->size())
+      refuse(where, "places: found %u|one for each of %u operands",
+             execute->places()->size(), operands->size());
+    for (uint32_t i = 0; i < operands->size(); ++i) {
+      bool isMoved = execute->places()->Get(i) != inProgram;
+      if (isMoved != moves(program_, operands->Get(i)))
+        refuse({&where, "operand", i}, "place: found %s",
+               isMoved ? "one for weights|none" : "none|one in the arena");
+      if (isMoved)
+        expectPlace({&where, "operand", i}, execute->places()->Get(i),
+                    operands->Get(i)->size());
+    }
+    // Those before it are computed by then.
+    expect(where, "set", execute->set(), nextSet_, video_->sets()->size());
+    nextSet_ = execute->set() + 1;
+    verifyPart(where, execute->part(), operation, execute->set());
+  }
+
+  /// The replacement's results and operands lie where the execute's do.
+  void verifySwitch(const Where &where, const bundle::VideoPart *part) {
+    const bundle::Switch *change = program_->switches()->Get(where.index);
+    const bundle::Operation *replacement = change->replacement();
+    const bundle::VideoExecute *execute =
+        video_->executes()->Get(change->operation());
+    const auto *operands = replacement->operands();
+    if (operands->size() != execute->places()->size())
+      refuse(where, "operands: found %u|the execute's %u", operands->size(),
+             execute->places()->size());
+    for (uint32_t i = 0; i < operands->size(); ++i) {
+      bool isMoved = execute->places()->Get(i) != inProgram;
+      if (isMoved != moves(program_, operands->Get(i)))
+        refuse({&where, "operand", i}, "found another space|the execute's");
+      if (isMoved)
+        expectPlace({&where, "operand", i}, execute->places()->Get(i),
+                    operands->Get(i)->size());
+    }
+    verifyPart(where, part, replacement, execute->set());
+  }
+
+  void verifyPart(const Where &where, const bundle::VideoPart *part,
+                  const bundle::Operation *operation, uint32_t set) {
+    const bundle::Kernel *kernel = kernelOf(target_, operation);
+    if (part->kernel() != ownKernel) {
+      expect(where, "kernel", part->kernel(), 0, video_->kernels()->size());
+      const bundle::Kernel *own = kernel;
+      kernel = video_->kernels()->Get(part->kernel());
+      if (kernel->operands() != own->operands() ||
+          kernel->outputs() != own->outputs())
+        refuse(where, "kernel: found %u operands, %u written|the execute's",
+               kernel->operands(), kernel->outputs());
+    }
+    bundle::VideoTiles tiles = part->tiles();
+    if (tiles > bundle::VideoTiles_MAX)
+      refuse(where, "tiles: found %u|at most %u", tiles,
+             bundle::VideoTiles_MAX);
+    if (tiles == bundle::VideoTiles_All)
+      return;
+    const auto &maps = elementsOf(kernel->maps());
+    if (maps.size() == 0 || maps.Get(0)->parts()->size() != 1)
+      refuse(where, "tiles: found a kernel without one part of boxes|one part");
+    const auto *axes = maps.Get(0)->axes();
+    const bundle::TilePart *box = maps.Get(0)->parts()->Get(0);
+    auto expectAxis = [&](const char *name, uint32_t axis, uint64_t extent) {
+      expect(where, name, axis, 0, axes->size());
+      if (axes->Get(axis)->extent() != extent)
+        refuse(where, "%s: found an extent of %" PRIu64 "|%" PRIu64, name,
+               axes->Get(axis)->extent(), extent);
+      if (box->lo()->Get(axis) || box->hi()->Get(axis) != extent)
+        refuse(where, "%s: found a part of it in the kernel's boxes|all of it",
+               name);
+    };
+    const bundle::VideoSet *pixels = video_->sets()->Get(set);
+    uint64_t rows = pixels->rows(), columns = pixels->columns();
+    expectAxis("row axis", part->row_axis(),
+               tiles == bundle::VideoTiles_Runs ? rows * columns : rows);
+    if (tiles == bundle::VideoTiles_Cells)
+      expectAxis("column axis", part->column_axis(), columns);
+    // A part of an operation's grid would leave out some of its pixels.
+    if (part->kernel() == ownKernel &&
+        (operation->tile_begin() || operation->tile_end() != kernel->tiles()))
+      refuse(where, "tiles: found a part of the kernel's grid|all of it");
+  }
+
+  static constexpr uint64_t inProgram = ~uint64_t(0);
+  static constexpr uint32_t ownKernel = ~uint32_t(0);
+
+  const bundle::Bundle *bundle_;
+  const bundle::Program *program_;
+  const bundle::Target *target_;
+  const bundle::ProgramVideo *video_;
+  Where root_, overlay_ = {&root_, "video"};
+  uint64_t pixelsLeft_ = maxPixels;
+  uint32_t nextSet_ = 0; ///< of the next execute, at least
+};
+
+} // namespace
+
+const bundle::VideoOverlays *verifyVideo(const bundle::Bundle *bundle,
+                                         uint32_t segment, const void *bytes,
+                                         Fault &fault) {
+  assert(reinterpret_cast<uintptr_t>(bytes) % 8 == 0 &&
+         "FlatBuffers are aligned");
+  auto *buffer = static_cast<const uint8_t *>(bytes);
+  if (!verifyVideoBuffer(buffer, bundle->segments()->Get(segment)->size(),
+                         fault))
+    return nullptr;
+  auto *overlays = flatbuffers::GetRoot<bundle::VideoOverlays>(buffer);
+  // Each is one program's, so that none is checked for many.
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
+    const bundle::Overlay *overlay =
+        findOverlay(program, bundle::OverlayKind_Video);
+    Fault why;
+    if (!overlay || !isUnderstood(bundle, i, why))
+      continue;
+    uint32_t index = overlay->head()->index();
+    if (index < next || index >= overlays->programs()->size()) {
+      fault.set(Fault::BadBundle,
+                "program %u: video: index: found %u, expected at least %u, "
+                "less than %u",
+                i, index, next, overlays->programs()->size());
+      return nullptr;
+    }
+    next = index + 1;
+    if (!VideoChecks(bundle, program, i, videoOf(overlays, program), fault)
+             .verify())
+      return nullptr;
+  }
+  return overlays;
+}
+
+bool verifyVideoIn(const bundle::Bundle *bundle, const void *image,
+                   Fault &fault) {
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
+    Fault why;
+    if (!findOverlay(program, bundle::OverlayKind_Video) ||
+        !isUnderstood(bundle, i, why))
+      continue;
+    const bundle::Overlay *overlay = videoOverlayOf(bundle, program);
+    if (!overlay)
+      return true;
+    uint32_t index = overlay->segment();
+    const uint8_t *bytes = static_cast<const uint8_t *>(image) +
+                           bundle->segments()->Get(index)->offset();
+    return verifySegment(bundle, index, bytes, fault) &&
+           verifyVideo(bundle, index, bytes, fault);
+  }
+  return true;
+}
+
+} // namespace nnv12::artifact

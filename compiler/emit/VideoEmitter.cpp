@@ -1,0 +1,308 @@
+//===- VideoEmitter.cpp - Emits reuse between frames of a video -----------===//
+
+#include "compiler/emit/VideoEmitter.h"
+
+#include "artifact/Limits.h"
+#include "compiler/processors/Processor.h"
+#include "compiler/video/Dependence.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using video::Dependence;
+using video::Plane;
+
+namespace {
+
+class VideoEmitter {
+public:
+  VideoEmitter(func::FuncOp main, const ExecutionOrder &order,
+               const KernelTable &kernels, EmittedProgram &emitted)
+      : main(main), order(order), kernels(kernels), emitted(emitted),
+        program(emitted.program), planes(main) {}
+
+  LogicalResult run() {
+    placeValues();
+    addInputs();
+    for (auto [i, number] : llvm::enumerate(emitted.layers))
+      executeOf[order.layers()[number]] = i;
+    result.executes.resize(program.operations.size());
+    for (Operation &op : main.getBody().front())
+      if (op.getNumResults() && !isa<nn::ConstantOp>(op))
+        addLayer(&op);
+    for (const artifact::Switch &change : program.switches)
+      result.switches.push_back(
+          partOf(change.replacement.kernel,
+                 order.layers()[emitted.layers[change.operation]]));
+    for (Value output : main.getBody().front().getTerminator()->getOperands())
+      result.outputs.push_back(*placeOf(output));
+    if (!reusesParts)
+      return main.emitError()
+             << "--video: found no layer with rows and columns that depends on "
+                "a part of an input, expected a convolution or a pooling";
+    program.video = std::move(result);
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  /// Every value has a place of its own, behind those that are made before.
+  void placeValues() {
+    for (Value input : main.getArguments())
+      place(input);
+    for (const ExecutionOrder::Tensor &tensor : order.tensors())
+      place(tensor.value);
+    for (Value output : main.getBody().front().getTerminator()->getOperands())
+      place(order.baseOf(output));
+  }
+
+  void place(Value base) {
+    auto [it, isNew] = places.try_emplace(base, result.arenaSize);
+    if (isNew)
+      result.arenaSize +=
+          llvm::alignTo(static_cast<uint64_t>(nn::storageSize(base)),
+                        artifact::memoryAlignment);
+  }
+
+  /// Where a value lies in the arena; none for constants.
+  std::optional<uint64_t> placeOf(Value value) const {
+    Aliases::Place place = order.placeOf(value);
+    auto it = places.find(place.base);
+    if (it == places.end())
+      return std::nullopt;
+    return it->second + static_cast<uint64_t>(place.offset);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sets
+  //===--------------------------------------------------------------------===//
+
+  /// A set for the pixels of a value, which may be one alone.
+  uint32_t addSet(std::optional<Plane> plane, Value value) {
+    artifact::VideoSet set = {1, 1};
+    if (plane) {
+      ArrayRef<int64_t> shape = nn::typeOf(value).getShape();
+      set.rows = static_cast<uint32_t>(shape[plane->row]);
+      set.columns = static_cast<uint32_t>(shape[plane->column]);
+    }
+    result.sets.push_back(set);
+    return static_cast<uint32_t>(result.sets.size() - 1);
+  }
+
+  void addInputs() {
+    for (Value input : main.getArguments()) {
+      std::optional<Plane> plane = planes.of(input);
+      auto pixels = pixelLayout(nn::typeOf(input), plane);
+      assert(pixels && "inputs are dense");
+      uint32_t set = addSet(plane, input);
+      setOf[input] = set;
+      result.inputs.push_back({set, *placeOf(input), *pixels});
+    }
+  }
+
+  static std::optional<artifact::VideoWindow>
+  windowOf(const video::Window &window) {
+    auto isSmall = [](int64_t number) {
+      return std::abs(number) <= int64_t(artifact::maxReach);
+    };
+    if (window.num < 0 || !isSmall(window.num) || !isSmall(window.den) ||
+        !isSmall(window.low) || !isSmall(window.high))
+      return std::nullopt;
+    return artifact::VideoWindow{
+        static_cast<uint32_t>(window.num), static_cast<uint32_t>(window.den),
+        static_cast<int32_t>(window.low), static_cast<int32_t>(window.high)};
+  }
+
+  /// Adds a set's dependence on that of an operand.
+  void addRead(artifact::VideoSet &set, OpOperand &operand, int64_t together) {
+    auto it = setOf.find(operand.get());
+    if (it == setOf.end())
+      return;
+    artifact::VideoRead read = {it->second, /*all=*/true};
+    Dependence found = video::dependence(operand, 0, planes, together);
+    if (found.kind == Dependence::Kind::None)
+      return;
+    if (found.kind == Dependence::Kind::Window && set.rows * set.columns > 1) {
+      auto rows = windowOf(found.rows), columns = windowOf(found.columns);
+      if (rows && columns)
+        read = {it->second, /*all=*/false, *rows, *columns};
+    }
+    auto isSame = [&](const artifact::VideoRead &other) {
+      auto same = [](const artifact::VideoWindow &a,
+                     const artifact::VideoWindow &b) {
+        return a.num == b.num && a.den == b.den && a.low == b.low &&
+               a.high == b.high;
+      };
+      return other.set == read.set && other.all == read.all &&
+             same(other.rows, read.rows) && same(other.columns, read.columns);
+    };
+    if (llvm::none_of(set.reads, isSame))
+      set.reads.push_back(read);
+  }
+
+  /// Neighbouring pixels that a layer's kernels compute together.
+  int64_t togetherIn(Operation *op, std::optional<uint32_t> execute) {
+    int64_t together = 1;
+    auto include = [&](unsigned kernel) {
+      const Routine *routine = hostRoutines().named(kernels[kernel].name);
+      assert(routine && "executes are of routines");
+      together =
+          std::lcm(together, codegen::CpuRoutine::of(*routine).together(op));
+    };
+    if (!execute)
+      return together;
+    include(program.operations[*execute].kernel);
+    for (const artifact::Switch &change : program.switches)
+      if (change.operation == *execute)
+        include(change.replacement.kernel);
+    return together;
+  }
+
+  void addLayer(Operation *op) {
+    Value first = op->getResult(0);
+    std::optional<uint32_t> execute;
+    if (auto it = executeOf.find(op); it != executeOf.end())
+      execute = it->second;
+    // Results of several tensors, such as values with their indices, are no
+    // pictures.
+    std::optional<Plane> plane;
+    if (op->getNumResults() == 1)
+      plane = planes.of(first);
+    uint32_t number = addSet(plane, first);
+    artifact::VideoSet &set = result.sets[number];
+    int64_t together = togetherIn(op, execute);
+    for (OpOperand &operand : op->getOpOperands())
+      addRead(set, operand, together);
+    for (const artifact::VideoRead &read : set.reads)
+      reusesParts |= !read.all;
+    for (Value value : op->getResults())
+      setOf[value] = number;
+    if (!execute)
+      return;
+    artifact::VideoExecute &out = result.executes[*execute];
+    out.set = number;
+    auto add = [&](Value value) {
+      out.places.push_back(
+          placeOf(value).value_or(artifact::VideoExecute::asInProgram));
+    };
+    for (Value value : op->getResults())
+      add(value);
+    for (Value value : op->getOperands())
+      add(value);
+    out.part = partOf(program.operations[*execute].kernel, op);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Pixels in memory
+  //===--------------------------------------------------------------------===//
+
+  /// The axis of a layout that goes along a dimension which is not blocked.
+  static const nn::Layout::Axis *axisOf(const nn::Layout &layout,
+                                        unsigned dim) {
+    for (const nn::Layout::Axis &axis : layout.axes())
+      if (axis.dim == dim)
+        return axis.step == 1 ? &axis : nullptr;
+    return nullptr;
+  }
+
+  /// Pixels of a tensor: all of it is one where it has no plane. None where
+  /// they are not runs at equal distances.
+  static std::optional<artifact::PixelLayout>
+  pixelLayout(RankedTensorType type, std::optional<Plane> plane) {
+    auto element =
+        static_cast<uint64_t>(nn::storageElementSize(type.getElementType()));
+    artifact::PixelLayout pixels = {
+        0, 0, 1, 0, static_cast<uint64_t>(nn::storageSize(type))};
+    if (!plane)
+      return pixels;
+    nn::Layout layout = nn::Layout::of(type);
+    const nn::Layout::Axis *row = axisOf(layout, plane->row),
+                           *column = axisOf(layout, plane->column);
+    if (!row || !column)
+      return std::nullopt;
+    pixels.row = static_cast<uint64_t>(row->stride) * element;
+    pixels.column = static_cast<uint64_t>(column->stride) * element;
+    uint64_t piece = 1, pieces = 1, distance = 0;
+    for (const nn::Layout::Axis &axis : llvm::reverse(layout.axes())) {
+      if (&axis == row || &axis == column || axis.extent == 1)
+        continue;
+      auto extent = static_cast<uint64_t>(axis.extent),
+           stride = static_cast<uint64_t>(axis.stride);
+      if (pieces == 1 && stride == piece)
+        piece *= extent;
+      else if (pieces == 1 || stride == pieces * distance) {
+        distance = pieces == 1 ? stride : distance;
+        pieces *= extent;
+      } else {
+        return std::nullopt;
+      }
+    }
+    pixels.pieces = pieces;
+    pixels.distance = distance * element;
+    pixels.piece = piece * element;
+    return pixels;
+  }
+
+  /// The tiles of a kernel, as parts of the plane of its layer's result.
+  artifact::VideoPart partOf(unsigned kernel, Operation *op) const {
+    artifact::VideoPart part;
+    Value value = op->getResult(0);
+    std::optional<Plane> plane = planes.of(value);
+    ArrayRef<TileMap> maps = kernels[kernel].info.maps;
+    if (!plane || op->getNumResults() != 1 || maps.size() != 1 ||
+        maps[0].parts.size() != 1)
+      return part;
+    const TileMap &map = maps[0];
+    nn::Layout layout = nn::Layout::of(nn::typeOf(value));
+    const nn::Layout::Axis *row = axisOf(layout, plane->row),
+                           *column = axisOf(layout, plane->column);
+    if (!row || !column)
+      return part;
+    auto find = [&](int64_t extent, int64_t stride) -> std::optional<uint32_t> {
+      for (const TileMap::Cut &cut : map.parts[0].cuts)
+        if (cut.count > 1 && map.axes[cut.axis].extent == extent &&
+            map.axes[cut.axis].stride == stride)
+          return cut.axis;
+      return std::nullopt;
+    };
+    auto rows = find(row->extent, row->stride),
+         columns = find(column->extent, column->stride),
+         runs = find(row->extent * column->extent, column->stride);
+    if (row->stride != column->extent * column->stride)
+      runs = std::nullopt;
+    if (rows && columns)
+      return {artifact::VideoTiles::Cells, *rows, *columns};
+    if (rows)
+      return {artifact::VideoTiles::Rows, *rows};
+    if (runs)
+      return {artifact::VideoTiles::Runs, *runs};
+    return part;
+  }
+
+  func::FuncOp main;
+  const ExecutionOrder &order;
+  const KernelTable &kernels;
+  EmittedProgram &emitted;
+  artifact::Program &program;
+  const video::Planes planes;
+  artifact::ProgramVideo result;
+  llvm::DenseMap<Value, uint64_t> places; ///< of bases
+  llvm::DenseMap<Value, uint32_t> setOf;
+  llvm::DenseMap<Operation *, uint32_t> executeOf;
+  bool reusesParts = false;
+};
+
+} // namespace
+
+LogicalResult nnv12::emitVideo(func::FuncOp main, const ExecutionOrder &order,
+                               const KernelTable &kernels,
+                               EmittedProgram &emitted) {
+  return VideoEmitter(main, order, kernels, emitted).run();
+}

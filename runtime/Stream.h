@@ -1,0 +1,123 @@
+//===- Stream.h - Reuse between the frames of a session ---------*- C++ -*-===//
+//
+// The program's executes at other places of memory, where all values of the
+// last frame stay. A frame compares its inputs with those that the values were
+// computed from, follows the sets of the bundle's overlay for video from layer
+// to layer, and computes the tiles with pixels that may differ.
+//
+// The session's own memory is left alone: the first frame, and any other, can
+// be a run without all this.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_STREAM_H
+#define NNV12_RUNTIME_STREAM_H
+
+#include "runtime/LoadedBundle.h"
+#include "runtime/Workers.h"
+#include "runtime/system/Structs.h"
+#include "runtime/video/DirtySet.h"
+
+namespace nnv12::runtime {
+
+#if NNV12_VIDEO
+class Stream : artifact::NonCopyable {
+public:
+  /// Reads and checks the overlay of the bundle's program. False, with a fault,
+  /// where it has none, or memory is short.
+  [[nodiscard]] bool create(const LoadedBundle &bundle, artifact::Fault &fault);
+  bool isOn() const { return video_ != nullptr; }
+  /// The scratch memory that its kernels want of each thread.
+  uint64_t scratchSize() const { return scratch_; }
+
+  /// Takes over the session's steps, as they are now. The next frame computes
+  /// all: others may round in another way.
+  void adopt(const Array<Step> &steps);
+  /// The next frame computes all, as the first one does.
+  void forget() { hasValues_ = false; }
+
+  // For each frame: begin, stepOf for each execute in order, end. Where a frame
+  // ends early, the next one computes all.
+
+  /// Looks for changes of the inputs.
+  void begin(const CallersBuffers &callers, Workers &workers);
+  /// The tiles of an execute that are to be computed; none where nothing
+  /// changed. Its list of tiles is good until the next call.
+  Step stepOf(uint32_t execute);
+  /// Copies the outputs.
+  void end(const CallersBuffers &callers);
+
+  void tell(nnv12_stream_info &info) const;
+
+private:
+  /// The rectangles of pixels that tiles of a kernel compute, or runs of
+  /// pixels.
+  struct Grid {
+    bundle::VideoTiles tiles = bundle::VideoTiles_All;
+    uint32_t rowSize = 1, rowCount = 1, columnSize = 1, columnCount = 1;
+    /// Tiles from one to the next along rows, and along columns.
+    uint64_t rowStride = 1, columnStride = 1;
+  };
+  /// An execute at its places.
+  struct Part {
+    Step whole;
+    artifact::KernelFn kernel; ///< for single tiles
+    uint64_t tiles;            ///< of this kernel
+    Grid grid;
+    uint64_t work;         ///< multiply-adds of all, at least 1
+    uint32_t switchNumber; ///< of the program's; none: ~0
+  };
+
+  [[nodiscard]] bool load(artifact::Fault &fault);
+  [[nodiscard]] bool allocate(artifact::Fault &fault);
+  void choosePart(Part &part, const bundle::VideoPart *how,
+                  const bundle::Kernel *own) const;
+  static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
+  void match(const bundle::VideoInput *input, const void *given,
+             Workers &workers);
+  void computeSets(uint32_t end);
+  uint32_t listTiles(const Part &part, const DirtySet &set);
+
+  const LoadedBundle *bundle_ = nullptr;
+  const bundle::ProgramVideo *video_ = nullptr;
+  Pages overlayCopy_; ///< where the metadata was copied
+  Pages pages_;       ///< the arena, then the words of sets
+  uint64_t scratch_ = 0;
+  uint64_t memory_ = 0; ///< bytes
+
+  Array<void *> operands_;
+  Array<Part> parts_;
+  Array<DirtySet> sets_;
+  Array<uint32_t> tiles_;      ///< of the step that was asked for last
+  Array<uint32_t> rectangles_; ///< the dirty ones of its grid
+  Array<uint8_t> marks_;       ///< by rectangle: whether it is dirty
+
+  bool hasValues_ = false; ///< of the last frame
+  bool isWhole_ = true;    ///< this frame computes all
+  uint32_t computed_ = 0;  ///< sets of this frame so far
+  // For people, of frames that are not whole.
+  uint64_t frames_ = 0, wholeFrames_ = 0;
+  uint64_t changed_ = 0, pixels_ = 0, work_ = 0, allWork_ = 0;
+};
+#else
+/// This library is built without reuse.
+class Stream {
+public:
+  [[nodiscard]] bool create(const LoadedBundle &, artifact::Fault &fault) {
+    return fault.set(artifact::Fault::Unsupported,
+                     "stream: this library is built without reuse between "
+                     "frames");
+  }
+  static bool isOn() { return false; }
+  static uint64_t scratchSize() { return 0; }
+  void adopt(const Array<Step> &) {}
+  void forget() {}
+  void begin(const CallersBuffers &, Workers &) {}
+  static Step stepOf(uint32_t) { return {}; }
+  void end(const CallersBuffers &) {}
+  void tell(nnv12_stream_info &) const {}
+};
+#endif
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_STREAM_H
