@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_CPUROUTINE_H
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/routines/Cells.h"
 #include "compiler/routines/RoutineSet.h"
 #include "compiler/routines/TileMap.h"
 
@@ -57,6 +58,22 @@ public:
   /// from the first ones on. The rounding of a pixel may depend on the operands
   /// of its whole group.
   virtual int64_t together(Operation *layer) const { return 1; }
+
+  /// The size of cells that suits the layer, none where there is no kernel in
+  /// cells.
+  virtual std::optional<Cells> cells(Operation *layer) const {
+    return std::nullopt;
+  }
+  /// Emits the kernel of emit() with other tiles: cells of the result's plane
+  /// for each image, and chunks of channels where a cell is much work. The cuts
+  /// of its map are image and group, rows, columns, channels. It has the same
+  /// operands, weight form and order of sums, so that a tile writes the same
+  /// bits. The routine may round sizes up. Called only where cells() has a
+  /// size.
+  virtual KernelInfo emitCells(KernelBuilder &k, Operation *layer,
+                               StringRef symbol, const Cells &size) const {
+    llvm_unreachable("a routine with cells emits them");
+  }
 
   // Called only where there is a weightForm() that is computed.
 

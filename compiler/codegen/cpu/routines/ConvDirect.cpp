@@ -119,6 +119,19 @@ public:
       : PanelConvRoutine(name, summary, tuning), block(block) {}
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
+  /// None where emit() leaves out taps in the padding: a product of it with a
+  /// weight may change a sum (the sign of a zero; an infinite weight).
+  std::optional<Cells> cells(Operation *layer) const override {
+    if (Regions(WindowShape(cast<nn::ConvOp>(layer))))
+      return std::nullopt;
+    return PanelConvRoutine::cells(layer);
+  }
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    return emitConvPanels(k, layer, symbol,
+                          ConvPanels(cast<nn::ConvOp>(layer), block), tuning,
+                          size);
+  }
   Work work(Operation *layer) const override {
     Work work = PanelConvRoutine::work(layer);
     ConvPanels c(cast<nn::ConvOp>(layer), block);
@@ -183,13 +196,16 @@ public:
 
 KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
                                    StringRef symbol, ConvPanels c,
-                                   const PanelTuning &tuning) {
-  if (c.isFlat())
+                                   const PanelTuning &tuning,
+                                   std::optional<Cells> cells) {
+  assert((!cells || (!c.quantized && !c.hasDepth())) && "cells() has looked");
+  if (!cells && c.isFlat())
     c.flatten();
   const WindowShape &w = c.w;
   int64_t block = c.block;
   // The padding of quantised numbers counts: it has a value.
-  Regions regions = c.quantized || c.hasDepth() ? Regions() : Regions(w);
+  Regions regions =
+      cells || c.quantized || c.hasDepth() ? Regions() : Regions(w);
   HaloCopy copy(w, c.inBlocks, block, c.elementSize());
   if (c.hasDepth()) {
     copy.planesOfBlock = c.depth.in;
@@ -201,7 +217,10 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
       c.hasColumnQuads() ? 4 * c.kernelCols() - w.kernelCols : 0;
   if ((w.isPadded() && !regions) || c.hasColumnQuads() ||
       !c.depth.isPlaneByPlane())
-    copy.copyColumns(-w.left, w.inputCols(w.outWidth) + moreColumns);
+    copy.copyColumns(
+        -w.left,
+        w.inputCols(cells ? std::min(cells->cols, w.outWidth) : w.outWidth) +
+            moreColumns);
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
   grid.cutsRows = !regions;
@@ -211,7 +230,10 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
       c.inBlocks * w.strideRows * copy.rowSize() * c.elementSize();
   costs.copiesInput = copy.copies;
   costs.kernelRows = w.kernelRows;
-  grid.plan(k.target, costs, tuning);
+  if (cells)
+    grid.planCells(k.target, *cells, costs.multiplyAdds, tuning);
+  else
+    grid.plan(k.target, costs, tuning);
   copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
 
   PanelShape shape = c.shape();
@@ -234,8 +256,10 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
       b.at.in = c.inAt(k, b.batch);
       return emitRegions(k, c, regions, shape, grid, b);
     }
-    Index inputRow = k.mul(b.row, w.strideRows);
+    Index inputRow = k.mul(b.row, w.strideRows),
+          inputCol = k.mul(b.col, w.strideCols);
     b.at.in = k.add(c.inAt(k, b.batch), k.mul(inputRow, w.width * block));
+    b.at.in = k.add(b.at.in, k.mul(inputCol, block));
     Index inputPlane = 0;
     if (c.hasDepth()) {
       inputPlane = c.inDepth(k, b.batch);
@@ -243,6 +267,10 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
     }
     if (copy.copies) {
       k.ifThen(b.isNew, [&] {
+        if (cells)
+          return copy.emitCell(k, b.memory.in, c.inAt(k, b.batch),
+                               k.sub(inputRow, w.top), k.sub(inputCol, w.left),
+                               scratch);
         Value fill = b.memory.padding ? k.load(b.memory.padding, 0) : Value();
         copy.emit(k, b.memory.in, c.inAt(k, b.batch), k.sub(inputRow, w.top),
                   scratch, fill, inputPlane);
@@ -251,9 +279,13 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
       b.at.in = 0;
     }
     b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
+    b.at.out = k.add(b.at.out, k.mul(b.col, shape.outCol));
     if (c.quantized && c.quantized->rows)
       b.at.terms = k.add(b.at.terms, k.mul(b.row, shape.termRow));
-    emitPanelBlock(k, shape, grid, b);
+    if (cells)
+      emitPanelCell(k, shape, grid, b);
+    else
+      emitPanelBlock(k, shape, grid, b);
   };
   KernelInfo info = c.quantized
                         ? emitPanelTiles(k, layer, symbol, grid, *c.quantized,

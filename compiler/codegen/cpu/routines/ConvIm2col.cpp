@@ -140,6 +140,14 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
+  /// A patch is summed in the order of blocks, rows, columns and channels, as
+  /// the window of a copy with its padding.
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    return emitConvPanels(k, layer, symbol,
+                          ConvPanels(cast<nn::ConvOp>(layer), block), tuning,
+                          size);
+  }
   Work work(Operation *layer) const override {
     ConvPanels c(cast<nn::ConvOp>(layer), block);
     Work work = PanelConvRoutine::work(layer);

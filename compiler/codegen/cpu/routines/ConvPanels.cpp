@@ -77,6 +77,8 @@ Index ConvPanels::inDepth(KernelBuilder &k, Index batch) const {
 
 TileMap ConvPanels::map(const PanelGrid &grid) const {
   int64_t outRow = w.outWidth * panelWidth;
+  if (grid.colBlock)
+    return grid.cellMap(outPanel(), outRow);
   if (depth.out == 1)
     return grid.blockedMap(outPanel(), outRow);
   int64_t images = w.batch * groups;
@@ -129,4 +131,8 @@ std::optional<ConvPanels> PanelConvRoutine::blockedConv(Operation *layer,
 
 LayoutRequest PanelConvRoutine::layouts(Operation *layer) const {
   return blockedLayouts(layer, panelTag);
+}
+
+std::optional<Cells> PanelConvRoutine::cells(Operation *layer) const {
+  return cellsOfPlane(layer);
 }

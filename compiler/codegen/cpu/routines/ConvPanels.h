@@ -105,9 +105,12 @@ struct ConvPanels {
 };
 
 /// Emits the kernel of a convolution, not transposed, as loops over tiles of
-/// the result: in place or, where windows reach outside, with a copy.
+/// the result: in place or, where windows reach outside, with a copy. In cells
+/// of a size, if there is one: of f32, without depth. They multiply the
+/// padding, too.
 KernelInfo emitConvPanels(KernelBuilder &k, Operation *layer, StringRef symbol,
-                          ConvPanels c, const PanelTuning &tuning);
+                          ConvPanels c, const PanelTuning &tuning,
+                          std::optional<Cells> cells = std::nullopt);
 
 /// The misfit of a routine where there is no blockedConv().
 constexpr char noBlockedConv[] =
@@ -119,6 +122,7 @@ class PanelConvRoutine : public PanelRoutine {
 public:
   using PanelRoutine::PanelRoutine;
   LayoutRequest layouts(Operation *layer) const override;
+  std::optional<Cells> cells(Operation *layer) const override;
 
 protected:
   /// The layer if it is a convolution in such blocks, wide enough for tuning.

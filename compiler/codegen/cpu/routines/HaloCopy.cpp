@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12::codegen;
 
@@ -97,6 +99,57 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
             clear(to, rowSize());
             return {};
           });
+    });
+  });
+}
+
+void HaloCopy::emitCell(KernelBuilder &k, Value in, Index inOffset,
+                        Index firstRow, Index firstCol, Value scratch) const {
+  assert(copies && elementSize == 4 && !planesOfBlock && "f32 of planes");
+  Value zero = k.fconst(0, k.vec(k.VL));
+  auto clear = [&](Index at, int64_t count) {
+    pieces(k, count, 4, [&](Index i, int64_t lanes) {
+      k.storePart(zero, scratch, k.add(at, i), lanes);
+    });
+  };
+  auto copy = [&](Index from, Index to, int64_t count) {
+    pieces(k, count, 4, [&](Index i, int64_t lanes) {
+      k.storePart(k.loadPart(in, k.add(from, i), k.VL, lanes), scratch,
+                  k.add(to, i), lanes);
+    });
+  };
+  Value isWhole = k.within(firstCol, width - columns + 1);
+  // The columns [begin, end) of the copy are inside of the input.
+  Index begin = k.min(k.max(k.sub(0, firstCol), 0), columns),
+        end = k.max(k.min(k.sub(width, firstCol), columns), begin);
+  k.repeat(planes, [&](Index plane) {
+    k.repeat(rows, [&](Index row) {
+      Index to = k.add(k.mul(plane, planeSize()), k.mul(row, rowSize()));
+      Index y = k.add(firstRow, row);
+      Index from =
+          k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
+                k.add(k.mul(y, width * pixel), k.mul(firstCol, pixel)));
+      auto eachPixel = [&](Index lo, Index hi,
+                           llvm::function_ref<void(Index)> body) {
+        k.loop(lo, hi, 1, [&](Value col) { body(k.mul(col, pixel)); });
+      };
+      auto copyPart = [&]() -> Values {
+        auto zeros = [&](Index at) { clear(k.add(to, at), pixel); };
+        eachPixel(0, begin, zeros);
+        eachPixel(begin, end, [&](Index at) {
+          copy(k.add(from, at), k.add(to, at), pixel);
+        });
+        eachPixel(end, columns, zeros);
+        return {};
+      };
+      auto copyRow = [&]() -> Values {
+        k.ifElse(
+            isWhole, {}, [&] { return copy(from, to, rowSize()), Values(); },
+            copyPart);
+        return {};
+      };
+      k.ifElse(k.within(y, height), {}, copyRow,
+               [&] { return clear(to, rowSize()), Values(); });
     });
   });
 }

@@ -187,12 +187,37 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   rowBlocks = divideCeil(rows, rowBlock);
 }
 
+void PanelGrid::planCells(const Target &target, const Cells &size,
+                          double multiplyAdds, const PanelTuning &tuning) {
+  assert(!quads && !hasMatrixUnit && size.rows > 0 && size.cols > 0 &&
+         "cells of f32");
+  narrow = tuning.narrow;
+  rowBlock = std::min(size.rows, rows);
+  rowBlocks = divideCeil(rows, rowBlock);
+  colBlock = std::min(size.cols, cols);
+  colBlocks = divideCeil(cols, colBlock);
+  int64_t most = tuning.panels ? tuning.panels : 8;
+  int64_t least = tuning.panels ? tuning.panels : 1;
+  if (tuning.orFewer && target.tileCosts)
+    least = 2;
+  PanelGrid cell = *this;
+  cell.rows = rowBlock, cell.cols = colBlock;
+  tile = chooseTile(target, cell, least, most);
+  int64_t groups = divideCeil(panels, tile.panels);
+  double work = multiplyAdds / double(batches * rows * cols) *
+                double(rowBlock * colBlock);
+  auto chunks =
+      std::clamp<int64_t>(int64_t(work / cellMultiplyAdds) + 1, 1, groups);
+  panelChunk = divideCeil(groups, chunks) * tile.panels;
+  panelChunks = divideCeil(panels, panelChunk);
+}
+
 PanelGrid PanelGrid::part(const Target &target, int64_t partRows,
                           int64_t partCols) const {
   PanelGrid result = *this;
   result.rows = result.rowBlock = partRows;
   result.cols = partCols;
-  result.rowBlocks = 1;
+  result.rowBlocks = result.colBlocks = 1;
   result.tile = chooseTile(target, result, tile.panels, tile.panels);
   return result;
 }
@@ -205,7 +230,8 @@ void PanelGrid::limitPanels(int64_t most) {
 }
 
 bool PanelGrid::widens() const {
-  return narrow && (widensOnce || rowBlock * cols >= leastWidenedPositions);
+  return narrow &&
+         (widensOnce || rowBlock * blockCols() >= leastWidenedPositions);
 }
 
 TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow,
@@ -217,6 +243,20 @@ TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow,
                         {outRow, 1}},
                        {{0, batches, 1},
                         {2, rowBlocks, rowBlock * step},
+                        {1, panelChunks, panelChunk}});
+}
+
+TileMap PanelGrid::cellMap(int64_t outPanel, int64_t outRow) const {
+  assert(outPanel == rows * outRow && outRow == cols * panelWidth &&
+         "the grid is a plane");
+  return TileMap::grid({{batches, panels * outPanel},
+                        {panels, outPanel},
+                        {rows, outRow},
+                        {cols, panelWidth},
+                        {panelWidth, 1}},
+                       {{0, batches, 1},
+                        {2, rowBlocks, rowBlock},
+                        {3, colBlocks, colBlock},
                         {1, panelChunks, panelChunk}});
 }
 
@@ -490,6 +530,37 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                   });
 }
 
+void codegen::forBlockSize(KernelBuilder &k, Index first, int64_t extent,
+                           int64_t size,
+                           llvm::function_ref<void(int64_t)> body) {
+  int64_t rest = extent % size;
+  if (rest == 0 || extent < size)
+    return body(std::min(extent, size));
+  k.ifElse(
+      k.less(first, extent - rest), {}, [&] { return body(size), Values(); },
+      [&] { return body(rest), Values(); });
+}
+
+void codegen::emitPanelCell(KernelBuilder &k, const PanelShape &shape,
+                            const PanelGrid &grid, const PanelBlock &block) {
+  auto group = [&](const PanelBlock &b, const PanelTile &tile, Index panel) {
+    auto cell = [&](int64_t rows, int64_t cols) {
+      PanelGrid own = grid.part(k.target, rows, cols);
+      PanelTile ownTile = own.tile;
+      ownTile.panels = tile.panels;
+      ownTile.lastLanes = tile.lastLanes;
+      PanelBlock at = b;
+      at.rows = rows;
+      emitPanelGroup(k, shape, own, at, ownTile, panel);
+    };
+    forBlockSize(k, b.row, grid.rows, grid.rowBlock, [&](int64_t rows) {
+      forBlockSize(k, b.col, grid.cols, grid.colBlock,
+                   [&](int64_t cols) { cell(rows, cols); });
+    });
+  };
+  emitPanelGroups(k, grid, block, group);
+}
+
 KernelInfo
 codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
                         const PanelGrid &grid, Type scratchElement,
@@ -500,6 +571,10 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
   auto tile = [&](PanelBlock b, Value t, Value begin, Value scratch) {
     Index chunk = k.rem(t, grid.panelChunks);
     Index position = k.div(t, grid.panelChunks);
+    if (grid.colBlocks > 1) {
+      b.col = k.mul(k.rem(position, grid.colBlocks), grid.colBlock);
+      position = k.div(position, grid.colBlocks);
+    }
     b.row = k.mul(k.rem(position, grid.rowBlocks), grid.rowBlock);
     b.batch = k.div(position, grid.rowBlocks);
     b.rows = grid.rowBlocks == 1

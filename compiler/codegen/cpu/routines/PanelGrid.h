@@ -4,6 +4,8 @@
 //
 //   batch × row block × panel chunk          (the chunk changes fastest)
 //
+// or, in cells, batch × row block × column block × panel chunk,
+//
 // and a runtime tile is these loops around the micro-kernel:
 //
 //   for panel group in chunk     its weights stay in the caches
@@ -21,6 +23,7 @@
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Cells.h"
 #include "compiler/routines/Work.h"
 #include "dialects/plan/StoredForm.h"
 
@@ -115,6 +118,8 @@ struct PanelGrid {
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
+  /// Column blocks are for cells: another grid has one, of all columns.
+  int64_t colBlock = 0, colBlocks = 1;
   /// Panels of a chunk, a multiple of tile.panels.
   int64_t panelChunk = 1, panelChunks = 1;
   std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow
@@ -134,12 +139,17 @@ struct PanelGrid {
   };
   void plan(const Target &target, const Costs &costs,
             const PanelTuning &tuning = {});
+  /// The same in cells of that size. `multiplyAdds`: of the whole layer.
+  void planCells(const Target &target, const Cells &size, double multiplyAdds,
+                 const PanelTuning &tuning);
   /// The same panels of a part of the plane, with a tile that suits it.
   PanelGrid part(const Target &target, int64_t partRows,
                  int64_t partCols) const;
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
-  int64_t tiles() const { return batches * rowBlocks * panelChunks; }
+  int64_t tiles() const {
+    return batches * rowBlocks * colBlocks * panelChunks;
+  }
   /// Whether a panel group's weights become floats in scratch. Narrow ones that
   /// are used a few times the micro-kernel reads instead.
   bool widens() const;
@@ -159,10 +169,13 @@ struct PanelGrid {
   /// The tiles' boxes of a result in blocks of channels, a panel of which takes
   /// `outPanel` elements: `step` rows of the output for each of the grid.
   TileMap blockedMap(int64_t outPanel, int64_t outRow, int64_t step = 1) const;
+  /// The tiles' boxes of such a result where the grid is in cells.
+  TileMap cellMap(int64_t outPanel, int64_t outRow) const;
   /// The tiles' boxes of a dense result of `columns` columns.
   TileMap denseMap(int64_t columns) const;
 
 private:
+  int64_t blockCols() const { return colBlocks == 1 ? cols : colBlock; }
   int64_t widenedPanels() const { return widensOnce ? panels : tile.panels; }
   double busiest(int64_t block, int64_t threads) const;
   void balanceRows(int64_t least, int64_t overhead);
@@ -172,6 +185,7 @@ private:
 struct PanelBlock {
   Index batch, row; ///< the first row
   Index rows;
+  Index col; ///< the first column of a cell
   /// An i1, whether the rows differ from those of the tile before: data for all
   /// panels are prepared then.
   Value isNew;
@@ -214,6 +228,15 @@ void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
 /// the shape and the grid's tile say how positions advance.
 void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                     const PanelGrid &grid, const PanelBlock &block);
+
+/// Calls body(number of positions) in code that runs for the block of `size`
+/// positions of `extent` that begins at `first`: the last one may have fewer.
+void forBlockSize(KernelBuilder &k, Index first, int64_t extent, int64_t size,
+                  function_ref<void(int64_t)> body);
+
+/// The loops inside one cell: as emitPanelBlock().
+void emitPanelCell(KernelBuilder &k, const PanelShape &shape,
+                   const PanelGrid &grid, const PanelBlock &block);
 
 /// Emits the kernel of a conv, conv_transpose or matmul. `body` gets each
 /// runtime tile, whose `at` is not yet set, and `scratchBytes` of scratch. Maps

@@ -43,6 +43,9 @@ static cl::list<std::string>
 static cl::opt<int> threads("workers", cl::init(1), cl::desc("threads"));
 static cl::opt<double> budget("budget", cl::init(0.3),
                               cl::desc("seconds a case"));
+static cl::opt<std::string>
+    cellSize("cells", cl::desc("ROWSxCOLS, or auto: each routine in cells of "
+                               "that size, too, where it has them"));
 static cl::opt<bool>
     measureErrors("errors", cl::desc("print rounding errors instead of times"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
@@ -90,13 +93,34 @@ void printErrors(const std::string &name, const std::string &text,
   }
 }
 
+/// Two numbers with an x between; false where it is something else.
+bool parsePair(llvm::StringRef text, int64_t &first, int64_t &second) {
+  auto [a, b] = text.split('x');
+  return !a.getAsInteger(10, first) && !b.getAsInteger(10, second) &&
+         first > 0 && second > 0;
+}
+
+/// The kernel in cells of a size that suits it, or of that in `text`; null
+/// where there is none.
+std::unique_ptr<LayerKernel> compileCells(const std::string &text,
+                                          const LayerKernel &dense,
+                                          const nnv12::codegen::Target &target,
+                                          llvm::StringRef size) {
+  std::optional<nnv12::Cells> cells = dense.routine().cells(dense.layer());
+  if (size.empty() || !cells)
+    return nullptr;
+  if (size != "auto")
+    (void)parsePair(size, cells->rows, cells->cols);
+  std::string error;
+  return LayerKernel::compile(text, target, error, dense.routine().name(),
+                              cells);
+}
+
 /// Leaves the target one tile; those that remain at edges fit, but cost much.
 bool takeOnly(llvm::StringRef text, nnv12::codegen::Target &target,
               nnv12::codegen::TileCosts &table) {
   int64_t positions, panels;
-  auto [first, second] = text.split('x');
-  if (first.getAsInteger(10, positions) || second.getAsInteger(10, panels) ||
-      positions < 1 || positions > table.mostPositions || panels < 1 ||
+  if (!parsePair(text, positions, panels) || positions > table.mostPositions ||
       panels > table.mostPanels)
     return false;
   for (auto &row : table.costs)
@@ -111,6 +135,7 @@ struct Contestant {
   std::unique_ptr<LayerKernel> kernel;
   bool isTransform;
   std::function<double()> runOnce;
+  bool isInCells = false;
   std::vector<double> times = {};
 
   double median() {
@@ -166,7 +191,7 @@ std::string tensorOf(std::initializer_list<int64_t> shape,
 
 void bench(const std::string &name, const std::string &text, double flops,
            llvm::ArrayRef<std::string> routines, double budget, int threads,
-           const nnv12::codegen::Target &target) {
+           const nnv12::codegen::Target &target, llvm::StringRef cells) {
   std::vector<Contestant> all;
   for (const std::string &routine : routines) {
     std::string error;
@@ -180,7 +205,12 @@ void bench(const std::string &name, const std::string &text, double flops,
     if (auto form = kernel->weightForm(); form && !form->narrow)
       transform = kernel->stopwatch(operands, threads, true);
     auto execute = kernel->stopwatch(operands, threads);
+    auto inCells = compileCells(text, *kernel, target, cells);
     all.push_back({std::move(kernel), false, execute});
+    if (inCells) {
+      auto executeCells = inCells->stopwatch(operands, threads);
+      all.push_back({std::move(inCells), false, executeCells, true});
+    }
     if (transform)
       all.push_back({nullptr, true, transform});
   }
@@ -203,7 +233,10 @@ void bench(const std::string &name, const std::string &text, double flops,
     }
     llvm::outs() << llvm::format(
         "%-20s %-24s tiles %4lld scratch %8lld %9.1f us %7.1f GFLOP/s %6.2f\n",
-        name.c_str(), c.kernel->routine().name().str().c_str(),
+        name.c_str(),
+        (c.kernel->routine().name() + (c.isInCells ? " cells" : ""))
+            .str()
+            .c_str(),
         (long long)c.kernel->info().tiles,
         (long long)c.kernel->info().scratchBytes, t * 1e6, flops / t * 1e-9,
         all[0].median() / t);
@@ -221,7 +254,7 @@ int main(int argc, char **argv) {
     routines.assign(routineNames.begin(), routineNames.end());
   double seconds = budget;
   int workers = threads;
-  std::string tile = onlyTile;
+  std::string tile = onlyTile, cells = cellSize;
   auto target = nnv12::codegen::Target::byName(targetName);
   nnv12::codegen::TileCosts table = {};
   if (!target || (!tile.empty() && !takeOnly(tile, *target, table))) {
@@ -312,6 +345,6 @@ int main(int argc, char **argv) {
     else if (errors)
       printErrors(name, text, routines, *target);
     else
-      bench(name, text, flops, routines, seconds, workers, *target);
+      bench(name, text, flops, routines, seconds, workers, *target, cells);
   }
 }

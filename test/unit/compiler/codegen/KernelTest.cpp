@@ -52,16 +52,18 @@ static const codegen::CpuRoutine *pick(mlir::Operation *layer,
 std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
                                                   llvm::StringRef targetName,
                                                   std::string &error,
-                                                  llvm::StringRef routineName) {
+                                                  llvm::StringRef routineName,
+                                                  std::optional<Cells> cells) {
   if (auto target = Target::byName(targetName))
-    return compile(text, *target, error, routineName);
+    return compile(text, *target, error, routineName, cells);
   return error += "no such target", nullptr;
 }
 
 std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
                                                   const Target &target,
                                                   std::string &error,
-                                                  llvm::StringRef routineName) {
+                                                  llvm::StringRef routineName,
+                                                  std::optional<Cells> cells) {
   std::unique_ptr<LayerKernel> result(new LayerKernel);
   result->context_ = std::make_unique<mlir::MLIRContext>(
       mlir::MLIRContext::Threading::DISABLED);
@@ -90,7 +92,11 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   KernelBuilder builder(context, result->target_);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   builder.use(routine.extension(result->layer_));
-  result->kernel_.info = routine.emit(builder, result->layer_, "kernel");
+  if (cells && !routine.cells(result->layer_))
+    return error += "the routine has no cells", nullptr;
+  result->kernel_.info =
+      cells ? routine.emitCells(builder, result->layer_, "kernel", *cells)
+            : routine.emit(builder, result->layer_, "kernel");
   builder.use(codegen::Extension::None);
   if (result->computesForm())
     result->transform_.info =
@@ -320,14 +326,37 @@ void LayerKernel::checkTiles() {
   std::exit(1);
 }
 
-std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
-  checkTiles();
+std::vector<Bytes> LayerKernel::packed(const std::vector<Bytes> &operands) {
   std::vector<Bytes> packed = packOperands(layer_, operands);
   if (computesForm())
     packed[form_->operand] = run(transform_, {packed[form_->operand]})[0];
   else if (form_)
     packed[form_->operand] = narrowOperand(operands);
-  std::vector<Bytes> results = run(kernel_, packed);
+  return packed;
+}
+
+Bytes LayerKernel::runTiles(const std::vector<Bytes> &operands,
+                            llvm::ArrayRef<int64_t> tiles, char poison) {
+  std::vector<Guarded> memory;
+  std::vector<void *> table;
+  std::vector<Bytes> inputs = packed(operands);
+  for (auto [i, size] : llvm::enumerate(kernel_.sizes)) {
+    memory.emplace_back(size, false, poison);
+    if (i >= kernel_.results)
+      llvm::copy(inputs[i - kernel_.results], memory.back().data);
+    table.push_back(memory.back().data);
+  }
+  Guarded scratch(kernel_.info.scratchBytes, true, 0xff);
+  auto kernel = reinterpret_cast<artifact::KernelFn>(
+      static_cast<char *>(mapped_) + kernel_.offset);
+  for (int64_t tile : tiles)
+    kernel(table.data(), tile, tile + 1, scratch.data);
+  return Bytes(memory[0].data, memory[0].data + memory[0].size);
+}
+
+std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
+  checkTiles();
+  std::vector<Bytes> results = run(kernel_, packed(operands));
   for (auto [i, result] : llvm::enumerate(results))
     result = unpackTensor(layer_->getResult(i), result.data());
   return results;

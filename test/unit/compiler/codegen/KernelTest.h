@@ -31,15 +31,16 @@ public:
   /// Compiles the layer of `func.func @main` in `text`, which has exactly one,
   /// with dense types: layouts are those that the routine asks for. `target` as
   /// in --target; `routine` names one that must be taken, empty for the
-  /// preferred one. On failure null and a message in `error`.
-  static std::unique_ptr<LayerKernel> compile(llvm::StringRef text,
-                                              llvm::StringRef target,
-                                              std::string &error,
-                                              llvm::StringRef routine = "");
-  static std::unique_ptr<LayerKernel> compile(llvm::StringRef text,
-                                              const codegen::Target &target,
-                                              std::string &error,
-                                              llvm::StringRef routine = "");
+  /// preferred one; `cells`: in cells of that size. On failure null and a
+  /// message in `error`.
+  static std::unique_ptr<LayerKernel>
+  compile(llvm::StringRef text, llvm::StringRef target, std::string &error,
+          llvm::StringRef routine = "",
+          std::optional<Cells> cells = std::nullopt);
+  static std::unique_ptr<LayerKernel>
+  compile(llvm::StringRef text, const codegen::Target &target,
+          std::string &error, llvm::StringRef routine = "",
+          std::optional<Cells> cells = std::nullopt);
   ~LayerKernel();
 
   /// A kernel that computes no layer: `emit` writes it as "kernel", to one
@@ -66,6 +67,10 @@ public:
   std::vector<std::vector<float>> randomOperands() const;
   /// Dense row-major operands in, dense row-major results out.
   std::vector<Bytes> run(const std::vector<Bytes> &operands);
+  /// The first result as it lies in memory, where each byte is `poison` before
+  /// these tiles run one by one. On this machine.
+  Bytes runTiles(const std::vector<Bytes> &operands,
+                 llvm::ArrayRef<int64_t> tiles, char poison);
   /// The weight form of a routine that computes one, as the transform kernel
   /// and as the compiler computes it.
   Bytes transformed(const std::vector<Bytes> &operands);
@@ -99,6 +104,8 @@ private:
   /// Ends the program if the kernels' tiles break their declarations.
   /// Once; not for code that another machine runs.
   void checkTiles();
+  /// Operands as the kernel reads them.
+  std::vector<Bytes> packed(const std::vector<Bytes> &operands);
   /// Results as they lie in memory.
   std::vector<Bytes> run(const Entry &entry, const std::vector<Bytes> &packed);
   std::vector<Bytes> runQemu(const Entry &entry,

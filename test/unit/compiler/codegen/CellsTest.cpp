@@ -1,0 +1,302 @@
+//===- CellsTest.cpp - Kernels in cells against those of rows -------------===//
+//
+// A kernel in cells writes the same bits as its routine's other kernel, in the
+// boxes of the tiles that run and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckLayer.h"
+#include "RandomLayer.h"
+
+#include "compiler/routines/Cells.h"
+#include "dialects/nn/Layout.h"
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace {
+
+/// The tiles' pixels are cells of the plane, each of some size at most, and the
+/// box of a tile is those pixels of some channels.
+void checkPixels(const LayerKernel &kernel, const Cells &most) {
+  const TileMap &map = kernel.info().maps.front();
+  auto result = nn::typeOf(kernel.layer()->getResult(0));
+  std::optional<PlaneAxes> axes = planeAxes(map, result);
+  ASSERT_TRUE(axes && axes->cols);
+  llvm::ArrayRef<int64_t> shape = result.getShape();
+  int64_t perImage = nn::Layout::of(result).size() / shape[0], elements = 0;
+  for (int64_t tile = 0; tile < map.tiles(); ++tile) {
+    PixelBox pixels = pixelsOf(map, *axes, result, tile);
+    auto isIn = [](PixelBox::Range range, int64_t extent, int64_t most) {
+      return 0 <= range.lo && range.lo < range.hi && range.hi <= extent &&
+             range.hi - range.lo <= most;
+    };
+    ASSERT_TRUE(isIn(pixels.images, shape[0], 1));
+    ASSERT_TRUE(isIn(pixels.rows, shape[2], most.rows));
+    ASSERT_TRUE(isIn(pixels.cols, shape[3], most.cols));
+    TileMap::Box box = map.boxOf(tile);
+    int64_t lanes = nn::Layout::of(result).block(1),
+            plane = shape[2] * shape[3] * lanes;
+    map.forPieces(box, [&](int64_t at, int64_t count) {
+      for (int64_t i = at; i < at + count; ++i, ++elements) {
+        int64_t pixel = i % plane / lanes, row = pixel / shape[3],
+                col = pixel % shape[3];
+        EXPECT_EQ(i / perImage, pixels.images.lo);
+        EXPECT_TRUE(pixels.rows.lo <= row && row < pixels.rows.hi &&
+                    pixels.cols.lo <= col && col < pixels.cols.hi);
+      }
+      return !testing::Test::HasFailure();
+    });
+  }
+  EXPECT_EQ(elements, perImage * shape[0]);
+}
+
+/// Some tiles write their boxes of `expected`, and nothing else.
+void checkSome(LayerKernel &kernel, const std::vector<Bytes> &operands,
+               const Bytes &expected, Random &random) {
+  const TileMap &map = kernel.info().maps.front();
+  int64_t size = nn::storageElementSize(
+      nn::typeOf(kernel.layer()->getResult(0)).getElementType());
+  std::vector<int64_t> tiles;
+  int64_t oneOf = random.from(1, 4);
+  for (int64_t tile = map.tiles(); tile-- > 0;)
+    if (random.oneOf(oneOf))
+      tiles.push_back(tile);
+  for (char poison : {char(0xff), char(0)}) {
+    Bytes wanted(expected.size(), poison);
+    for (int64_t tile : tiles)
+      map.forPieces(map.boxOf(tile), [&](int64_t at, int64_t count) {
+        std::copy_n(expected.begin() + at * size, count * size,
+                    wanted.begin() + at * size);
+        return true;
+      });
+    EXPECT_TRUE(kernel.runTiles(operands, tiles, poison) == wanted)
+        << tiles.size() << " of " << map.tiles() << " tiles";
+  }
+}
+
+/// Some inputs are zero, of both signs: results may be such zeros, too.
+std::vector<Bytes> operandsWithZeros(const LayerKernel &kernel,
+                                     Random &random) {
+  std::vector<Bytes> operands;
+  for (std::vector<float> &operand : kernel.randomOperands()) {
+    if (operands.empty())
+      for (float &x : operand)
+        if (random.oneOf(8))
+          x = random.oneOf(2) ? 0.0f : -0.0f;
+    operands.push_back(toBytes(operand));
+  }
+  return operands;
+}
+
+void checkInCells(const std::string &text, llvm::StringRef routine,
+                  const Cells &cells, Random &random, int64_t unit = 1) {
+  for (const std::string &target : testTargets()) {
+    SCOPED_TRACE(target + " " + routine.str() + " " +
+                 std::to_string(cells.rows) + "x" + std::to_string(cells.cols) +
+                 ": " + text);
+    std::string error;
+    auto dense = LayerKernel::compile(text, target, error, routine);
+    ASSERT_TRUE(dense) << error;
+    auto inCells = LayerKernel::compile(text, target, error, routine, cells);
+    ASSERT_TRUE(inCells) << error;
+    auto most = [&](int64_t size) {
+      return int64_t(llvm::alignTo(size, unit));
+    };
+    checkPixels(*inCells, {most(cells.rows), most(cells.cols)});
+    std::vector<Bytes> operands = operandsWithZeros(*dense, random);
+    // Proves the map as well.
+    EXPECT_TRUE(dense->run(operands) == inCells->run(operands));
+    if (llvm::StringRef(target).starts_with("aarch64"))
+      continue;
+    std::vector<int64_t> all(dense->info().tiles);
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i] = int64_t(i);
+    Bytes expected = dense->runTiles(operands, all, 0);
+    for (int round = 0; round < 3; ++round)
+      checkSome(*inCells, operands, expected, random);
+  }
+}
+
+/// Layers that each routine is tried on.
+int randomLayers() { return isTier("quick") ? 3 : 8; }
+
+Cells randomCells(Random &random) {
+  return {random.from(1, 9), random.from(1, 9)};
+}
+
+/// A convolution of `channels` to `outputs` with a window, stride, dilation and
+/// padding at random.
+ConvCase randomConv(Random &random, int64_t channels, int64_t outputs) {
+  ConvCase x;
+  x.n = random.from(1, 2), x.c = channels, x.o = outputs;
+  x.kh = random.from(1, 4), x.kw = random.from(1, 4);
+  x.strideH = random.from(1, 2), x.strideW = random.from(1, 2);
+  x.dilationH = 1 + random.oneOf(4), x.dilationW = 1 + random.oneOf(4);
+  int64_t spanH = (x.kh - 1) * x.dilationH + 1,
+          spanW = (x.kw - 1) * x.dilationW + 1;
+  x.h = random.from(spanH, 20), x.w = random.from(spanW, 20);
+  x.top = random.below(spanH), x.bottom = random.below(spanH);
+  x.left = random.below(spanW), x.right = random.below(spanW);
+  x.bias = !random.oneOf(4);
+  const char *activations[] = {"", "relu", "clip [-0.5, 1.0]", "sigmoid"};
+  x.activation = activations[random.below(4)];
+  x.residual = random.oneOf(3);
+  return x;
+}
+
+/// Whether a routine computes the layer in cells.
+bool hasCells(const std::string &text, llvm::StringRef routine) {
+  std::string error;
+  auto kernel = LayerKernel::compile(text, testTargets()[0], error, routine);
+  return kernel && kernel->routine().cells(kernel->layer());
+}
+
+/// Layers at random, for each routine that has cells of them.
+void checkRandom(llvm::ArrayRef<const char *> routines, uint64_t seed,
+                 llvm::function_ref<std::string(Random &)> layer) {
+  Random random(seed);
+  for (const char *routine : routines)
+    for (int i = 0; i < randomLayers();) {
+      std::string text = layer(random);
+      if (!hasCells(text, routine))
+        continue;
+      ++i;
+      checkInCells(text, routine, randomCells(random), random);
+      if (testing::Test::HasFailure())
+        return;
+    }
+}
+
+} // namespace
+
+TEST(Cells, Sizes) {
+  auto is = [](Cells cells, int64_t rows, int64_t cols) {
+    return cells.rows == rows && cells.cols == cols;
+  };
+  EXPECT_TRUE(is(cellsOf(7, 7), 7, 7));
+  EXPECT_TRUE(is(cellsOf(1, 1), 1, 1));
+  EXPECT_TRUE(is(cellsOf(14, 14), 4, 7));
+  EXPECT_TRUE(is(cellsOf(28, 28), 4, 7));
+  EXPECT_TRUE(is(cellsOf(56, 56), 8, 8));
+  EXPECT_TRUE(is(cellsOf(112, 112), 8, 8));
+  EXPECT_TRUE(is(cellsOf(60, 80), 10, 8));
+  EXPECT_TRUE(is(cellsOf(20, 20), 4, 10));
+  for (int64_t rows = 1; rows < 70; ++rows)
+    for (int64_t cols = 1; cols < 70; ++cols) {
+      Cells cells = cellsOf(rows, cols);
+      ASSERT_TRUE(cells.rows >= std::min<int64_t>(rows, 2) &&
+                  cells.rows <= std::min<int64_t>(rows, 12));
+      ASSERT_TRUE(cells.cols >= std::min<int64_t>(cols, 4) &&
+                  cells.cols <= std::min<int64_t>(cols, 12));
+    }
+}
+
+/// Maps of other kernels: whole rows, runs of pixels, and runs of memory.
+TEST(Cells, AxesOfOtherMaps) {
+  auto compile = [](const ConvCase &x, llvm::StringRef routine) {
+    std::string error;
+    auto kernel = LayerKernel::compile(x.text(), "host", error, routine);
+    EXPECT_TRUE(kernel) << error;
+    return kernel;
+  };
+  ConvCase x;
+  x.h = 24, x.w = 20, x.n = 2;
+  auto axesOf = [](const LayerKernel &kernel) {
+    return planeAxes(kernel.info().maps.front(),
+                     nn::typeOf(kernel.layer()->getResult(0)));
+  };
+  EXPECT_FALSE(axesOf(*compile(x, "conv.gemm.nChw16c")));
+  x.kh = x.kw = 3;
+  auto direct = compile(x, "conv.direct.nChw16c");
+  std::optional<PlaneAxes> axes = axesOf(*direct);
+  ASSERT_TRUE(axes);
+  EXPECT_FALSE(axes->cols);
+  const TileMap &map = direct->info().maps[0];
+  PixelBox last = pixelsOf(
+      map, *axes, nn::typeOf(direct->layer()->getResult(0)), map.tiles() - 1);
+  EXPECT_EQ(last.images.lo, 1);
+  EXPECT_EQ(last.images.hi, 2);
+  EXPECT_EQ(last.rows.hi, 22);
+  EXPECT_EQ(last.cols.lo, 0);
+  EXPECT_EQ(last.cols.hi, 18);
+
+  const char *sum = "func.func @main(%x: tensor<2x40x30x50xf32>, %y: "
+                    "tensor<2x40x30x50xf32>) -> tensor<2x40x30x50xf32> {\n"
+                    "%z = nn.binary add %x, %y : tensor<2x40x30x50xf32>, "
+                    "tensor<2x40x30x50xf32> -> tensor<2x40x30x50xf32>\n"
+                    "return %z : tensor<2x40x30x50xf32>\n}";
+  std::string error;
+  auto element = LayerKernel::compile(sum, "host", error, "element");
+  ASSERT_TRUE(element) << error;
+  EXPECT_FALSE(axesOf(*element)); // its axes are one
+}
+
+TEST(Cells, ConvDirect) {
+  checkRandom({"conv.direct.nChw16c", "conv.direct.nChw16c.p1",
+               "conv.direct.nChw16c.p4", "conv.direct.nChw16c.f16",
+               "conv.direct.nChw16c.f16o", "conv.direct.nChw16c.q8"},
+              1, [](Random &random) {
+                ConvCase x =
+                    randomConv(random, random.from(1, 50), random.from(1, 80));
+                if (random.oneOf(3))
+                  x.groups = 2, x.c = 32, x.o = 64;
+                x.constant = true;
+                return x.text();
+              });
+}
+
+TEST(Cells, ConvGemm) {
+  checkRandom({"conv.gemm.nChw16c", "conv.gemm.nChw16c.p1",
+               "conv.gemm.nChw16c.fine", "conv.gemm.nChw16c.q8"},
+              2, [](Random &random) {
+                ConvCase x =
+                    randomConv(random, random.from(1, 80), random.from(1, 80));
+                x.kh = x.kw = x.strideH = x.strideW = 1;
+                x.top = x.left = x.bottom = x.right = 0;
+                x.constant = true;
+                return x.text();
+              });
+}
+
+TEST(Cells, ConvIm2col) {
+  checkRandom(
+      {"conv.im2col.nChw16c", "conv.im2col.nChw16c.p4"}, 3, [](Random &random) {
+        return randomConv(random, random.from(1, 50), random.from(1, 50))
+            .text();
+      });
+}
+
+TEST(Cells, ConvFirst) {
+  checkRandom(
+      {"conv.first.nChw16c", "conv.first.nChw16c.p1"}, 4, [](Random &random) {
+        return randomConv(random, random.from(1, 4), random.from(1, 50)).text();
+      });
+}
+
+/// A cell that is much work is cut into chunks of panels.
+TEST(Cells, ChunksOfPanels) {
+  Random random(5);
+  ConvCase x;
+  x.c = 256, x.o = 200, x.h = 18, x.w = 19, x.kh = x.kw = 3;
+  x.top = x.left = x.bottom = x.right = 1;
+  std::string error;
+  auto kernel = LayerKernel::compile(x.text(), testTargets()[0], error,
+                                     "conv.direct.nChw16c", Cells{9, 10});
+  ASSERT_TRUE(kernel) << error;
+  EXPECT_GT(kernel->info().tiles, 4);
+  checkInCells(x.text(), "conv.direct.nChw16c", {9, 10}, random);
+}
+
+/// The padding's products are left out by one kernel of these, so that it has
+/// no cells.
+TEST(Cells, NoneOfRegions) {
+  ConvCase x;
+  x.c = x.o = 32, x.h = x.w = 20, x.kh = x.kw = 3;
+  x.dilationH = x.dilationW = 12;
+  x.top = x.left = x.bottom = x.right = 12;
+  EXPECT_FALSE(hasCells(x.text(), "conv.direct.nChw16c"));
+  ASSERT_TRUE(hasCells(x.text(), "conv.im2col.nChw16c"));
+  Random random(6);
+  checkInCells(x.text(), "conv.im2col.nChw16c", {4, 8}, random);
+}
