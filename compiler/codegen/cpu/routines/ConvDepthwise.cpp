@@ -36,9 +36,11 @@ namespace {
 class DepthwiseEmitter {
 public:
   DepthwiseEmitter(KernelBuilder &k, nn::ConvOp op,
-                   std::optional<plan::Narrowing> narrow)
-      : k(k), narrow(narrow), window(k.target, WindowShape(op)), w(window.w),
-        group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {
+                   std::optional<plan::Narrowing> narrow,
+                   const std::optional<Cells> &cells = std::nullopt)
+      : k(k), narrow(narrow), window(k.target, WindowShape(op), cells),
+        w(window.w), group(w.channels / op.getGroups()),
+        epilogue(Epilogue::of(op)) {
     assert(w.channels == w.outChannels && group < block &&
            llvm::isPowerOf2_64(group) && "groups lie inside of blocks");
   }
@@ -179,7 +181,8 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
                     k.mul(blockOf(plane), weightBlock), weightBlock, scratch,
                     0);
     };
-    auto row = [&](Index plane, Index y) {
+    auto row = [&](const OutputRow &at) {
+      Index plane = at.plane, y = at.row;
       Index channelBlock = blockOf(plane);
       KernelRows rows = window.kernelRows(k, y);
       Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
@@ -191,7 +194,7 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
         Index weights =
             k.add(narrow ? Index(0) : k.mul(channelBlock, weightBlock),
                   k.mul(low, w.kernelCols * block));
-        window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+        window.forEachTile(k, at, [&](const ColumnTile &tile, Index first) {
           SmallVector<Index> at = {
               k.add(in, k.mul(first, w.strideCols * block)), weights,
               k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
@@ -251,6 +254,14 @@ public:
                   StringRef symbol) const override {
     return DepthwiseEmitter(k, cast<nn::ConvOp>(layer), narrow)
         .emit(cast<nn::ConvOp>(layer), symbol);
+  }
+  std::optional<Cells> cells(Operation *layer) const override {
+    return cellsOfPlane(layer, SlidingWindow::cellCols);
+  }
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    auto op = cast<nn::ConvOp>(layer);
+    return DepthwiseEmitter(k, op, narrow, size).emit(op, symbol);
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);

@@ -29,10 +29,11 @@ namespace {
 
 class PoolEmitter {
 public:
-  PoolEmitter(KernelBuilder &k, nn::PoolOp op)
+  PoolEmitter(KernelBuilder &k, nn::PoolOp op,
+              const std::optional<Cells> &cells = std::nullopt)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
         countPadding(op.getCountIncludePad()), high(countedPadsHigh(op)),
-        window(k.target, WindowShape(op), high.back()), w(window.w),
+        window(k.target, WindowShape(op), cells, high.back()), w(window.w),
         element(op.getType().getElementType()), isByte(element.isInteger(8)),
         lanes(isByte ? block : k.VL) {}
   KernelInfo emit(nn::PoolOp op, StringRef symbol);
@@ -118,7 +119,8 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
           outPlane = w.outHeight * w.outWidth * block;
   int64_t countedBottom = high.size() == 1 ? 0 : high[0];
   k.kernel(symbol, op, [&](ValueRange operands, Value, Value begin, Value end) {
-    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+    window.forEachRow(k, begin, end, [&](const OutputRow &row) {
+      Index plane = row.plane, y = row.row;
       KernelRows rows = window.kernelRows(k, y);
       Index inside = k.sub(rows.high, rows.low), counted = inside;
       if (countPadding) {
@@ -130,7 +132,7 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
       Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
                        k.mul(firstRow, w.width * block));
       Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-      window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+      window.forEachTile(k, row, [&](const ColumnTile &tile, Index first) {
         std::string name =
             (isByte         ? (element.isUnsignedInteger() ? "pool_max_ui8_k"
                                                            : "pool_max_i8_k")
@@ -183,6 +185,14 @@ public:
                   StringRef symbol) const override {
     auto op = cast<nn::PoolOp>(layer);
     return PoolEmitter(k, op).emit(op, symbol);
+  }
+  std::optional<Cells> cells(Operation *layer) const override {
+    return cellsOfPlane(layer, SlidingWindow::cellCols);
+  }
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    auto op = cast<nn::PoolOp>(layer);
+    return PoolEmitter(k, op, size).emit(op, symbol);
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::PoolOp>(layer);

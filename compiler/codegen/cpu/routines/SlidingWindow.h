@@ -5,13 +5,19 @@
 // and right leave out the taps that fall outside, since the compiler knows
 // them; rows at the top and bottom run a shorter loop over kernel rows.
 //
+// In cells, a runtime tile has some rows of a cell's columns in a chunk of
+// planes, so that the tiles of a cell follow each other.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/routines/Cells.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
+
+#include <optional>
 
 namespace nnv12::codegen {
 
@@ -36,15 +42,24 @@ struct KernelRows {
   Index low, high; ///< those inside the input
 };
 
+/// An output row of a plane, or a cell's part of it.
+struct OutputRow {
+  Index plane, row;
+  Index cell;        ///< its number in the row of cells
+  int64_t alike = 0; ///< a cell that has the same code
+};
+
 class SlidingWindow {
 public:
   /// A kernel row is straight-line code: it should not be longer.
   static constexpr int64_t mostKernelCols = 64;
+  /// Columns of a cell: one micro-kernel of AVX-512 or Arm's, two of AVX2.
+  static constexpr int64_t cellCols = 14;
 
   /// `countedRight`: columns of padding at the right that count as window
-  /// elements (averages).
+  /// elements (averages). `cells`: the size of cells, if there are any.
   SlidingWindow(const Target &target, const WindowShape &shape,
-                int64_t countedRight = 0);
+                const std::optional<Cells> &cells, int64_t countedRight = 0);
 
   const WindowShape w;
   const int64_t blocks; ///< of an image's channels: each is a plane
@@ -53,23 +68,38 @@ public:
   /// Whether the last block has channels that do not exist.
   bool hasPadding() const { return w.channels % block; }
 
-  ColumnTile columnTile(int64_t first) const;
-  /// Calls body(tile, first column) for the tiles of a row; neighbours that are
-  /// alike share one body in a loop.
-  void forEachTile(KernelBuilder &k,
+  /// Calls body(tile, first column) for the tiles of the row; neighbours that
+  /// are alike share one body in a loop.
+  void forEachTile(KernelBuilder &k, const OutputRow &at,
                    function_ref<void(const ColumnTile &, Index)> body) const;
   KernelRows kernelRows(KernelBuilder &k, Index outputRow) const;
-  /// The runtime tiles: (plane, row block); body(plane, output row) for each
-  /// row, behind prologue(plane), which may be absent.
+  /// The runtime tiles: (plane, row block), or (image, row block, column block,
+  /// chunk of blocks); body(row) for each row, behind prologue(plane), which
+  /// may be absent.
   void forEachRow(KernelBuilder &k, Value begin, Value end,
-                  function_ref<void(Index plane, Index row)> body,
+                  function_ref<void(const OutputRow &)> body,
                   function_ref<void(Index plane)> prologue = nullptr) const;
   /// Chooses the row block and says what the tiles are; work is multiply-adds
   /// or the like.
   KernelInfo plan(double workPerPlane);
 
 private:
+  ColumnTile columnTile(int64_t first, int64_t end) const;
+  void tilesBetween(KernelBuilder &k, int64_t first, int64_t end, Index from,
+                    function_ref<void(const ColumnTile &, Index)> body) const;
+  std::string cellName(int64_t cell) const;
+  /// Calls body(alike) in code that runs for the cells like that one.
+  void forEachCell(KernelBuilder &k, Index cell,
+                   function_ref<void(int64_t alike)> body) const;
+  int64_t endOf(int64_t cell) const {
+    return std::min((cell + 1) * colBlock, w.outWidth);
+  }
+  KernelInfo planCells(double workPerPlane);
+
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;
+  bool isInCells;
+  int64_t colBlock, colBlocks = 1; ///< all columns where there are no cells
+  int64_t blockChunk = 1, blockChunks = 1;
 };
 
 /// The misfit of a routine that unrolls the columns of a window; empty where

@@ -274,6 +274,33 @@ TEST(Cells, ConvFirst) {
       });
 }
 
+TEST(Cells, ConvDepthwise) {
+  checkRandom({"conv.depthwise.nChw16c", "conv.depthwise.nChw16c.f16o",
+               "conv.depthwise.nChw16c.q8"},
+              7, [](Random &random) {
+                int64_t group = 1 << random.below(4);
+                int64_t channels = group * random.from(2, 40 / group);
+                ConvCase x = randomConv(random, channels, channels);
+                x.groups = channels / group;
+                x.constant = true;
+                return x.text();
+              });
+}
+
+TEST(Cells, Pool) {
+  checkRandom({"pool.nChw16c", "pool.nChw16c"}, 8, [](Random &random) {
+    PoolCase x;
+    x.n = random.from(1, 2), x.c = random.from(1, 40);
+    x.k = random.from(1, 4), x.stride = random.from(1, 3);
+    x.dilation = 1 + random.oneOf(4);
+    int64_t span = (x.k - 1) * x.dilation + 1;
+    x.h = random.from(span, 30), x.w = random.from(span, 30);
+    x.low = random.below(x.k), x.high = random.below(x.k);
+    x.max = random.oneOf(2), x.countPad = !x.max && random.oneOf(2);
+    return x.text();
+  });
+}
+
 /// A cell that is much work is cut into chunks of panels.
 TEST(Cells, ChunksOfPanels) {
   Random random(5);
