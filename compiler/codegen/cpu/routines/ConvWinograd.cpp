@@ -25,6 +25,9 @@
 // the pixels that exist are finished. Channels past the real count are never
 // multiplied.
 //
+// In cells, a tile's windows are a rectangle of them. A window's sums do not
+// depend on its neighbours.
+//
 // Rounding errors grow with m (docs/results/winograd.md has figures).
 //
 //===----------------------------------------------------------------------===//
@@ -38,6 +41,7 @@
 
 #include <cassert>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace nnv12;
@@ -99,10 +103,16 @@ void transformBlock(KernelBuilder &k, const Winograd &f, const Matrix &matrix,
 /// Emits the kernel of a layer.
 class WinogradEmitter {
 public:
-  WinogradEmitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
-      : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
+  WinogradEmitter(KernelBuilder &k, nn::ConvOp op, int64_t m,
+                  const std::optional<Cells> &cells = std::nullopt)
+      : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)),
+        isInCells(cells.has_value()) {
     assert(winogradMisfit(op).empty() && "misfit() has looked");
-    plan();
+    if (cells)
+      planCells(divideCeil(cells->rows, m), divideCeil(cells->cols, m));
+    else
+      plan();
+    planScratch();
   }
   KernelInfo emit(StringRef symbol);
 
@@ -112,6 +122,9 @@ private:
     Index image, row, col; ///< of its first output
   };
   void plan();
+  void planCells(int64_t rows, int64_t cols);
+  void planScratch();
+  TileMap cellMap() const;
   double cost(const PanelTile &tile, int64_t windows) const;
   Window windowAt(Index position) {
     Window window;
@@ -122,10 +135,12 @@ private:
     return window;
   }
 
-  void transformInput(Index firstWindow, Index windows);
-  void panelChunk(Index firstWindow, Index windows, Index firstPanel);
-  void transformOutput(Index firstWindow, Index windows, Index panel,
-                       Index panels);
+  /// Calls body(number in the block, window) for the block's windows.
+  void forEachWindow(const PanelBlock &tile,
+                     llvm::function_ref<void(Index, const Window &)> body);
+  void transformInput(const PanelBlock &tile);
+  void panelChunk(const PanelBlock &windows);
+  void transformOutput(const PanelBlock &tile, Index panel, Index panels);
   void inputKernel(Value input, ArrayRef<Index> indices);
   void gatherKernel(ArrayRef<Index> indices);
   void outputKernel(bool isWhole, ArrayRef<Index> indices);
@@ -137,7 +152,10 @@ private:
   const WindowShape &w;
   Epilogue epilogue;
 
-  PanelGrid grid;   ///< its rows are windows
+  const bool isInCells;
+  /// Its rows are windows, those of all images; in cells, its batches are
+  /// images and its plane is one of windows.
+  PanelGrid grid;
   PanelShape shape; ///< of the product
   // Scratch, in elements: a patch of t x t pixels, V, M.
   int64_t windowBlock, vTap, mTap, vAt, mAt, scratchSize;
@@ -229,8 +247,50 @@ void WinogradEmitter::plan() {
   int64_t chunks = divideCeil(wanted, grid.rowBlocks);
   grid.panelChunk = grid.tile.panels * std::max<int64_t>(1, groups / chunks);
   grid.panelChunks = divideCeil(g.panels, grid.panelChunk);
-
   windowBlock = std::min(grid.rowBlock, grid.rows);
+}
+
+void WinogradEmitter::planCells(int64_t rows, int64_t cols) {
+  rows = std::min(rows, g.rows), cols = std::min(cols, g.cols);
+  windowBlock = rows * cols;
+  grid.panels = g.panels;
+  grid.rows = g.windows();
+  double best = std::numeric_limits<double>::max();
+  for (int64_t panels = 1; panels <= std::min<int64_t>(g.panels, 8); ++panels) {
+    PanelTile tile;
+    tile.panels = panels;
+    int64_t most = std::min(maxPositions(k.target, panels), windowBlock);
+    for (tile.rows = 1; tile.rows <= most; ++tile.rows)
+      if (double time = cost(tile, windowBlock); time < best)
+        best = time, grid.tile = tile;
+  }
+  assert(best < std::numeric_limits<double>::max() && "some tile fits");
+  grid.batches = w.batch;
+  grid.rows = g.rows, grid.cols = g.cols;
+  grid.rowBlock = rows, grid.rowBlocks = divideCeil(g.rows, rows);
+  grid.colBlock = cols, grid.colBlocks = divideCeil(g.cols, cols);
+  int64_t groups = divideCeil(g.panels, grid.tile.panels);
+  double work = double(windowBlock) * double(g.formSize());
+  auto chunks =
+      std::clamp<int64_t>(int64_t(work / cellMultiplyAdds) + 1, 1, groups);
+  grid.panelChunk = grid.tile.panels * divideCeil(groups, chunks);
+  grid.panelChunks = divideCeil(g.panels, grid.panelChunk);
+}
+
+TileMap WinogradEmitter::cellMap() const {
+  int64_t outRow = w.outWidth * panelWidth, plane = w.outHeight * outRow;
+  return TileMap::grid({{w.batch, g.panels * plane},
+                        {g.panels, plane},
+                        {w.outHeight, outRow},
+                        {w.outWidth, panelWidth},
+                        {panelWidth, 1}},
+                       {{0, w.batch, 1},
+                        {2, grid.rowBlocks, grid.rowBlock * f.m},
+                        {3, grid.colBlocks, grid.colBlock * f.m},
+                        {1, grid.panelChunks, grid.panelChunk}});
+}
+
+void WinogradEmitter::planScratch() {
   vTap = spread(g.inBlocks * windowBlock * block);
   mTap = spread(grid.tile.panels * windowBlock * panelWidth);
   vAt = f.taps() * block;
@@ -275,15 +335,34 @@ void WinogradEmitter::gatherKernel(ArrayRef<Index> indices) {
   });
 }
 
-void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
+void WinogradEmitter::forEachWindow(
+    const PanelBlock &tile,
+    llvm::function_ref<void(Index, const Window &)> body) {
+  if (!isInCells)
+    return k.loop(0, tile.rows, 1,
+                  [&](Value i) { body(i, windowAt(k.add(tile.row, i))); });
+  auto end = [&](int64_t size, int64_t extent, Index first) {
+    return extent % size ? k.min(size, k.sub(extent, first)) : Index(size);
+  };
+  Index rows = end(grid.rowBlock, grid.rows, tile.row),
+        cols = end(grid.colBlock, grid.cols, tile.col);
+  k.loop(0, rows, 1, [&](Value row) {
+    k.loop(0, cols, 1, [&](Value col) {
+      body(k.add(k.mul(row, cols), col),
+           {tile.batch, k.mul(k.add(tile.row, row), f.m),
+            k.mul(k.add(tile.col, col), f.m)});
+    });
+  });
+}
+
+void WinogradEmitter::transformInput(const PanelBlock &tile) {
   int64_t inRow = w.width * block, plane = w.height * inRow;
   auto transform = [&](Value input, Index from, int64_t rowSize, Index channel,
                        Index window) {
     Index to = k.add(k.mul(channel, windowBlock * block), k.mul(window, block));
     inputKernel(input, {from, rowSize, k.add(to, vAt), vTap});
   };
-  k.loop(0, windows, 1, [&](Value i) {
-    Window window = windowAt(k.add(firstWindow, i));
+  forEachWindow(tile, [&](Index i, const Window &window) {
     Index row = k.sub(window.row, w.top), col = k.sub(window.col, w.left);
     Index first = k.add(k.mul(window.image, g.inBlocks * plane),
                         k.add(k.mul(row, inRow), k.mul(col, block)));
@@ -327,14 +406,13 @@ void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
 //===----------------------------------------------------------------------===//
 
 /// A chunk of panels for a block of windows: product and output transform.
-void WinogradEmitter::panelChunk(Index firstWindow, Index windows,
-                                 Index firstPanel) {
+void WinogradEmitter::panelChunk(const PanelBlock &windows) {
   // The block's loops over one panel group at a time.
   PanelGrid group = grid;
   group.panelChunk = grid.tile.panels;
   group.panelChunks = divideCeil(grid.panels, grid.tile.panels);
-  Index last = k.min(k.add(firstPanel, grid.panelChunk), grid.panels);
-  k.loop(firstPanel, last, grid.tile.panels, [&](Value panel) {
+  Index last = k.min(k.add(windows.firstPanel, grid.panelChunk), grid.panels);
+  k.loop(windows.firstPanel, last, grid.tile.panels, [&](Value panel) {
     k.repeat(f.taps(), [&](Index tap) {
       PanelBlock b;
       b.memory.in = b.memory.out = scratch;
@@ -348,10 +426,18 @@ void WinogradEmitter::panelChunk(Index firstWindow, Index windows,
       b.at.out = k.sub(k.add(k.mul(tap, mTap), mAt),
                        k.mul(panel, windowBlock * panelWidth));
       b.firstPanel = panel;
-      b.rows = windows;
-      emitPanelBlock(k, shape, group, b);
+      b.rows = windows.rows;
+      if (!isInCells)
+        return emitPanelBlock(k, shape, group, b);
+      forBlockSize(k, windows.row, grid.rows, grid.rowBlock, [&](int64_t rows) {
+        forBlockSize(
+            k, windows.col, grid.cols, grid.colBlock, [&](int64_t cols) {
+              b.rows = rows * cols;
+              emitPanelBlock(k, shape, group.part(k.target, rows * cols, 1), b);
+            });
+      });
     });
-    transformOutput(firstWindow, windows, panel,
+    transformOutput(windows, panel,
                     k.min(grid.tile.panels, k.sub(last, panel)));
   });
 }
@@ -417,11 +503,10 @@ void WinogradEmitter::outputKernel(bool isWhole, ArrayRef<Index> indices) {
   });
 }
 
-void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
-                                      Index panel, Index panels) {
+void WinogradEmitter::transformOutput(const PanelBlock &tile, Index panel,
+                                      Index panels) {
   int64_t outRow = w.outWidth * panelWidth, plane = w.outHeight * outRow;
-  k.loop(0, windows, 1, [&](Value i) {
-    Window window = windowAt(k.add(firstWindow, i));
+  forEachWindow(tile, [&](Index i, const Window &window) {
     Index first =
         k.add(k.add(k.mul(window.image, g.panels * plane), k.mul(panel, plane)),
               k.add(k.mul(window.row, outRow), k.mul(window.col, panelWidth)));
@@ -457,15 +542,18 @@ void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
 }
 
 KernelInfo WinogradEmitter::emit(StringRef symbol) {
-  // Windows are numbered across rows of windows, so a range of them is no box.
-  KernelInfo info = emitPanelTiles(
-      k, op, symbol, grid, epilogue, scratchSize * 4,
-      [&](const PanelBlock &b, Value memory) {
-        scratch = memory;
-        operands = b.memory;
-        k.ifThen(b.isNew, [&] { transformInput(b.row, b.rows); });
-        panelChunk(b.row, b.rows, b.firstPanel);
-      });
+  // Elsewhere than in cells windows are numbered across rows of windows, so a
+  // range of them is no box.
+  KernelInfo info =
+      emitPanelTiles(k, op, symbol, grid, epilogue, scratchSize * 4,
+                     [&](const PanelBlock &b, Value memory) {
+                       scratch = memory;
+                       operands = b.memory;
+                       k.ifThen(b.isNew, [&] { transformInput(b); });
+                       panelChunk(b);
+                     });
+  if (isInCells)
+    info.maps = {cellMap()};
   // Even a long epilogue reads a pixel's residual just before its result is
   // written.
   if (epilogue.residual)
@@ -528,6 +616,12 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return WinogradEmitter(k, cast<nn::ConvOp>(layer), m).emit(symbol);
+  }
+  std::optional<Cells> cells(Operation *layer) const override;
+  /// Sizes are rounded up to whole windows.
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    return WinogradEmitter(k, cast<nn::ConvOp>(layer), m, size).emit(symbol);
   }
   Work work(Operation *layer) const override;
   int64_t together(Operation *layer) const override { return m; }
@@ -594,6 +688,21 @@ public:
 private:
   int64_t m;
 };
+
+std::optional<Cells> ConvWinograd::cells(Operation *layer) const {
+  WindowGrid g(cast<nn::ConvOp>(layer), m);
+  // A cell reads all of U, so that it needs more windows where U fills the
+  // second-level cache of some CPUs.
+  constexpr int64_t rowsOfPixels = 8, pixels = 8 * 16, manyBytes = 1 << 20;
+  int64_t windows = std::max<int64_t>(8, pixels / (m * m));
+  if (g.formSize() * 4 > manyBytes)
+    windows = std::max<int64_t>(windows, 14);
+  int64_t leastRows = std::max<int64_t>(2, rowsOfPixels / m);
+  int64_t rows = std::max(pieceOf(g.rows, leastRows),
+                          std::min<int64_t>(g.rows, 2)),
+          cols = pieceOf(g.cols, divideCeil(windows, rows));
+  return Cells{rows * m, cols * m};
+}
 
 Work ConvWinograd::work(Operation *layer) const {
   auto op = cast<nn::ConvOp>(layer);

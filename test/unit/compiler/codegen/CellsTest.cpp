@@ -301,6 +301,26 @@ TEST(Cells, Pool) {
   });
 }
 
+TEST(Cells, ConvWinograd) {
+  Random random(9);
+  for (int64_t m : {2, 4, 6}) {
+    std::string routine = "conv.winograd" + std::to_string(m) + ".nChw16c";
+    for (int i = 0; i < randomLayers();) {
+      ConvCase x = randomConv(random, random.from(16, 50), random.from(16, 80));
+      x.kh = x.kw = 3, x.strideH = x.strideW = x.dilationH = x.dilationW = 1;
+      x.h = random.from(3, 30), x.w = random.from(3, 30);
+      x.constant = true;
+      if (!hasCells(x.text(), routine))
+        continue;
+      ++i;
+      Cells cells = {random.from(1, 3 * m), random.from(1, 4 * m)};
+      checkInCells(x.text(), routine, cells, random, m);
+      if (HasFailure())
+        return;
+    }
+  }
+}
+
 /// A cell that is much work is cut into chunks of panels.
 TEST(Cells, ChunksOfPanels) {
   Random random(5);
