@@ -198,7 +198,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
                                    StringRef symbol, ConvPanels c,
                                    const PanelTuning &tuning,
                                    std::optional<Cells> cells) {
-  assert((!cells || (!c.quantized && !c.hasDepth())) && "cells() has looked");
+  assert((!cells || !c.hasDepth()) && "cells() has looked");
   if (!cells && c.isFlat())
     c.flatten();
   const WindowShape &w = c.w;
@@ -224,7 +224,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
   grid.cutsRows = !regions;
-  grid.hasMatrixUnit = c.quantized && MatrixUnit::isIn(k.target);
+  grid.hasMatrixUnit = !cells && c.quantized && MatrixUnit::isIn(k.target);
   PanelGrid::Costs costs = c.costs();
   costs.inputRowBytes =
       c.inBlocks * w.strideRows * copy.rowSize() * c.elementSize();
@@ -267,11 +267,11 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
     }
     if (copy.copies) {
       k.ifThen(b.isNew, [&] {
+        Value fill = b.memory.padding ? k.load(b.memory.padding, 0) : Value();
         if (cells)
           return copy.emitCell(k, b.memory.in, c.inAt(k, b.batch),
                                k.sub(inputRow, w.top), k.sub(inputCol, w.left),
-                               scratch);
-        Value fill = b.memory.padding ? k.load(b.memory.padding, 0) : Value();
+                               scratch, fill);
         copy.emit(k, b.memory.in, c.inAt(k, b.batch), k.sub(inputRow, w.top),
                   scratch, fill, inputPlane);
       });
@@ -281,7 +281,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
     b.at.out = k.add(b.at.out, k.mul(b.row, shape.outRow));
     b.at.out = k.add(b.at.out, k.mul(b.col, shape.outCol));
     if (c.quantized && c.quantized->rows)
-      b.at.terms = k.add(b.at.terms, k.mul(b.row, shape.termRow));
+      b.at.terms = k.add(k.add(b.at.terms, k.mul(b.row, shape.termRow)), b.col);
     if (cells)
       emitPanelCell(k, shape, grid, b);
     else

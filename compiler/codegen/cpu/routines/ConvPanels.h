@@ -106,8 +106,8 @@ struct ConvPanels {
 
 /// Emits the kernel of a convolution, not transposed, as loops over tiles of
 /// the result: in place or, where windows reach outside, with a copy. In cells
-/// of a size, if there is one: of f32, without depth. They multiply the
-/// padding, too.
+/// of a size, if there is one: without depth, and without a matrix unit. They
+/// multiply the padding, too.
 KernelInfo emitConvPanels(KernelBuilder &k, Operation *layer, StringRef symbol,
                           ConvPanels c, const PanelTuning &tuning,
                           std::optional<Cells> cells = std::nullopt);

@@ -29,6 +29,66 @@ static void pieces(KernelBuilder &k, int64_t count, int64_t elementSize,
       body(Index(done), lanes);
 }
 
+namespace {
+
+/// Copies pieces of rows, and fills them.
+class RowCopy {
+public:
+  RowCopy(KernelBuilder &k, const HaloCopy &copy, Value in, Value scratch,
+          Value fill)
+      : k(k), copy(copy), in(in), scratch(scratch),
+        isByte(copy.elementSize == 1 && !copy.makesFloats),
+        size(isByte ? 1 : 4), VL(k.VL * 4 / size) {
+    Type element = isByte ? Type(k.b.getI8Type()) : Type(k.b.getF32Type());
+    if (fill && copy.makesFloats)
+      fill = asFloats(fill);
+    zero = fill ? k.broadcast(fill, VL) : k.number(0, k.vec(VL, element));
+    zero = flipped(zero);
+  }
+
+  void clear(Index at, int64_t count) const {
+    pieces(k, count, size,
+           [&](Index i, int64_t lanes) { store(zero, k.add(at, i), lanes); });
+  }
+  void elements(Index from, Index to, int64_t count) const {
+    pieces(k, count, size, [&](Index i, int64_t lanes) {
+      store(load(k.add(from, i), lanes), k.add(to, i), lanes);
+    });
+  }
+
+private:
+  Value asFloats(Value bytes) const {
+    Type ints = withElement(bytes.getType(), k.b.getI32Type());
+    return arith::SIToFPOp::create(
+        k.b, withElement(ints, k.b.getF32Type()),
+        Value(arith::ExtUIOp::create(k.b, ints, bytes)));
+  }
+  Value flipped(Value bytes) const {
+    return copy.flips ? k.bitXor(bytes, k.iconst(-128, bytes.getType()))
+                      : bytes;
+  }
+  Value load(Index at, int64_t lanes) const {
+    if (copy.makesFloats)
+      return asFloats(k.loadPart(in, at, VL, lanes));
+    return isByte ? flipped(k.load(in, at, lanes))
+                  : k.loadPart(in, at, VL, lanes);
+  }
+  void store(Value x, Index at, int64_t lanes) const {
+    auto type = cast<VectorType>(x.getType());
+    if (isByte && type.getNumElements() > lanes)
+      x = vector::ExtractStridedSliceOp::create(k.b, x, {0}, {lanes}, {1});
+    k.storePart(x, scratch, at, lanes);
+  }
+
+  KernelBuilder &k;
+  const HaloCopy &copy;
+  Value in, scratch, zero;
+  bool isByte;
+  int64_t size, VL; ///< of an element in bytes, of a vector in elements
+};
+
+} // namespace
+
 void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                     Value scratch, Value fill, Index firstPlane) const {
   // Zero columns, and input columns that are not needed: strides and large
@@ -36,38 +96,7 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
   int64_t first = std::clamp<int64_t>(-firstColumn, 0, columns);
   int64_t skip = std::clamp<int64_t>(firstColumn, 0, width);
   int64_t copied = std::min(columns - first, width - skip);
-  bool isByte = elementSize == 1 && !makesFloats;
-  int64_t size = isByte ? 1 : 4, VL = k.VL * 4 / size;
-  Type element = isByte ? Type(k.b.getI8Type()) : Type(k.b.getF32Type());
-  auto asFloats = [&](Value bytes) -> Value {
-    Type ints = withElement(bytes.getType(), k.b.getI32Type());
-    return arith::SIToFPOp::create(
-        k.b, withElement(ints, k.b.getF32Type()),
-        Value(arith::ExtUIOp::create(k.b, ints, bytes)));
-  };
-  if (fill && makesFloats)
-    fill = asFloats(fill);
-  auto flipped = [&](Value bytes) {
-    return flips ? k.bitXor(bytes, k.iconst(-128, bytes.getType())) : bytes;
-  };
-  Value zero = fill ? k.broadcast(fill, VL) : k.number(0, k.vec(VL, element));
-  zero = flipped(zero);
-  auto load = [&](Index at, int64_t lanes) {
-    if (makesFloats)
-      return asFloats(k.loadPart(in, at, VL, lanes));
-    return isByte ? flipped(k.load(in, at, lanes))
-                  : k.loadPart(in, at, VL, lanes);
-  };
-  auto store = [&](Value x, Index at, int64_t lanes) {
-    auto type = cast<VectorType>(x.getType());
-    if (isByte && type.getNumElements() > lanes)
-      x = vector::ExtractStridedSliceOp::create(k.b, x, {0}, {lanes}, {1});
-    k.storePart(x, scratch, at, lanes);
-  };
-  auto clear = [&](Index at, int64_t count) {
-    pieces(k, count, size,
-           [&](Index i, int64_t lanes) { store(zero, k.add(at, i), lanes); });
-  };
+  RowCopy copy(k, *this, in, scratch, fill);
   k.repeat(planes, [&](Index plane) {
     Index source = plane, z;
     if (planesOfBlock) {
@@ -86,17 +115,14 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
             Index from =
                 k.add(k.add(inOffset, k.mul(source, height * width * pixel)),
                       k.add(k.mul(y, width * pixel), skip * pixel));
-            clear(to, first * pixel);
-            pieces(k, copied * pixel, size, [&](Index i, int64_t lanes) {
-              store(load(k.add(from, i), lanes),
-                    k.add(k.add(to, first * pixel), i), lanes);
-            });
+            copy.clear(to, first * pixel);
+            copy.elements(from, k.add(to, first * pixel), copied * pixel);
             int64_t end = first + copied;
-            clear(k.add(to, end * pixel), (columns - end) * pixel);
+            copy.clear(k.add(to, end * pixel), (columns - end) * pixel);
             return {};
           },
           [&]() -> Values {
-            clear(to, rowSize());
+            copy.clear(to, rowSize());
             return {};
           });
     });
@@ -104,20 +130,10 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
 }
 
 void HaloCopy::emitCell(KernelBuilder &k, Value in, Index inOffset,
-                        Index firstRow, Index firstCol, Value scratch) const {
-  assert(copies && elementSize == 4 && !planesOfBlock && "f32 of planes");
-  Value zero = k.fconst(0, k.vec(k.VL));
-  auto clear = [&](Index at, int64_t count) {
-    pieces(k, count, 4, [&](Index i, int64_t lanes) {
-      k.storePart(zero, scratch, k.add(at, i), lanes);
-    });
-  };
-  auto copy = [&](Index from, Index to, int64_t count) {
-    pieces(k, count, 4, [&](Index i, int64_t lanes) {
-      k.storePart(k.loadPart(in, k.add(from, i), k.VL, lanes), scratch,
-                  k.add(to, i), lanes);
-    });
-  };
+                        Index firstRow, Index firstCol, Value scratch,
+                        Value fill) const {
+  assert(copies && !planesOfBlock && "a copy of planes");
+  RowCopy copy(k, *this, in, scratch, fill);
   Value isWhole = k.within(firstCol, width - columns + 1);
   // The columns [begin, end) of the copy are inside of the input.
   Index begin = k.min(k.max(k.sub(0, firstCol), 0), columns),
@@ -134,22 +150,23 @@ void HaloCopy::emitCell(KernelBuilder &k, Value in, Index inOffset,
         k.loop(lo, hi, 1, [&](Value col) { body(k.mul(col, pixel)); });
       };
       auto copyPart = [&]() -> Values {
-        auto zeros = [&](Index at) { clear(k.add(to, at), pixel); };
-        eachPixel(0, begin, zeros);
+        auto clear = [&](Index at) { copy.clear(k.add(to, at), pixel); };
+        eachPixel(0, begin, clear);
         eachPixel(begin, end, [&](Index at) {
-          copy(k.add(from, at), k.add(to, at), pixel);
+          copy.elements(k.add(from, at), k.add(to, at), pixel);
         });
-        eachPixel(end, columns, zeros);
+        eachPixel(end, columns, clear);
         return {};
       };
       auto copyRow = [&]() -> Values {
         k.ifElse(
-            isWhole, {}, [&] { return copy(from, to, rowSize()), Values(); },
+            isWhole, {},
+            [&] { return copy.elements(from, to, rowSize()), Values(); },
             copyPart);
         return {};
       };
       k.ifElse(k.within(y, height), {}, copyRow,
-               [&] { return clear(to, rowSize()), Values(); });
+               [&] { return copy.clear(to, rowSize()), Values(); });
     });
   });
 }

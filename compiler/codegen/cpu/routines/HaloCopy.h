@@ -50,10 +50,10 @@ struct HaloCopy {
   /// zero. `firstPlane`: that of the first tap, inside of the input or not.
   void emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
             Value scratch, Value fill = {}, Index firstPlane = 0) const;
-  /// Copies f32 of a cell, whose columns begin at `firstCol` in place of
-  /// `firstColumn`. Pixels outside become zero.
+  /// Copies a cell, whose columns begin at `firstCol` in place of
+  /// `firstColumn`. The input has no depth.
   void emitCell(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
-                Index firstCol, Value scratch) const;
+                Index firstCol, Value scratch, Value fill = {}) const;
 };
 
 } // namespace nnv12::codegen

@@ -189,8 +189,8 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
 
 void PanelGrid::planCells(const Target &target, const Cells &size,
                           double multiplyAdds, const PanelTuning &tuning) {
-  assert(!quads && !hasMatrixUnit && size.rows > 0 && size.cols > 0 &&
-         "cells of f32");
+  assert(!hasMatrixUnit && size.rows > 0 && size.cols > 0 &&
+         "micro-kernels take a part of a row");
   narrow = tuning.narrow;
   rowBlock = std::min(size.rows, rows);
   rowBlocks = divideCeil(rows, rowBlock);
@@ -543,7 +543,10 @@ void codegen::forBlockSize(KernelBuilder &k, Index first, int64_t extent,
 
 void codegen::emitPanelCell(KernelBuilder &k, const PanelShape &shape,
                             const PanelGrid &grid, const PanelBlock &block) {
-  auto group = [&](const PanelBlock &b, const PanelTile &tile, Index panel) {
+  auto group = [&](PanelBlock b, const PanelTile &tile, Index panel) {
+    PanelShape s = shape;
+    if (grid.quads && ArmProducts::isFor(k.target))
+      prepareBytes(k, grid, s, b, tile, panel);
     auto cell = [&](int64_t rows, int64_t cols) {
       PanelGrid own = grid.part(k.target, rows, cols);
       PanelTile ownTile = own.tile;
@@ -551,7 +554,7 @@ void codegen::emitPanelCell(KernelBuilder &k, const PanelShape &shape,
       ownTile.lastLanes = tile.lastLanes;
       PanelBlock at = b;
       at.rows = rows;
-      emitPanelGroup(k, shape, own, at, ownTile, panel);
+      emitPanelGroup(k, s, own, at, ownTile, panel);
     };
     forBlockSize(k, b.row, grid.rows, grid.rowBlock, [&](int64_t rows) {
       forBlockSize(k, b.col, grid.cols, grid.colBlock,

@@ -31,6 +31,16 @@ public:
                : emitConvPanels(k, layer, symbol, c, tuning);
   }
 
+  std::optional<Cells> cells(Operation *layer) const override {
+    return cellsOfPlane(layer);
+  }
+  /// Sums of integers are exact, so that a matrix unit would give the same.
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    ConvPanels c(cast<nn::QConvOp>(layer), block);
+    return emitConvPanels(k, layer, symbol, c, tuning, size);
+  }
+
   Extension extension(Operation *layer) const override {
     ConvPanels c(cast<nn::QConvOp>(layer), block);
     return suitsMatrixUnit(c) ? Extension::MatrixProducts

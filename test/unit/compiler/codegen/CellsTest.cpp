@@ -75,9 +75,32 @@ void checkSome(LayerKernel &kernel, const std::vector<Bytes> &operands,
   }
 }
 
+/// Small integers and scales.
+std::vector<Bytes> integerOperands(const LayerKernel &kernel, Random &random) {
+  std::vector<Bytes> operands;
+  for (mlir::Value operand : kernel.layer()->getOperands()) {
+    mlir::RankedTensorType type = nn::typeOf(operand);
+    int64_t count = type.getNumElements();
+    if (type.getElementType().isF32()) {
+      std::vector<float> scales = randomFloats(count, operands.size() + 1);
+      for (float &scale : scales)
+        scale *= 0.001f;
+      operands.push_back(toBytes(scales));
+      continue;
+    }
+    Bytes bytes(count * nn::storageElementSize(type.getElementType()), 0);
+    for (size_t i = 0; i < bytes.size(); i += bytes.size() / count)
+      bytes[i] = char(random.from(-64, 63));
+    operands.push_back(bytes);
+  }
+  return operands;
+}
+
 /// Some inputs are zero, of both signs: results may be such zeros, too.
 std::vector<Bytes> operandsWithZeros(const LayerKernel &kernel,
                                      Random &random) {
+  if (!nn::typeOf(kernel.layer()->getOperand(0)).getElementType().isF32())
+    return integerOperands(kernel, random);
   std::vector<Bytes> operands;
   for (std::vector<float> &operand : kernel.randomOperands()) {
     if (operands.empty())
@@ -90,8 +113,9 @@ std::vector<Bytes> operandsWithZeros(const LayerKernel &kernel,
 }
 
 void checkInCells(const std::string &text, llvm::StringRef routine,
-                  const Cells &cells, Random &random, int64_t unit = 1) {
-  for (const std::string &target : testTargets()) {
+                  const Cells &cells, Random &random, int64_t unit = 1,
+                  const std::vector<std::string> &targets = testTargets()) {
+  for (const std::string &target : targets) {
     SCOPED_TRACE(target + " " + routine.str() + " " +
                  std::to_string(cells.rows) + "x" + std::to_string(cells.cols) +
                  ": " + text);
@@ -104,6 +128,8 @@ void checkInCells(const std::string &text, llvm::StringRef routine,
       return int64_t(llvm::alignTo(size, unit));
     };
     checkPixels(*inCells, {most(cells.rows), most(cells.cols)});
+    if (!inCells->canRun())
+      continue;
     std::vector<Bytes> operands = operandsWithZeros(*dense, random);
     // Proves the map as well.
     EXPECT_TRUE(dense->run(operands) == inCells->run(operands));
@@ -319,6 +345,74 @@ TEST(Cells, ConvWinograd) {
         return;
     }
   }
+}
+
+namespace {
+
+/// A quantised convolution with the window of `x`. Its place in the plane
+/// matters to some of its operands.
+std::string quantizedConv(const ConvCase &x, Random &random) {
+  auto extent = [](int64_t in, int64_t pads, int64_t kernel, int64_t dilation,
+                   int64_t stride) {
+    return (in + pads - (kernel - 1) * dilation - 1) / stride + 1;
+  };
+  int64_t h = extent(x.h, x.top + x.bottom, x.kh, x.dilationH, x.strideH),
+          w = extent(x.w, x.left + x.right, x.kw, x.dilationW, x.strideW);
+  auto tensor = [](std::vector<int64_t> shape, const char *element) {
+    std::string text = "tensor<";
+    for (int64_t d : shape)
+      text += std::to_string(d) + "x";
+    return text + element + ">";
+  };
+  auto pair = [](int64_t a, int64_t b) {
+    return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
+  };
+  std::string in = tensor({x.n, x.c, x.h, x.w}, "ui8"),
+              weights = tensor({x.o, x.c / x.groups, x.kh, x.kw}, "i8"),
+              out = tensor({x.n, x.o, h, w}, "ui8"), byte = "tensor<ui8>",
+              biases = tensor({x.o}, "i32"), scales = tensor({x.o}, "f32"),
+              terms = tensor({x.n, 1, h, w}, "i32");
+  bool hasRows = random.oneOf(2);
+  return "func.func @main(%x: " + in + ", %p: " + byte + ", %b: " + biases +
+         ", %r: " + terms + ", %s: " + scales + ", %z: " + byte + ") -> " +
+         out + " {\n%w = nn.constant dense<3> : " + weights +
+         "\n%y = nn.qconv %x, %w padding %p bias %b" +
+         (hasRows ? " rows %r" : "") + " scale %s out_zero %z strides " +
+         pair(x.strideH, x.strideW) + " dilations " +
+         pair(x.dilationH, x.dilationW) + " pads " + pair(x.top, x.left) +
+         ", " + pair(x.bottom, x.right) +
+         " {groups = " + std::to_string(x.groups) + " : i64} : " + in + ", " +
+         weights + " padding " + byte + " bias " + biases +
+         (hasRows ? " rows " + terms : "") + " scale " + scales + " out_zero " +
+         byte + " -> " + out + "\nreturn %y : " + out + "\n}";
+}
+
+} // namespace
+
+TEST(Cells, QuantizedConv) {
+  Random random(10);
+  std::vector<std::string> targets = testTargets();
+  targets.insert(targets.end(), {"x86-64-v4+vnni", "x86-64-v4+amx"});
+  if (isTier("full") && emulatesArm())
+    targets.insert(targets.end(), {"aarch64+dotprod", "aarch64+i8mm"});
+  for (llvm::StringRef routine :
+       {"qconv.direct.nChw16c", "qconv.direct.nChw16c.p4", "qconv.gemm.nChw16c",
+        "qconv.first.nChw16c"})
+    for (int i = 0; i < randomLayers();) {
+      int64_t most = routine.contains("first") ? 4 : 50;
+      ConvCase x = randomConv(random, random.from(1, most), random.from(1, 80));
+      if (routine.contains("gemm")) {
+        x.kh = x.kw = x.strideH = x.strideW = 1;
+        x.top = x.left = x.bottom = x.right = 0;
+      }
+      std::string text = quantizedConv(x, random);
+      if (!hasCells(text, routine))
+        continue;
+      ++i;
+      checkInCells(text, routine, randomCells(random), random, 1, targets);
+      if (HasFailure())
+        return;
+    }
 }
 
 /// A cell that is much work is cut into chunks of panels.
