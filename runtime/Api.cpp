@@ -271,6 +271,9 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   result.tune = textOf(artifact::cpuOf(target)->tune());
   result.digest = bundle->digest().bytes;
   result.program = bundle->programNumber();
+  result.reuse = hasVideo && artifact::videoOverlayOf(metadata, program)
+                     ? NNV12_REUSE_EXACT
+                     : NNV12_REUSE_OFF;
   writeStruct(result, info);
 }
 

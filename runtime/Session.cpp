@@ -691,7 +691,8 @@ bool Session::runOnce(Fault &fault) {
                                       : OverlayExecutor::Run::First,
                          callers_);
   // The first result comes by the plan, as soon as without a stream.
-  bool isFirst = !planDone_, isFrame = stream_.isOn() && hasResult_;
+  bool isFirst = !planDone_,
+       isFrame = stream_.isOn() && hasResult_ && stream_.takesNext();
   bool good = isFrame ? runFrame(fault) : runSteps(fault);
   if (isFirst) {
     planDone_ = good && isPlanDone();

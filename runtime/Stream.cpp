@@ -156,10 +156,26 @@ void Stream::adopt(const Array<Step> &steps) {
 // Frames
 //===----------------------------------------------------------------------===//
 
+void Stream::forget() {
+  hasValues_ = false;
+  runsWithout_ = 0;
+  nextWithout_ = least;
+}
+
+bool Stream::takesNext() {
+  ++runs_;
+  if (runsWithout_ == 0)
+    return true;
+  --runsWithout_;
+  hasValues_ = false;
+  return false;
+}
+
 void Stream::begin(const CallersBuffers &callers, Workers &workers) {
   isWhole_ = !hasValues_;
   hasValues_ = false; // until the end
   computed_ = 0;
+  work_ = allWork_ = 0;
   ++frames_;
   wholeFrames_ += isWhole_;
   for (DirtySet &set : sets_)
@@ -272,7 +288,8 @@ Step Stream::stepOf(uint32_t execute) {
   uint64_t tiles = part.tiles;
   if (part.grid.tiles != bundle::VideoTiles_All)
     tiles = listTiles(part, set);
-  if (tiles == part.tiles) {
+  // Small tiles take longer, and jump about.
+  if (tiles >= part.tiles - part.tiles / 4) {
     work_ += part.work;
     return step;
   }
@@ -292,6 +309,14 @@ void Stream::end(const CallersBuffers &callers) {
              wanted.size);
   }
   hasValues_ = true;
+  if (isWhole_)
+    return;
+  totalWork_ += work_;
+  totalAllWork_ += allWork_;
+  // Less is not worth the comparing.
+  bool hasReused = work_ <= allWork_ - allWork_ / 4;
+  runsWithout_ = hasReused ? 0 : nextWithout_;
+  nextWithout_ = hasReused ? least : std::min(2 * nextWithout_, most);
 }
 
 void Stream::tell(nnv12_stream_info &info) const {
@@ -299,7 +324,9 @@ void Stream::tell(nnv12_stream_info &info) const {
   info.whole_frames = wholeFrames_;
   info.memory_size = memory_;
   info.changed = pixels_ ? double(changed_) / double(pixels_) : 0;
-  info.computed = allWork_ ? double(work_) / double(allWork_) : 0;
+  info.computed =
+      totalAllWork_ ? double(totalWork_) / double(totalAllWork_) : 0;
+  info.runs = runs_;
 }
 
 } // namespace nnv12::runtime

@@ -6,7 +6,10 @@
 // to layer, and computes the tiles with pixels that may differ.
 //
 // The session's own memory is left alone: the first frame, and any other, can
-// be a run without all this.
+// be a run without all this. Where nearly all changes from frame to frame, as
+// under a camera that moves, most frames are such runs: each time that a frame
+// had little to reuse, more of them follow before the next try. The decisions
+// depend on frames alone, never on time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_STREAM_H
@@ -33,7 +36,11 @@ public:
   /// all: others may round in another way.
   void adopt(const Array<Step> &steps);
   /// The next frame computes all, as the first one does.
-  void forget() { hasValues_ = false; }
+  void forget();
+
+  /// Whether the next run shall be a frame of the stream. False: it is a run
+  /// without. To be asked once before each.
+  bool takesNext();
 
   // For each frame: begin, stepOf for each execute in order, end. Where a frame
   // ends early, the next one computes all.
@@ -67,6 +74,10 @@ private:
     uint32_t switchNumber; ///< of the program's; none: ~0
   };
 
+  /// Runs without a stream that follow a frame with little to reuse, at first
+  /// and at most.
+  static constexpr uint32_t least = 8, most = 64;
+
   [[nodiscard]] bool load(artifact::Fault &fault);
   [[nodiscard]] bool allocate(artifact::Fault &fault);
   void choosePart(Part &part, const bundle::VideoPart *how,
@@ -91,12 +102,15 @@ private:
   Array<uint32_t> rectangles_; ///< the dirty ones of its grid
   Array<uint8_t> marks_;       ///< by rectangle: whether it is dirty
 
-  bool hasValues_ = false; ///< of the last frame
-  bool isWhole_ = true;    ///< this frame computes all
-  uint32_t computed_ = 0;  ///< sets of this frame so far
+  uint32_t runsWithout_ = 0;        ///< that come before the next frame
+  uint32_t nextWithout_ = least;    ///< the next time
+  bool hasValues_ = false;          ///< of the last frame
+  bool isWhole_ = true;             ///< this frame computes all
+  uint32_t computed_ = 0;           ///< sets of this frame so far
+  uint64_t work_ = 0, allWork_ = 0; ///< multiply-adds of this frame
   // For people, of frames that are not whole.
-  uint64_t frames_ = 0, wholeFrames_ = 0;
-  uint64_t changed_ = 0, pixels_ = 0, work_ = 0, allWork_ = 0;
+  uint64_t frames_ = 0, wholeFrames_ = 0, runs_ = 0;
+  uint64_t changed_ = 0, pixels_ = 0, totalWork_ = 0, totalAllWork_ = 0;
 };
 #else
 /// This library is built without reuse.
@@ -111,6 +125,7 @@ public:
   static uint64_t scratchSize() { return 0; }
   void adopt(const Array<Step> &) {}
   void forget() {}
+  static bool takesNext() { return false; }
   void begin(const CallersBuffers &, Workers &) {}
   static Step stepOf(uint32_t) { return {}; }
   void end(const CallersBuffers &) {}

@@ -69,8 +69,8 @@ LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
                  succeeded(describe(main, false, bundle.outputs)));
 }
 
-static artifact::Kernel describe(const KernelTable::Kernel &kernel,
-                                 const codegen::CodeBlob &code) {
+artifact::Kernel nnv12::describeKernel(const KernelTable::Kernel &kernel,
+                                       const codegen::CodeBlob &code) {
   artifact::Kernel result;
   result.name = kernel.descriptor.empty() ? kernel.name : kernel.descriptor;
   result.entry = code.entries.at(kernel.symbol);
@@ -107,7 +107,7 @@ void BundleBuilder::addProgram(const codegen::Target &target,
   program.tune = target.tuneCpu;
   program.code = blobs.size();
   for (const KernelTable::Kernel &kernel : kernels.kernels())
-    program.kernels.push_back(describe(kernel, code));
+    program.kernels.push_back(describeKernel(kernel, code));
   bundle.programs.push_back(std::move(program));
   blobs.push_back(std::move(code));
 }

@@ -13,6 +13,10 @@
 
 namespace nnv12 {
 
+/// A kernel as a bundle has it, with its entry in the code.
+artifact::Kernel describeKernel(const KernelTable::Kernel &kernel,
+                                const codegen::CodeBlob &code);
+
 /// A bundle of one program a target, and of weights that they share.
 class BundleBuilder {
 public:

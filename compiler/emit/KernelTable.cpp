@@ -78,29 +78,49 @@ std::string KernelTable::widenId(RankedTensorType packed,
   return id;
 }
 
+void KernelTable::describe(Kernel &kernel, Operation *layer,
+                           const Routine &routine,
+                           llvm::function_ref<codegen::KernelInfo()> emit) {
+  builder.use(CpuRoutine::of(routine).extension(layer));
+  kernel.info = emit();
+  kernel.extension = builder.target.extension;
+  kernel.facts = kernelFacts(layer, routine, builder.target.name);
+  kernel.descriptor = descriptorOf(layer, routine);
+  builder.use(codegen::Extension::None);
+  for (Value v : llvm::concat<Value>(layer->getResults(), layer->getOperands()))
+    kernel.memories.push_back(memoryOf(v.getType()));
+  kernel.operands = kernel.memories.size();
+  kernel.outputs = layer->getNumResults();
+  if (auto form = routine.weightForm(layer)) {
+    Memory &weights = kernel.memories[kernel.outputs + form->operand];
+    weights.bytes = form->bytes;
+    if (form->narrow)
+      weights.element =
+          narrowElementType(builder.b.getContext(), *form->narrow);
+  }
+}
+
 unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
   auto emit = [&](Kernel &kernel) {
-    const CpuRoutine &cpu = CpuRoutine::of(routine);
-    builder.use(cpu.extension(layer));
-    kernel.info = cpu.emit(builder, layer, kernel.symbol);
-    kernel.extension = builder.target.extension;
-    kernel.facts = kernelFacts(layer, routine, builder.target.name);
-    kernel.descriptor = descriptorOf(layer, routine);
-    builder.use(codegen::Extension::None);
-    for (Value v :
-         llvm::concat<Value>(layer->getResults(), layer->getOperands()))
-      kernel.memories.push_back(memoryOf(v.getType()));
-    kernel.operands = kernel.memories.size();
-    kernel.outputs = layer->getNumResults();
-    if (auto form = routine.weightForm(layer)) {
-      Memory &weights = kernel.memories[kernel.outputs + form->operand];
-      weights.bytes = form->bytes;
-      if (form->narrow)
-        weights.element =
-            narrowElementType(builder.b.getContext(), *form->narrow);
-    }
+    describe(kernel, layer, routine, [&] {
+      return CpuRoutine::of(routine).emit(builder, layer, kernel.symbol);
+    });
   };
   return add(executeId(layer, routine), routine.name(), layer->getLoc(), emit);
+}
+
+unsigned KernelTable::cells(Operation *layer, const Routine &routine,
+                            const Cells &size) {
+  auto emit = [&](Kernel &kernel) {
+    describe(kernel, layer, routine, [&] {
+      return CpuRoutine::of(routine).emitCells(builder, layer, kernel.symbol,
+                                               size);
+    });
+    kernel.facts.key = cellsKey(layer, routine, builder.target.name);
+    kernel.descriptor += ".cells";
+  };
+  return add("cells:" + executeId(layer, routine),
+             (routine.name() + ".cells").str(), layer->getLoc(), emit);
 }
 
 unsigned KernelTable::transform(Operation *layer, const Routine &routine) {

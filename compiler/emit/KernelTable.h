@@ -43,6 +43,9 @@ public:
 
   /// Indices of kernels, which are emitted where nobody has asked for them yet.
   unsigned execute(mlir::Operation *layer, const Routine &routine);
+  /// The same layer in cells of this size. The routine has cells for it.
+  unsigned cells(mlir::Operation *layer, const Routine &routine,
+                 const Cells &size);
   /// From packed weights to the routine's weight form.
   unsigned transform(mlir::Operation *layer, const Routine &routine);
   /// From dense weights to the layout that `type` names.
@@ -66,6 +69,9 @@ public:
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 
 private:
+  /// Fills in a kernel that `emit` emits for the routine.
+  void describe(Kernel &kernel, mlir::Operation *layer, const Routine &routine,
+                llvm::function_ref<codegen::KernelInfo()> emit);
   /// The kernel of this id. `emit` makes a new one, of which name and symbol
   /// are there, and fills in the rest.
   unsigned add(std::string id, llvm::StringRef name, mlir::Location layer,

@@ -7,6 +7,7 @@
 #include "compiler/video/Dependence.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -21,9 +22,10 @@ namespace {
 class VideoEmitter {
 public:
   VideoEmitter(func::FuncOp main, const ExecutionOrder &order,
-               const KernelTable &kernels, EmittedProgram &emitted)
-      : main(main), order(order), kernels(kernels), emitted(emitted),
-        program(emitted.program), planes(main) {}
+               const KernelTable &kernels, KernelTable &cells,
+               EmittedProgram &emitted)
+      : main(main), order(order), kernels(kernels), cells(cells),
+        emitted(emitted), program(emitted.program), planes(main) {}
 
   LogicalResult run() {
     placeValues();
@@ -36,8 +38,8 @@ public:
         addLayer(&op);
     for (const artifact::Switch &change : program.switches)
       result.switches.push_back(
-          partOf(change.replacement.kernel,
-                 order.layers()[emitted.layers[change.operation]]));
+          partInCells(change.replacement.kernel,
+                      order.layers()[emitted.layers[change.operation]]));
     for (Value output : main.getBody().front().getTerminator()->getOperands())
       result.outputs.push_back(*placeOf(output));
     if (!reusesParts)
@@ -165,6 +167,12 @@ private:
     return together;
   }
 
+  bool hasSwitch(uint32_t execute) const {
+    return llvm::any_of(program.switches, [&](const artifact::Switch &change) {
+      return change.operation == execute;
+    });
+  }
+
   void addLayer(Operation *op) {
     Value first = op->getResult(0);
     std::optional<uint32_t> execute;
@@ -196,7 +204,10 @@ private:
       add(value);
     for (Value value : op->getOperands())
       add(value);
-    out.part = partOf(program.operations[*execute].kernel, op);
+    // Cells of the routine that computes most frames: others take code.
+    unsigned kernel = program.operations[*execute].kernel;
+    out.part = hasSwitch(*execute) ? partOf(kernels[kernel].info, op)
+                                   : partInCells(kernel, op);
   }
 
   //===--------------------------------------------------------------------===//
@@ -251,11 +262,12 @@ private:
   }
 
   /// The tiles of a kernel, as parts of the plane of its layer's result.
-  artifact::VideoPart partOf(unsigned kernel, Operation *op) const {
+  artifact::VideoPart partOf(const codegen::KernelInfo &info,
+                             Operation *op) const {
     artifact::VideoPart part;
     Value value = op->getResult(0);
     std::optional<Plane> plane = planes.of(value);
-    ArrayRef<TileMap> maps = kernels[kernel].info.maps;
+    ArrayRef<TileMap> maps = info.maps;
     if (!plane || op->getNumResults() != 1 || maps.size() != 1 ||
         maps[0].parts.size() != 1)
       return part;
@@ -286,9 +298,25 @@ private:
     return part;
   }
 
+  /// The same in cells, where the kernel's routine has some for the layer.
+  artifact::VideoPart partInCells(unsigned kernel, Operation *op) {
+    const Routine *routine = hostRoutines().named(kernels[kernel].name);
+    std::optional<Plane> plane = planes.of(op->getResult(0));
+    std::optional<Cells> size;
+    if (plane && op->getNumResults() == 1)
+      size = codegen::CpuRoutine::of(*routine).cells(op);
+    if (!size)
+      return partOf(kernels[kernel].info, op);
+    unsigned number = cells.cells(op, *routine, *size);
+    artifact::VideoPart part = partOf(cells[number].info, op);
+    part.kernel = number;
+    return part;
+  }
+
   func::FuncOp main;
   const ExecutionOrder &order;
   const KernelTable &kernels;
+  KernelTable &cells;
   EmittedProgram &emitted;
   artifact::Program &program;
   const video::Planes planes;
@@ -302,7 +330,23 @@ private:
 } // namespace
 
 LogicalResult nnv12::emitVideo(func::FuncOp main, const ExecutionOrder &order,
-                               const KernelTable &kernels,
+                               const KernelTable &kernels, KernelTable &cells,
                                EmittedProgram &emitted) {
-  return VideoEmitter(main, order, kernels, emitted).run();
+  return VideoEmitter(main, order, kernels, cells, emitted).run();
+}
+
+void nnv12::printVideoSummary(const artifact::ProgramVideo &video,
+                              llvm::raw_ostream &os) {
+  size_t numCells = 0, numRows = 0;
+  for (const artifact::VideoExecute &execute : video.executes) {
+    numCells += execute.part.tiles == artifact::VideoTiles::Cells;
+    numRows += execute.part.tiles == artifact::VideoTiles::Rows ||
+               execute.part.tiles == artifact::VideoTiles::Runs;
+  }
+  os << "  video      exact: "
+     << llvm::format("%.2f MB of values; of %zu layers %zu in cells, %zu in "
+                     "rows, %zu whole\n",
+                     double(video.arenaSize) * 1e-6, video.executes.size(),
+                     numCells, numRows,
+                     video.executes.size() - numCells - numRows);
 }

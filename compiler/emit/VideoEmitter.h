@@ -3,18 +3,26 @@
 #define NNV12_COMPILER_EMIT_VIDEOEMITTER_H
 
 #include "compiler/emit/ProgramEmitter.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace nnv12 {
 
 /// Fills in `program.video` of an emitted program of `main`: a place in the
 /// arena for each value that stays for the next frame, the sets of pixels that
 /// depend on changes, and which tiles compute them. The rest of the program
-/// stays as it is. Fails with a diagnostic where no layer with rows and columns
-/// depends on a part of an input.
+/// stays as it is. Kernels in cells are added to `cells`, whose numbers are
+/// those of `program.video.kernels`: the caller fills these in. Fails with a
+/// diagnostic where no layer with rows and columns depends on a part of an
+/// input.
 mlir::LogicalResult emitVideo(mlir::func::FuncOp main,
                               const ExecutionOrder &order,
-                              const KernelTable &kernels,
+                              const KernelTable &kernels, KernelTable &cells,
                               EmittedProgram &emitted);
+
+/// Prints a line about a part for video: the memory of kept values, and how
+/// parts of layers are computed in most frames.
+void printVideoSummary(const artifact::ProgramVideo &video,
+                       llvm::raw_ostream &os);
 
 } // namespace nnv12
 

@@ -67,6 +67,11 @@ std::string nnv12::transformKey(Operation *layer, const Routine &routine,
                 kernelText(layer, routine));
 }
 
+std::string nnv12::cellsKey(Operation *layer, const Routine &routine,
+                            llvm::StringRef target) {
+  return digits("cells\n" + target.str() + "\n" + kernelText(layer, routine));
+}
+
 std::string nnv12::widenKey(RankedTensorType packed, llvm::StringRef text,
                             llvm::StringRef target) {
   std::string key = "widen\n" + target.str() + "\n" + text.str() + ":";

@@ -22,6 +22,9 @@ std::string kernelKey(mlir::Operation *layer, const Routine &routine,
 /// The key of the kernel that makes the routine's weight form.
 std::string transformKey(mlir::Operation *layer, const Routine &routine,
                          llvm::StringRef target);
+/// The key of the kernel that computes the layer in cells (Cells.h).
+std::string cellsKey(mlir::Operation *layer, const Routine &routine,
+                     llvm::StringRef target);
 /// The key of the kernel that makes packed weights of narrow ones, whose bits
 /// `text` names.
 std::string widenKey(mlir::RankedTensorType packed, llvm::StringRef text,

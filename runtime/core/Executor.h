@@ -24,6 +24,12 @@ constexpr bool hasGpus = true;
 constexpr bool hasGpus = false;
 #endif
 
+#if NNV12_VIDEO
+constexpr bool hasVideo = true;
+#else
+constexpr bool hasVideo = false;
+#endif
+
 class Events;
 class Executor;
 class Lanes;

@@ -261,6 +261,15 @@ typedef enum nnv12_bundle_kind {
                                (nnv12-tune) */
 } nnv12_bundle_kind;
 
+/** How runs use the values of the run before, where their inputs are frames of
+ *  a video. */
+typedef enum nnv12_reuse {
+  NNV12_REUSE_OFF = 0,
+  /** Layers compute the parts alone that a change of the inputs can reach. All
+   *  outputs are those of a session without reuse, bit by bit. */
+  NNV12_REUSE_EXACT = 1
+} nnv12_reuse;
+
 /** Facts about the bundle and its chosen program. */
 typedef struct nnv12_bundle_info {
   size_t struct_size;      /**< set by the caller: sizeof(nnv12_bundle_info) */
@@ -292,6 +301,9 @@ typedef struct nnv12_bundle_info {
                               name; "": not said */
   const uint8_t *digest; /**< 32 bytes: of all that the bundle says */
   uint32_t program;      /**< the number of the chosen one */
+  nnv12_reuse reuse;     /**< the most that a stream of its sessions does; OFF:
+                              the program has no part for video, or the library
+                              is built without it */
 } nnv12_bundle_info;
 
 NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
@@ -507,15 +519,6 @@ typedef struct nnv12_gpu_options {
 #define NNV12_GPU_OPTIONS_INIT                                                 \
   {sizeof(nnv12_gpu_options), NNV12_GPU_AUTO, 0, NULL, NULL, NULL, 0}
 
-/** How runs use the values of the run before, where their inputs are frames of
- *  a video. */
-typedef enum nnv12_reuse {
-  NNV12_REUSE_OFF = 0,
-  /** Layers compute the parts alone that a change of the inputs can reach. All
-   *  outputs are those of a session without reuse, bit by bit. */
-  NNV12_REUSE_EXACT = 1
-} nnv12_reuse;
-
 /** A session's runs as frames of a stream, for bundles with a part for video
  *  (nnv12c --video). Start from NNV12_STREAM_OPTIONS_INIT. */
 typedef struct nnv12_stream_options {
@@ -712,8 +715,12 @@ NNV12_API nnv12_status nnv12_session_prepare(nnv12_session *session,
 /** The state of a session's stream. */
 typedef struct nnv12_stream_info {
   size_t struct_size;    /**< set by the caller */
-  uint64_t frames;       /**< runs so far that could reuse values, or keep them
-                              for the next one */
+  uint64_t runs;         /**< so far, but the first one */
+  uint64_t frames;       /**< of these, those that reused values, or kept them
+                              for the next run. The others computed all, as
+                              without a stream: after a run that had little to
+                              reuse, 8 such runs follow, after the next try that
+                              fails 16, and so on up to 64 */
   uint64_t whole_frames; /**< of these, those that computed all */
   uint64_t memory_size;  /**< bytes for kept values, beside the arena */
   /** Parts of the other frames, 0 to 1: changed pixels of the inputs, and

@@ -228,9 +228,11 @@ bool compare(const Bundle &bundle, const Options &options, nnv12_mode mode) {
     }
   }
   nnv12_stream_info info = streams[1]->session.streamInfo();
-  printf("%s: %u frames, %llu of them whole; of the others %.1f %% of the "
+  printf("%s: %u runs, %llu of them frames of a stream, %llu of these whole; "
+         "of the others %.1f %% of the "
          "pixels changed and %.1f %% of the work was done; %.2f MB\n",
          options.bundle, options.frames,
+         static_cast<unsigned long long>(info.frames),
          static_cast<unsigned long long>(info.whole_frames), 100 * info.changed,
          100 * info.computed, double(info.memory_size) * 1e-6);
   if (options.isTimed)

@@ -7,10 +7,14 @@
 #include "tools/common/RawClip.h"
 #include "tools/common/Report.h"
 
+#include <algorithm>
 #include <cassert>
 #include <filesystem>
 
 namespace nnv12::tools {
+
+/// By nnv12_reuse.
+static constexpr const char *reuseWords[] = {"off", "exact"};
 
 void VideoOptions::addTo(Options &options) {
   options.text("video", "CLIP", clip,
@@ -24,6 +28,24 @@ void VideoOptions::addTo(Options &options) {
                "rgb24 writes them.");
   options.number("frames", "N", frames, 1, ~0u,
                  "Read at most N frames of the clip. Default: all.");
+  options.choice("reuse", {reuseWords, std::end(reuseWords)}, reuse,
+                 "How a frame uses values of the frame before, for bundles of "
+                 "nnv12c --video. Default: as the bundle was compiled.");
+}
+
+nnv12_reuse chooseReuse(const VideoOptions &options,
+                        const std::string &bundlePath, const Bundle &bundle) {
+  nnv12_reuse most = bundle.info().reuse;
+  if (options.reuse.empty())
+    return most;
+  auto wanted = static_cast<nnv12_reuse>(
+      std::find(reuseWords, std::end(reuseWords), options.reuse) - reuseWords);
+  if (wanted > most)
+    fail(bundlePath + ": --reuse: found " + options.reuse +
+         ", expected at "
+         "most " +
+         reuseWords[most] + ", as the bundle was compiled");
+  return wanted;
 }
 
 void checkVideoOptions(
@@ -32,7 +54,8 @@ void checkVideoOptions(
   if (options.clip.empty()) {
     for (auto [name, isGiven] :
          {std::pair{"--video-size", !options.size.empty()},
-          {"--frames", options.frames > 0}})
+          {"--frames", options.frames > 0},
+          {"--reuse", !options.reuse.empty()}})
       if (isGiven)
         fail(std::string(name) + ": found no --video, which it is for");
     return;

@@ -14,6 +14,7 @@ struct VideoOptions {
   std::string clip;    ///< a .y4m file, a folder of images, or "-"; empty: none
   std::string size;    ///< of raw frames, WIDTHxHEIGHT; empty: they are not raw
   unsigned frames = 0; ///< at most so many; 0: all
+  std::string reuse;   ///< a nnv12_reuse in words; empty: as the bundle has it
 
   void addTo(Options &options);
 };
@@ -24,6 +25,11 @@ struct VideoOptions {
 void checkVideoOptions(
     const VideoOptions &options,
     const std::vector<std::pair<const char *, bool>> &others);
+
+/// How a session uses values of the frame before. Ends the process where the
+/// options ask for more than the bundle has.
+nnv12_reuse chooseReuse(const VideoOptions &options,
+                        const std::string &bundlePath, const Bundle &bundle);
 
 /// Opens the frames of a clip. Null where `error` tells a fault in one line.
 std::unique_ptr<FrameSource> openFrames(const VideoOptions &options,

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <unistd.h>
 
@@ -27,10 +28,9 @@ namespace {
 class MeasuredSession {
 public:
   MeasuredSession(const BenchOptions &options, const Bundle &bundle,
-                  const char *name)
+                  const char *name, nnv12_reuse reuse)
       : name(name), options_(options),
-        session_(
-            openSession(options.bundle, bundle, options.session.session())),
+        session_(openSession(options.bundle, bundle, withStream(reuse))),
         outputs_(makeOutputs(bundle)), out_(asOutputs(outputs_)) {
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
       outputNames_.emplace_back(bundle.output(i).name);
@@ -52,6 +52,8 @@ public:
   void run(const std::vector<Input> &in) {
     runSession(options_.bundle, session_, in, out_);
   }
+  /// The next frame is as the first one.
+  void forget() { session_.reset(); }
   /// The answer of the last run, to a frame that `place` names.
   void takeAnswer(const std::string &place, Answer &answer) const {
     size_t fault = makeAnswer(outputs_, answer);
@@ -65,6 +67,12 @@ public:
   std::vector<double> times, cpuTimes; ///< milliseconds of each frame
 
 private:
+  SessionOptions withStream(nnv12_reuse reuse) const {
+    SessionOptions result = options_.session.session();
+    result.stream.reuse = reuse;
+    return result;
+  }
+
   const BenchOptions &options_;
   Session session_;
   std::vector<Tensor> outputs_;
@@ -85,10 +93,24 @@ struct VideoResults {
   int width = 0, height = 0; ///< of the clip
   double step = 0;           ///< VideoAges::step()
   std::vector<AgeRow> rows;
+  nnv12_stream_info stream = {}; ///< of the session that reuses values
   double otherCpus = -1;
 };
 
 } // namespace
+
+/// The part of the time of all frames but the first that a session saves.
+static double savedTime(const MeasuredSession &plain,
+                        const MeasuredSession &stream) {
+  auto sum = [](const std::vector<double> &times) {
+    double total = 0;
+    for (size_t i = 1; i < times.size(); ++i)
+      total += times[i];
+    return total;
+  };
+  double all = sum(plain.times);
+  return all > 0 ? 1 - sum(stream.times) / all : 0;
+}
 
 /// Adds -1, 0 or 1 to each level. The same for the same seed, on each machine.
 static void addNoise(std::mt19937 &random, Levels &levels) {
@@ -115,6 +137,11 @@ static void printVideo(const BenchOptions &options, const Bundle &bundle,
     printf("  %-16s %10.3f %10.3f %10.3f %10.3f\n", session->name, times.median,
            times.p90, times.p99, median(session->cpuTimes));
   }
+  if (results.stream.frames)
+    printf("of frames but the first %.1f %% of the pixels changed, and %.1f %% "
+           "of the work was done; %.2f MB of values\n",
+           100 * results.stream.changed, 100 * results.stream.computed,
+           double(results.stream.memory_size) * 1e-6);
   if (std::string busy =
           busyText(results.otherCpus, unsigned(sysconf(_SC_NPROCESSORS_ONLN)));
       !busy.empty())
@@ -165,6 +192,14 @@ static std::string makeVideoJson(const BenchOptions &options,
                  json.array("cpu_samples_ms", session->cpuTimes);
                });
   json.member("step", results.step);
+  if (results.stream.frames) {
+    json.key("stream").beginObject();
+    json.member("frames", results.stream.frames);
+    json.member("whole_frames", results.stream.whole_frames);
+    json.member("memory_bytes", results.stream.memory_size);
+    json.member("changed", results.stream.changed);
+    json.member("computed", results.stream.computed).endObject();
+  }
   if (results.frames > 1)
     json.objects("answers", results.rows, [&](const AgeRow &row) {
       json.member("name", row.name).member("saved", row.saved);
@@ -183,28 +218,50 @@ void benchVideo(const BenchOptions &options) {
   VideoInput video(options.bundle, bundle, options.video, options.input.image);
   checkOutput(options.json);
   OtherPrograms others;
-  MeasuredSession plain(options, bundle, "plain");
+  MeasuredSession plain(options, bundle, "plain", NNV12_REUSE_OFF);
+  // One of its own, so that each session meets caches as others leave them.
+  MeasuredSession noisy(options, bundle, "noise", NNV12_REUSE_OFF);
+  nnv12_reuse reuse = chooseReuse(options.video, options.bundle, bundle);
+  std::optional<MeasuredSession> stream;
+  if (reuse != NNV12_REUSE_OFF)
+    stream.emplace(options, bundle, "reuse", reuse);
   std::vector<Tensor> inputs;
   inputs.emplace_back(video.input());
   std::vector<Input> in = asInputs(inputs);
   std::mt19937 random(options.input.seed);
-  VideoAges ages(1);
+  std::vector<Answer> ways(stream ? 2 : 1);
+  VideoAges ages(ways.size());
   Answer full;
-  std::vector<Answer> ways(1);
   for (Levels levels; video.next(levels);) {
     video.fill(levels, inputs[0]);
-    if (video.count() == 1)
+    if (video.count() == 1) {
       plain.warmUp(in);
+      noisy.warmUp(in);
+      if (stream)
+        stream->warmUp(in);
+    }
     plain.measure(in);
     plain.takeAnswer(video.place(), full);
+    if (stream) {
+      // As the first frame of the clip: nothing of the other runs is left.
+      if (video.count() == 1)
+        stream->forget();
+      stream->measure(in);
+      stream->takeAnswer(video.place(), ways[1]);
+    }
     addNoise(random, levels);
     video.fill(levels, inputs[0]);
-    plain.run(in);
-    plain.takeAnswer(video.place(), ways[0]);
+    noisy.run(in);
+    noisy.takeAnswer(video.place(), ways[0]);
     ages.add(full, ways);
   }
   VideoResults results;
   results.sessions = {&plain};
+  if (stream) {
+    results.sessions.push_back(&*stream);
+    results.rows.push_back({"reuse", savedTime(plain, *stream), ages.way(1)});
+    results.stream = stream->session().streamInfo();
+  }
   results.frames = ages.numFrames();
   results.width = video.width();
   results.height = video.height();

@@ -276,6 +276,9 @@ int main(int argc, char **argv) {
   // Owned here, for its threads write to it until the session is closed.
   std::unique_ptr<Recorder> recorder;
   SessionOptions sessionOptions = options.session.session();
+  if (!options.video.clip.empty())
+    sessionOptions.stream.reuse =
+        chooseReuse(options.video, options.bundle, bundle);
   if (!options.trace.empty()) {
     recorder = std::make_unique<Recorder>(bundle, sessionOptions,
                                           NNV12_RECORD_OPERATION, options.runs);

@@ -14,6 +14,7 @@
 #include "compiler/emit/TuningDispatches.h"
 #include "compiler/emit/TuningKernels.h"
 #include "compiler/emit/TuningLayers.h"
+#include "compiler/emit/VideoEmitter.h"
 #include "compiler/import/Import.h"
 #include "compiler/plan/Report.h"
 #include "compiler/plan/UsedExtension.h"
@@ -495,6 +496,8 @@ private:
         return failure();
       printSummary(lowered.main(), lowered.plan, lowered.planned,
                    builder.weights.size(), os);
+      if (const auto &video = builder.bundle.programs.back().video)
+        printVideoSummary(*video, os);
       if (!selected.report.empty())
         os << "  layouts    " << selected.report << "\n";
       if (overlay)

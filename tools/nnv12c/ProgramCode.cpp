@@ -97,8 +97,10 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
   }
   if (options.video != VideoMode::Off) {
     Stage stage(options, "video");
+    lowered.videoKernels = std::make_unique<ProgramKernels>(
+        *lowered.main()->getContext(), lowered.target(), options.checkBounds);
     if (failed(emitVideo(lowered.main(), order, lowered.kernels.table,
-                         lowered.emitted)))
+                         lowered.videoKernels->table, lowered.emitted)))
       return failure();
   }
   Stage stage(options, "proof");
@@ -132,13 +134,34 @@ static LogicalResult checkTiles(Location location, const KernelTable &kernels,
   return success();
 }
 
+/// Adds the kernels of the part for video behind the program's code.
+static LogicalResult addVideoCode(const CompileOptions &options,
+                                  Lowered &lowered, codegen::CodeBlob &code) {
+  const KernelTable &table = lowered.videoKernels->table;
+  if (table.kernels().empty())
+    return success();
+  auto blob = codeOf(*lowered.videoKernels->module, options, lowered.target());
+  if (failed(blob))
+    return failure();
+  append(code, *blob);
+  for (const KernelTable::Kernel &kernel : table.kernels())
+    lowered.emitted.program.video->kernels.push_back(
+        describeKernel(kernel, code));
+  return success();
+}
+
 LogicalResult nnv12::addLowered(const CompileOptions &options,
                                 BundleBuilder &builder, Lowered &lowered,
                                 codegen::CodeBlob code) {
+  if (lowered.videoKernels && failed(addVideoCode(options, lowered, code)))
+    return failure();
   if (options.checkTiles) {
     Stage stage(options, "check tiles");
-    if (failed(checkTiles(lowered.main().getLoc(), lowered.kernels.table, code,
-                          lowered.target())))
+    auto check = [&](const KernelTable &table) {
+      return checkTiles(lowered.main().getLoc(), table, code, lowered.target());
+    };
+    if (failed(check(lowered.kernels.table)) ||
+        (lowered.videoKernels && failed(check(lowered.videoKernels->table))))
       return failure();
   }
   builder.addProgram(lowered.target(), std::move(lowered.emitted.program),

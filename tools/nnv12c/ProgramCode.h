@@ -61,6 +61,8 @@ struct Lowered {
   plan::ProgramOp planned;
   ProgramKernels &kernels;
   EmittedProgram emitted = {};
+  /// Kernels of the part for video, if there is one.
+  std::unique_ptr<ProgramKernels> videoKernels = {};
 
   const codegen::Target &target() const { return plan.device.target; }
   mlir::func::FuncOp main() const;
