@@ -46,7 +46,8 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
     of dimensions (element-wise, concat, reduce, slice, pad), where it meets its
     inverse. One that only moves dimensions of size one becomes a reshape; a
     reshape moves below element-wise layers, which so come next to the layer
-    they fuse with; a matmul reads a transposed operand as such.
+    they fuse with; a matmul reads a transposed operand as such. Last dimensions
+    that are merged for a transpose alone stay apart.
   }];
   let statistics = [Statistic<"removed", "removed",
                               "transposes fewer than before">];

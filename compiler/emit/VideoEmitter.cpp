@@ -335,18 +335,19 @@ LogicalResult nnv12::emitVideo(func::FuncOp main, const ExecutionOrder &order,
   return VideoEmitter(main, order, kernels, cells, emitted).run();
 }
 
-void nnv12::printVideoSummary(const artifact::ProgramVideo &video,
+void nnv12::printVideoSummary(const artifact::Program &program,
                               llvm::raw_ostream &os) {
-  size_t numCells = 0, numRows = 0;
-  for (const artifact::VideoExecute &execute : video.executes) {
-    numCells += execute.part.tiles == artifact::VideoTiles::Cells;
-    numRows += execute.part.tiles == artifact::VideoTiles::Rows ||
-               execute.part.tiles == artifact::VideoTiles::Runs;
-  }
+  const artifact::ProgramVideo &video = *program.video;
+  std::vector<artifact::VideoTiles> tiles;
+  for (const artifact::VideoExecute &execute : video.executes)
+    tiles.push_back(execute.part.tiles);
+  for (auto [change, part] : llvm::zip(program.switches, video.switches))
+    tiles[change.operation] = part.tiles;
+  auto numCells = llvm::count(tiles, artifact::VideoTiles::Cells),
+       numWhole = llvm::count(tiles, artifact::VideoTiles::All);
   os << "  video      exact: "
-     << llvm::format("%.2f MB of values; of %zu layers %zu in cells, %zu in "
-                     "rows, %zu whole\n",
-                     double(video.arenaSize) * 1e-6, video.executes.size(),
-                     numCells, numRows,
-                     video.executes.size() - numCells - numRows);
+     << llvm::format("%.2f MB of values", double(video.arenaSize) * 1e-6)
+     << "; of " << tiles.size() << " layers " << numCells << " in cells, "
+     << tiles.size() - numCells - numWhole << " in rows, " << numWhole
+     << " whole\n";
 }

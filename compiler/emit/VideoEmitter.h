@@ -19,10 +19,9 @@ mlir::LogicalResult emitVideo(mlir::func::FuncOp main,
                               const KernelTable &kernels, KernelTable &cells,
                               EmittedProgram &emitted);
 
-/// Prints a line about a part for video: the memory of kept values, and how
-/// parts of layers are computed in most frames.
-void printVideoSummary(const artifact::ProgramVideo &video,
-                       llvm::raw_ostream &os);
+/// Prints a line about a program's part for video: the memory of kept values,
+/// and how parts of layers are computed in most frames.
+void printVideoSummary(const artifact::Program &program, llvm::raw_ostream &os);
 
 } // namespace nnv12
 

@@ -391,6 +391,46 @@ template <typename Move> struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
   }
 };
 
+/// reshape(transpose(reshape(x))) that merges the last dimensions of x, leaves
+/// them last, and takes them apart again, as channels are shuffled in pictures
+/// of so many pixels. They stay apart: pixels keep their rows and columns.
+struct KeepLastApart : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().getDefiningOp<TransposeOp>();
+    if (!transpose || !transpose->hasOneUse())
+      return failure();
+    auto first = transpose.getInput().getDefiningOp<ReshapeOp>();
+    if (!first)
+      return failure();
+    ArrayRef<int64_t> from = typeOf(first.getInput()).getShape(),
+                      merged = typeOf(first.getResult()).getShape(),
+                      to = typeOf(op.getResult()).getShape(),
+                      perm = transpose.getPerm();
+    auto rank = static_cast<int64_t>(merged.size());
+    if (rank == 0 || perm.back() != rank - 1)
+      return failure();
+    size_t count = 0;
+    int64_t product = 1;
+    while (count < from.size() && product < merged.back())
+      product *= from[from.size() - ++count];
+    if (count < 2 || product != merged.back() || to.size() < count ||
+        to.take_back(count) != from.take_back(count))
+      return failure();
+    SmallVector<int64_t> shape(merged.drop_back()), apart(perm.drop_back());
+    llvm::append_range(shape, from.take_back(count));
+    for (size_t i = 0; i < count; ++i)
+      apart.push_back(rank - 1 + static_cast<int64_t>(i));
+    Value x = rewriter.createOrFold<ReshapeOp>(
+        first.getLoc(), withShape(typeOf(first.getInput()), shape),
+        first.getInput());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(
+        op, op.getType(), transposed(rewriter, transpose.getLoc(), x, apart));
+    return success();
+  }
+};
+
 struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
   void runOnOperation() override {
     auto countTransposes = [&] {
@@ -398,11 +438,11 @@ struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
       return std::distance(transposes.begin(), transposes.end());
     };
     int64_t before = countTransposes();
-    rewriteGreedily<SinkThroughUnary, SinkThroughBinary<TransposeOp>,
-                    SinkThroughConcat, SinkThroughReduce,
-                    SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
-                    TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
-                    SinkThroughBinary<ReshapeOp>, UnitReshapeBelowTranspose>(
+    rewriteGreedily<
+        SinkThroughUnary, SinkThroughBinary<TransposeOp>, SinkThroughConcat,
+        SinkThroughReduce, SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
+        TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
+        SinkThroughBinary<ReshapeOp>, UnitReshapeBelowTranspose, KeepLastApart>(
         getOperation());
     removed += std::max<int64_t>(before - countTransposes(), 0);
   }

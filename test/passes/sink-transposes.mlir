@@ -124,3 +124,26 @@ func.func @quantised_along(%x: tensor<4x2xf32>, %s: tensor<4xf32>) -> tensor<2x4
   %1 = nn.quantize %0 scale %s : tensor<2x4xf32>, tensor<4xf32> -> tensor<2x4xui8>
   return %1 : tensor<2x4xui8>
 }
+
+// Channels are shuffled in pictures whose rows and columns stay apart.
+// CHECK-LABEL: @shuffle
+// CHECK: nn.reshape %{{.*}} -> tensor<3x2x4x5xf32>
+// CHECK: nn.transpose %{{.*}} [1, 0, 2, 3] : tensor<3x2x4x5xf32> -> tensor<2x3x4x5xf32>
+// CHECK: nn.reshape %{{.*}} -> tensor<2x1x3x4x5xf32>
+// CHECK: return
+func.func @shuffle(%x: tensor<1x6x4x5xf32>) -> tensor<2x1x3x4x5xf32> {
+  %0 = nn.reshape %x : tensor<1x6x4x5xf32> -> tensor<3x2x20xf32>
+  %1 = nn.transpose %0 [1, 0, 2] : tensor<3x2x20xf32> -> tensor<2x3x20xf32>
+  %2 = nn.reshape %1 : tensor<2x3x20xf32> -> tensor<2x1x3x4x5xf32>
+  return %2 : tensor<2x1x3x4x5xf32>
+}
+
+// Other rows and columns come out.
+// CHECK-LABEL: @no_shuffle
+// CHECK: nn.transpose %{{.*}} [1, 0, 2] : tensor<3x2x20xf32>
+func.func @no_shuffle(%x: tensor<1x6x4x5xf32>) -> tensor<2x3x5x4xf32> {
+  %0 = nn.reshape %x : tensor<1x6x4x5xf32> -> tensor<3x2x20xf32>
+  %1 = nn.transpose %0 [1, 0, 2] : tensor<3x2x20xf32> -> tensor<2x3x20xf32>
+  %2 = nn.reshape %1 : tensor<2x3x20xf32> -> tensor<2x3x5x4xf32>
+  return %2 : tensor<2x3x5x4xf32>
+}

@@ -496,8 +496,9 @@ private:
         return failure();
       printSummary(lowered.main(), lowered.plan, lowered.planned,
                    builder.weights.size(), os);
-      if (const auto &video = builder.bundle.programs.back().video)
-        printVideoSummary(*video, os);
+      if (const artifact::Program &program = builder.bundle.programs.back();
+          program.video)
+        printVideoSummary(program, os);
       if (!selected.report.empty())
         os << "  layouts    " << selected.report << "\n";
       if (overlay)
