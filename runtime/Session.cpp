@@ -515,8 +515,8 @@ bool Session::runSteps(Fault &fault) {
 /// all.
 bool Session::runFrame(Fault &fault) {
   uint64_t start = recorder_.startTime();
-  stream_.begin(callers_, workers_);
-  for (uint32_t i = 0; i < steps_.size(); ++i) {
+  uint32_t count = stream_.begin(callers_, workers_) ? steps_.size() : 0;
+  for (uint32_t i = 0; i < count; ++i) {
     if (isLate())
       return reportStop(i, fault);
     Step step = stream_.stepOf(i);

@@ -1,6 +1,8 @@
 //===- Stream.cpp - Reuse between the frames of a session -----------------===//
 #include "runtime/Stream.h"
 
+#if NNV12_VIDEO
+
 #include "artifact/Limits.h"
 #include "runtime/video/InputMatch.h"
 
@@ -14,6 +16,8 @@ using artifact::Fault;
 
 static constexpr uint32_t none = ~uint32_t(0);
 static constexpr uint64_t inProgram = ~uint64_t(0);
+
+static constexpr size_t hugePage = size_t(1) << 21;
 
 static uint64_t aligned(uint64_t size) {
   return (size + artifact::memoryAlignment - 1) &
@@ -64,18 +68,19 @@ bool Stream::allocate(Fault &fault) {
   uint64_t rectangles = std::min(tiles, pixels);
   uint64_t arena = aligned(video_->arena_size());
   memory_ = arena + words;
-  if (!pages_.allocate(memory_, artifact::memoryAlignment) ||
-      !operands_.allocate(numOperands) ||
+  if (!pages_.allocate(memory_, hugePage) || !operands_.allocate(numOperands) ||
       !parts_.allocate(video_->executes()->size()) ||
       !sets_.allocate(video_->sets()->size()) || !tiles_.allocate(tiles) ||
       !rectangles_.allocate(rectangles) || !marks_.allocate(rectangles))
     return fault.set(Fault::OutOfMemory,
                      "stream: no memory for %" PRIu64 " bytes", memory_);
+  pages_.adviseHuge(memory_);
   uint8_t *next = pages_.data() + arena;
   for (uint32_t i = 0; i < sets_.size(); ++i) {
     const bundle::VideoSet *set = video_->sets()->Get(i);
     VideoPlane plane = {1, set->rows(), set->columns()};
     sets_[i].create(plane, reinterpret_cast<uint64_t *>(next));
+    sets_[i].clear();
     next += aligned(DirtySet::sizeOf(plane));
   }
   for (Part &part : parts_)
@@ -158,8 +163,7 @@ void Stream::adopt(const Array<Step> &steps) {
 
 void Stream::forget() {
   hasValues_ = false;
-  runsWithout_ = 0;
-  nextWithout_ = least;
+  forgetTries();
 }
 
 bool Stream::takesNext() {
@@ -171,27 +175,31 @@ bool Stream::takesNext() {
   return false;
 }
 
-void Stream::begin(const CallersBuffers &callers, Workers &workers) {
+bool Stream::begin(const CallersBuffers &callers, Workers &workers) {
   isWhole_ = !hasValues_;
   hasValues_ = false; // until the end
   computed_ = 0;
   work_ = allWork_ = 0;
   ++frames_;
   wholeFrames_ += isWhole_;
-  for (DirtySet &set : sets_)
-    set.clear();
+  bool isChanged = isWhole_;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i) {
     const bundle::VideoInput *input = video_->inputs()->Get(i);
     const nnv12_input &given = elementOf(callers.inputs, i);
     if (!isWhole_)
-      match(input, given.data, workers);
+      isChanged |= match(input, given.data, workers);
     else if (given.size)
       memcpy(pages_.data() + input->place(), given.data, given.size);
   }
+  if (!isChanged)
+    for (const Part &part : parts_)
+      allWork_ += part.work;
+  return isChanged;
 }
 
-/// Finds the pixels of an input that differ, and takes them over.
-void Stream::match(const bundle::VideoInput *input, const void *given,
+/// Finds the pixels of an input that differ, and takes them over. Whether there
+/// are some.
+bool Stream::match(const bundle::VideoInput *input, const void *given,
                    Workers &workers) {
   const bundle::PixelLayout *pixels = input->pixels();
   DirtySet &set = sets_[input->set()];
@@ -205,8 +213,9 @@ void Stream::match(const bundle::VideoInput *input, const void *given,
                 pixels->distance(),
                 pixels->row(),
                 pixels->column()};
+  set.clear();
   if (job.layout.channels == 0)
-    return;
+    return false;
   job.mode = MatchJob::Mode::Exact;
   job.input = given;
   job.reference = pages_.data() + input->place();
@@ -219,20 +228,25 @@ void Stream::match(const bundle::VideoInput *input, const void *given,
   step.kernel = matchBands;
   step.operands = &operand;
   workers.run(step);
-  changed_ += set.count();
+  uint64_t changed = set.count();
+  changed_ += changed;
   pixels_ += set.plane().numPixels();
+  return changed != 0;
 }
 
-/// The sets before `end`: those of inputs are there.
+/// Computes the sets before `end`; begin() has those of inputs. Values without
+/// operands never change.
 void Stream::computeSets(uint32_t end) {
   auto window = [](const bundle::VideoWindow *w) {
     return VideoWindow{static_cast<int32_t>(w->num()),
                        static_cast<int32_t>(w->den()), w->low(), w->high()};
   };
-  for (; computed_ < end; ++computed_)
-    for (const bundle::VideoRead *read :
-         *video_->sets()->Get(computed_)->reads()) {
-      DirtySet &set = sets_[computed_];
+  for (; computed_ < end; ++computed_) {
+    DirtySet &set = sets_[computed_];
+    const auto &reads = *video_->sets()->Get(computed_)->reads();
+    if (reads.size())
+      set.clear();
+    for (const bundle::VideoRead *read : reads) {
       const DirtySet &source = sets_[read->set()];
       if (source.isEmpty())
         continue;
@@ -241,6 +255,7 @@ void Stream::computeSets(uint32_t end) {
       else
         set.addThrough(source, window(read->rows()), window(read->columns()));
     }
+  }
 }
 
 /// Lists the tiles with dirty pixels; returns how many they are.
@@ -314,9 +329,20 @@ void Stream::end(const CallersBuffers &callers) {
   totalWork_ += work_;
   totalAllWork_ += allWork_;
   // Less is not worth the comparing.
-  bool hasReused = work_ <= allWork_ - allWork_ / 4;
-  runsWithout_ = hasReused ? 0 : nextWithout_;
-  nextWithout_ = hasReused ? least : std::min(2 * nextWithout_, most);
+  if (work_ <= allWork_ - allWork_ / 4) {
+    forgetTries();
+    return;
+  }
+  // Copies may follow one new picture.
+  if (++tries_ < 2)
+    return;
+  runsWithout_ = nextWithout_;
+  nextWithout_ = std::min(2 * nextWithout_, most);
+}
+
+void Stream::forgetTries() {
+  tries_ = runsWithout_ = 0;
+  nextWithout_ = least;
 }
 
 void Stream::tell(nnv12_stream_info &info) const {
@@ -330,3 +356,5 @@ void Stream::tell(nnv12_stream_info &info) const {
 }
 
 } // namespace nnv12::runtime
+
+#endif // NNV12_VIDEO

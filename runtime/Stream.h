@@ -7,8 +7,9 @@
 //
 // The session's own memory is left alone: the first frame, and any other, can
 // be a run without all this. Where nearly all changes from frame to frame, as
-// under a camera that moves, most frames are such runs: each time that a frame
-// had little to reuse, more of them follow before the next try. The decisions
+// under a camera that moves, most frames are such runs: after two frames with
+// little to reuse, and after each further one, more of them follow before the
+// next try. The decisions
 // depend on frames alone, never on time.
 //
 //===----------------------------------------------------------------------===//
@@ -42,11 +43,13 @@ public:
   /// without. To be asked once before each.
   bool takesNext();
 
-  // For each frame: begin, stepOf for each execute in order, end. Where a frame
+  // For each frame: begin, stepOf for each execute in order unless there is
+  // nothing to compute, end. Where a frame
   // ends early, the next one computes all.
 
-  /// Looks for changes of the inputs.
-  void begin(const CallersBuffers &callers, Workers &workers);
+  /// Looks for changes of the inputs. False: there are none, and no execute has
+  /// anything to compute.
+  bool begin(const CallersBuffers &callers, Workers &workers);
   /// The tiles of an execute that are to be computed; none where nothing
   /// changed. Its list of tiles is good until the next call.
   Step stepOf(uint32_t execute);
@@ -83,8 +86,9 @@ private:
   void choosePart(Part &part, const bundle::VideoPart *how,
                   const bundle::Kernel *own) const;
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
-  void match(const bundle::VideoInput *input, const void *given,
+  bool match(const bundle::VideoInput *input, const void *given,
              Workers &workers);
+  void forgetTries();
   void computeSets(uint32_t end);
   uint32_t listTiles(const Part &part, const DirtySet &set);
 
@@ -102,6 +106,7 @@ private:
   Array<uint32_t> rectangles_; ///< the dirty ones of its grid
   Array<uint8_t> marks_;       ///< by rectangle: whether it is dirty
 
+  uint32_t tries_ = 0;              ///< frames in a row with little to reuse
   uint32_t runsWithout_ = 0;        ///< that come before the next frame
   uint32_t nextWithout_ = least;    ///< the next time
   bool hasValues_ = false;          ///< of the last frame
@@ -126,7 +131,7 @@ public:
   void adopt(const Array<Step> &) {}
   void forget() {}
   static bool takesNext() { return false; }
-  void begin(const CallersBuffers &, Workers &) {}
+  static bool begin(const CallersBuffers &, Workers &) { return false; }
   static Step stepOf(uint32_t) { return {}; }
   void end(const CallersBuffers &) {}
   void tell(nnv12_stream_info &) const {}

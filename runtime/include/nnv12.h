@@ -718,9 +718,9 @@ typedef struct nnv12_stream_info {
   uint64_t runs;         /**< so far, but the first one */
   uint64_t frames;       /**< of these, those that reused values, or kept them
                               for the next run. The others computed all, as
-                              without a stream: after a run that had little to
-                              reuse, 8 such runs follow, after the next try that
-                              fails 16, and so on up to 64 */
+                              without a stream: after two frames with little
+                              to reuse, 8 such runs follow, after the next such
+                              frame 16, and so on up to 64 */
   uint64_t whole_frames; /**< of these, those that computed all */
   uint64_t memory_size;  /**< bytes for kept values, beside the arena */
   /** Parts of the other frames, 0 to 1: changed pixels of the inputs, and
