@@ -9,6 +9,7 @@
 #include "compiler/emit/VideoEmitter.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/verify/PlanProof.h"
+#include "compiler/verify/VideoProof.h"
 #include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/Forks.h"
 #include "tools/nnv12c/Stage.h"
@@ -107,9 +108,12 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
   std::vector<Operation *> layers;
   for (uint32_t number : lowered.emitted.layers)
     layers.push_back(order.layers()[number]);
-  return provePlan(
-      {lowered.main(), layers, lowered.kernels.table, builder.weights, gpu},
-      lowered.emitted.program);
+  PlanClaim claim = {lowered.main(), layers, lowered.kernels.table,
+                     builder.weights, gpu};
+  const artifact::Program &program = lowered.emitted.program;
+  if (failed(provePlan(claim, program)))
+    return failure();
+  return program.video ? proveVideo(claim, program) : success();
 }
 
 /// Proves what the kernels write by running them (see TileCheck.h).

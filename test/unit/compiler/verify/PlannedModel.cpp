@@ -1,4 +1,4 @@
-//===- PlannedModel.cpp - A model with a plan for a GPU -------------------===//
+//===- PlannedModel.cpp - A model with its plan ---------------------------===//
 
 #include "test/unit/compiler/verify/PlannedModel.h"
 
@@ -6,9 +6,11 @@
 #include "artifact/Writer.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/emit/OverlayEmitter.h"
+#include "compiler/emit/VideoEmitter.h"
 #include "compiler/import/Import.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/verify/PlanProof.h"
+#include "compiler/verify/VideoProof.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
@@ -25,8 +27,8 @@ PlannedModel::PlannedModel(MLIRContext &context, const std::string &model,
     : context(context), target(*codegen::Target::byName(target)) {
   loadDialects(context);
   error = faultOf([&] {
-    return success(succeeded(load(model)) &&
-                   succeeded(plan(options, alternatives)));
+    return success(succeeded(load(model)) && succeeded(plan(options)) &&
+                   succeeded(emit(options, alternatives)));
   });
 }
 
@@ -46,48 +48,67 @@ LogicalResult PlannedModel::load(const std::string &model) {
                : parseSourceString<ModuleOp>(model, &context);
   if (!module)
     return failure();
+  for (auto program : module->getOps<plan::ProgramOp>())
+    planned = program;
   PassManager passes(module.get()->getName());
   buildSimplifyPipeline(passes);
   buildLayoutPipeline(passes);
-  main = module->lookupSymbol<func::FuncOp>("main");
-  if (failed(passes.run(*module)))
+  // A plan is of the layers as they are.
+  if (!planned && failed(passes.run(*module)))
     return failure();
   main = module->lookupSymbol<func::FuncOp>("main");
+  order.emplace(main);
   return success();
 }
 
-LogicalResult PlannedModel::plan(const PlanOptions &options,
-                                 bool alternatives) {
+LogicalResult PlannedModel::plan(const PlanOptions &options) {
+  if (planned)
+    return success();
   auto profile =
       std::make_shared<const device::DeviceProfile>(hostBuiltin(target));
   auto made = planModel(main, {target, profile, true}, options);
   if (failed(made))
     return failure();
-  model = std::move(*made);
-  auto written = writeProgram(*model, *module);
+  auto written = writeProgram(*made, *module);
   if (failed(written))
     return failure();
   planned = *written;
-  if (!planned.gpu())
+  return success();
+}
+
+LogicalResult PlannedModel::emit(const PlanOptions &options,
+                                 bool alternatives) {
+  if (!options.gpu.empty() && !planned.gpu())
     return main.emitError("the GPU takes over nothing");
   if (alternatives)
     addAlternatives();
   kernelBuilder = std::make_unique<codegen::KernelBuilder>(context, target);
   kernelModule = OwningOpRef<ModuleOp>(kernelBuilder->module);
   kernels = std::make_unique<KernelTable>(*kernelBuilder);
-  builder.weights.alignPieces(artifact::gpuAlignment);
-  builder.gpu.emplace(*codegen::GpuTarget::byName(options.gpu));
   if (failed(builder.describeTensors(main)))
     return failure();
-  auto emitted = emitProgram(model->order, planned, *kernels, builder.weights);
-  if (failed(emitted) ||
-      failed(emitOverlay(model->order, planned.gpu(), *builder.gpu,
-                         builder.weights, *emitted)))
+  if (planned.gpu()) {
+    builder.weights.alignPieces(artifact::gpuAlignment);
+    builder.gpu.emplace(*codegen::GpuTarget::byName(options.gpu));
+  }
+  auto made = emitProgram(*order, planned, *kernels, builder.weights);
+  if (failed(made))
     return failure();
-  program = std::move(emitted->program);
-  for (uint32_t number : emitted->layers)
-    layers.push_back(model->order.layers()[number]);
+  emitted = std::move(*made);
+  if (planned.gpu() && failed(emitOverlay(*order, planned.gpu(), *builder.gpu,
+                                          builder.weights, emitted)))
+    return failure();
+  program = emitted.program;
+  for (uint32_t number : emitted.layers)
+    layers.push_back(order->layers()[number]);
   return success();
+}
+
+std::string PlannedModel::addVideo() {
+  std::string fault =
+      faultOf([&] { return emitVideo(main, *order, *kernels, emitted); });
+  program = emitted.program;
+  return fault;
 }
 
 /// Parts of the stretches of a plan: its first half, its middle, and all but
@@ -138,11 +159,12 @@ void PlannedModel::addAlternatives() {
 }
 
 std::string PlannedModel::prove(const artifact::Program &changed) {
+  PlanClaim claim = {main, layers, *kernels, builder.weights};
+  if (builder.gpu)
+    claim.gpu.emplace(GpuClaim{planned.gpu(), order->layers(), *builder.gpu});
   return faultOf([&] {
-    return provePlan(
-        {main, layers, *kernels, builder.weights,
-         GpuClaim{planned.gpu(), model->order.layers(), *builder.gpu}},
-        changed);
+    return success(succeeded(provePlan(claim, changed)) &&
+                   (!changed.video || succeeded(proveVideo(claim, changed))));
   });
 }
 
@@ -163,5 +185,6 @@ std::string PlannedModel::write(const artifact::Program &changed,
   artifact::Bundle bundle = builder.bundle;
   artifact::Program &copy = bundle.programs[0];
   copy.gpu = changed.gpu;
+  copy.video = changed.video;
   return artifact::writeBundle(bundle, path, "");
 }

@@ -1,4 +1,4 @@
-//===- PlannedModel.h - A model with a plan for a GPU -----------*- C++ -*-===//
+//===- PlannedModel.h - A model with its plan -------------------*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_COMPILER_VERIFY_PLANNEDMODEL_H
 #define NNV12_TEST_UNIT_COMPILER_VERIFY_PLANNEDMODEL_H
 
@@ -13,18 +13,23 @@
 
 namespace nnv12::test {
 
-/// A model for a CPU and a GPU, as nnv12c plans and emits it.
+/// A model for a CPU, and for the GPU that the options name, as nnv12c plans
+/// and emits it.
 class PlannedModel {
 public:
-  /// `model` is a path of an ONNX model or text of MLIR. With `alternatives`
-  /// the plan also has parts of each stretch as stretches of their own. Where
-  /// anything fails `error` says why. `target`: the CPU's name; this machine's
-  /// can run the bundle.
+  /// `model` is a path of an ONNX model or text of MLIR, which may have a
+  /// plan.program of its own. With `alternatives` the plan also has parts of
+  /// each stretch of a GPU as stretches of their own. Where anything fails
+  /// `error` says why. `target`: the CPU's name; this machine's can run the
+  /// bundle.
   PlannedModel(mlir::MLIRContext &context, const std::string &model,
                PlanOptions options, bool alternatives,
                const std::string &target = "host");
 
-  /// The fault that the proof finds in a changed program, or nothing.
+  /// Adds a part for video to the program; the fault, or nothing.
+  std::string addVideo();
+
+  /// The fault that the proofs find in a changed program, or nothing.
   std::string prove(const artifact::Program &program);
   /// Writes a bundle of it; the fault of the verifiers, or nothing.
   std::string write(const artifact::Program &program, const std::string &path);
@@ -37,7 +42,8 @@ public:
 
 private:
   mlir::LogicalResult load(const std::string &model);
-  mlir::LogicalResult plan(const PlanOptions &options, bool alternatives);
+  mlir::LogicalResult plan(const PlanOptions &options);
+  mlir::LogicalResult emit(const PlanOptions &options, bool alternatives);
   void addAlternatives();
   /// The first diagnostic of `call`.
   std::string faultOf(llvm::function_ref<mlir::LogicalResult()> call);
@@ -45,10 +51,11 @@ private:
   mlir::MLIRContext &context;
   codegen::Target target;
   mlir::OwningOpRef<mlir::ModuleOp> module, kernelModule;
-  std::optional<ModelPlan> model;
+  std::optional<ExecutionOrder> order;
   plan::ProgramOp planned;
   std::unique_ptr<codegen::KernelBuilder> kernelBuilder;
   std::unique_ptr<KernelTable> kernels;
+  EmittedProgram emitted;
   bool isWritable = false;
 };
 

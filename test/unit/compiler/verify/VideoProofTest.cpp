@@ -1,0 +1,490 @@
+//===- VideoProofTest.cpp - Good reuse is proven, faults are found --------===//
+//
+// Models get a part for video, which must be proven. Then it is changed as a
+// fault of the emitter would change it, one fault at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/verify/VideoProof.h"
+
+#include "compiler/layers/LayerName.h"
+#include "dialects/nn/NNDialect.h"
+#include "test/unit/compiler/verify/PlannedModel.h"
+#include "test/unit/compiler/verify/SmallModels.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::test;
+using artifact::VideoExecute;
+using artifact::VideoInput;
+using artifact::VideoPart;
+using artifact::VideoRead;
+using artifact::VideoSet;
+using artifact::VideoTiles;
+
+namespace {
+
+#define BLOCKED "tensor<1x16x20x24xf32, #nn.layout<\"aBcd16b\">>"
+#define HALVED "tensor<1x16x10x12xf32, #nn.layout<\"aBcd16b\">>"
+#define WEIGHTS "tensor<16x16x3x3xf32, #nn.layout<\"ABcd16b16a\">>"
+#define POINT "tensor<16x16x1x1xf32, #nn.layout<\"ABcd16b16a\">>"
+#define DENSE "tensor<1x16x20x24xf32>"
+
+/// Inputs with channels first and last, and one without rows and columns.
+/// Winograd takes over a convolution later. Slices and a concatenation have no
+/// execute.
+const char *layers = R"(
+  func.func @main(%x: )" DENSE
+                     R"(, %y: tensor<1x20x24x16xf32>, %s: tensor<1x16x1x1xf32>)
+      -> (tensor<1x20x24x16xf32>, )" DENSE R"(, tensor<1x16x1x1xf32>) {
+    %w0 = nn.constant dense<1.0> : tensor<16x16x3x3xf32> -> )" WEIGHTS R"(
+    %w1 = nn.constant dense<2.0> : tensor<16x16x3x3xf32> -> )" WEIGHTS R"(
+    %w2 = nn.constant dense<3.0> : tensor<16x16x1x1xf32> -> )" POINT R"(
+    %in = nn.adapt %x : )" DENSE " -> " BLOCKED R"( loc("in")
+    %0 = nn.conv %in, %w0 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : )" BLOCKED ", " WEIGHTS " -> " BLOCKED R"( loc("conv")
+    %1 = nn.conv %0, %w1 strides [2, 2] dilations [1, 2] pads [1, 2], [1, 2]
+        : )" BLOCKED ", " WEIGHTS " -> " HALVED R"( loc("halve")
+    %2 = nn.resize nearest %1 scales [1.0, 1.0, 2.0, 2.0] coordinates half_pixel nearest round_prefer_floor
+        : )" HALVED " -> " BLOCKED R"( loc("double")
+    %3 = nn.conv %0, %w2 strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0]
+        : )" BLOCKED ", " POINT " -> " BLOCKED R"( loc("point")
+    %4 = nn.binary add %2, %3 : )" BLOCKED ", " BLOCKED " -> " BLOCKED
+                     R"( loc("sum")
+    %out = nn.adapt %4 : )" BLOCKED " -> " DENSE R"( loc("out")
+    %gate = nn.unary %s <sigmoid> : tensor<1x16x1x1xf32> -> tensor<1x16x1x1xf32> loc("gate")
+    %5 = nn.binary mul %out, %gate : )" DENSE ", tensor<1x16x1x1xf32> -> " DENSE
+                     R"( loc("scale")
+    %part = nn.slice %5 starts [0, 4, 0, 0] sizes [1, 8, 20, 24] steps [1, 1, 1, 1]
+        : )" DENSE R"( -> tensor<1x8x20x24xf32> loc("part")
+    %left = nn.unary %part <exp> : tensor<1x8x20x24xf32> -> tensor<1x8x20x24xf32> loc("left")
+    %half = nn.slice %x starts [0, 0, 0, 0] sizes [1, 8, 20, 24] steps [1, 1, 1, 1]
+        : )" DENSE R"( -> tensor<1x8x20x24xf32> loc("half")
+    %right = nn.unary %half <tanh> : tensor<1x8x20x24xf32> -> tensor<1x8x20x24xf32> loc("right")
+    %joined = nn.concat %left, %right axis 1
+        : tensor<1x8x20x24xf32>, tensor<1x8x20x24xf32> -> )" DENSE
+                     R"( loc("joined")
+    %6 = nn.softmax %joined axis 1 : )" DENSE " -> " DENSE R"( loc("soft")
+    %last = nn.transpose %6 [0, 2, 3, 1] : )" DENSE
+                     R"( -> tensor<1x20x24x16xf32> loc("last")
+    %7 = nn.transpose %y [0, 3, 1, 2] : tensor<1x20x24x16xf32> -> )" DENSE
+                     R"( loc("first")
+    %pool = nn.pool max %7 kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : )" DENSE " -> " DENSE R"( loc("pool")
+    %8 = nn.binary add %pool, %5 : )" DENSE ", " DENSE " -> " DENSE
+                     R"( loc("both")
+    %mean = nn.reduce mean %8 axes [2, 3] keep_dims true : )" DENSE
+                     R"( -> tensor<1x16x1x1xf32> loc("mean")
+    return %last, %8, %mean : tensor<1x20x24x16xf32>, )" DENSE
+                     R"(, tensor<1x16x1x1xf32>
+  }
+  plan.program "x86-64-v3" threads(1) {
+    %r1 = plan.read 1 operand(1) storage(packed)
+    %r2 = plan.read 2 operand(1) storage(packed)
+    %r4 = plan.read 4 operand(1) storage(packed)
+    %t1 = plan.transform 1 form("winograd4") routine("conv.winograd4.nChw16c") after(%r1)
+    %e0 = plan.execute 0 routine("element")
+    %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
+    plan.switch 1 routine("conv.winograd4.nChw16c") after(%t1)
+    %e2 = plan.execute 2 routine("conv.direct.nChw16c") after(%r2)
+    %e3 = plan.execute 3 routine("element")
+    %e4 = plan.execute 4 routine("conv.gemm.nChw16c") after(%r4)
+    %e5 = plan.execute 5 routine("element")
+    %e6 = plan.execute 6 routine("element")
+    %e7 = plan.execute 7 routine("element")
+    %e8 = plan.execute 8 routine("element")
+    %e9 = plan.execute 9 routine("element")
+    %e10 = plan.execute 10 routine("element")
+    %e11 = plan.execute 11 routine("softmax")
+    %e12 = plan.execute 12 routine("element")
+    %e13 = plan.execute 13 routine("element")
+    %e14 = plan.execute 14 routine("element")
+    %e15 = plan.execute 15 routine("element")
+    %e16 = plan.execute 16 routine("element")
+    plan.lane execute on any queue(%r1, %r2, %r4, %e0, %e1, %e2, %e3, %e4, %e5, %e6, %e7, %e8, %e9, %e10, %e11, %e12, %e13, %e14, %e15, %e16)
+    plan.lane prepare on any queue() background(%t1)
+  }
+)";
+
+class VideoProof : public testing::Test {
+public:
+  VideoProof() : context(MLIRContext::Threading::DISABLED) {}
+
+  void plan(const std::string &text) {
+    PlanOptions options;
+    options.threads = 1;
+    options.mode = Mode::Continuous;
+    // Faults are looked for in a plan that every machine makes.
+    model = std::make_unique<PlannedModel>(context, text, options,
+                                           /*alternatives=*/false, "x86-64-v3");
+    ASSERT_EQ(model->error, "");
+    ASSERT_EQ(model->addVideo(), "");
+    program = model->program;
+    EXPECT_EQ(model->prove(program), "");
+  }
+
+  artifact::ProgramVideo &video() { return *program.video; }
+
+  /// The number of the set of an input or a layer, which is called so.
+  uint32_t setOf(StringRef name) {
+    unsigned input = 0;
+    if (name.consume_front("input ") && !name.getAsInteger(10, input))
+      return input;
+    uint32_t number = model->main.getNumArguments();
+    for (Operation &op : model->main.getBody().front()) {
+      if (!op.getNumResults() || isa<nn::ConstantOp>(op))
+        continue;
+      if (firstName(op.getLoc()) == name)
+        return number;
+      ++number;
+    }
+    ADD_FAILURE() << "no layer " << name.str();
+    return 0;
+  }
+  VideoSet &set(StringRef name) { return video().sets[setOf(name)]; }
+  VideoRead &read(StringRef name, StringRef of) {
+    for (VideoRead &read : set(name).reads)
+      if (read.set == setOf(of))
+        return read;
+    ADD_FAILURE() << name.str() << " does not read " << of.str();
+    return set(name).reads[0];
+  }
+  size_t numberOf(StringRef name) {
+    for (auto [i, layer] : llvm::enumerate(model->layers))
+      if (firstName(layer->getLoc()) == name)
+        return i;
+    ADD_FAILURE() << "no execute of " << name.str();
+    return 0;
+  }
+  VideoExecute &execute(StringRef name) {
+    return video().executes[numberOf(name)];
+  }
+  /// Results come first.
+  uint64_t &place(StringRef name, unsigned operand) {
+    return execute(name).places[operand];
+  }
+
+  MLIRContext context;
+  std::unique_ptr<PlannedModel> model;
+  artifact::Program program;
+};
+
+//===----------------------------------------------------------------------===//
+// Good models
+//===----------------------------------------------------------------------===//
+
+TEST_F(VideoProof, EveryForm) { plan(everyForm); }
+
+TEST_F(VideoProof, SwitchSlicesAndConcatenation) {
+  plan(layers);
+  // The faults below change these.
+  EXPECT_EQ(program.switches.size(), 1u);
+  EXPECT_EQ(execute("conv").part.tiles, VideoTiles::Rows);
+  EXPECT_EQ(execute("point").part.tiles, VideoTiles::Runs);
+  EXPECT_EQ(video().switches[0].tiles, VideoTiles::All);
+  EXPECT_EQ(read("conv", "in").rows.low, -4) << "windows of Winograd";
+  EXPECT_EQ(read("halve", "conv").rows.num, 2u);
+  EXPECT_EQ(read("double", "halve").rows.den, 2u);
+  EXPECT_TRUE(read("scale", "gate").all);
+  EXPECT_EQ(place("left", 1), place("scale", 0) + 4 * 480 * 4) << "a slice";
+  EXPECT_EQ(place("right", 0), place("left", 0) + 8 * 480 * 4) << "in place";
+}
+
+TEST_F(VideoProof, ChannelShuffleAndSqueeze) {
+  plan(R"(
+  func.func @main(%x: tensor<1x20x24x8xf32>) -> (tensor<1x40x48x8xf32>, tensor<1x480xf32>) {
+    %w = nn.constant dense<0.5> : tensor<8x8x3x3xf32> -> tensor<8x8x3x3xf32>
+    %v = nn.constant dense<0.25> : tensor<8x8x1x1xf32> -> tensor<8x8x1x1xf32>
+    %0 = nn.transpose %x [0, 3, 1, 2] : tensor<1x20x24x8xf32> -> tensor<1x8x20x24xf32>
+    %1 = nn.conv %0, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x8x20x24xf32>, tensor<8x8x3x3xf32> -> tensor<1x8x20x24xf32>
+    %2 = nn.reshape %1 : tensor<1x8x20x24xf32> -> tensor<1x2x4x20x24xf32>
+    %3 = nn.transpose %2 [0, 2, 1, 3, 4] : tensor<1x2x4x20x24xf32> -> tensor<1x4x2x20x24xf32>
+    %4 = nn.reshape %3 : tensor<1x4x2x20x24xf32> -> tensor<1x8x20x24xf32>
+    %5 = nn.reduce mean %4 axes [2, 3] keep_dims true : tensor<1x8x20x24xf32> -> tensor<1x8x1x1xf32>
+    %6 = nn.conv %5, %v strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0]
+        : tensor<1x8x1x1xf32>, tensor<8x8x1x1xf32> -> tensor<1x8x1x1xf32>
+    %7 = nn.unary %6 <sigmoid> : tensor<1x8x1x1xf32> -> tensor<1x8x1x1xf32>
+    %8 = nn.binary mul %4, %7 : tensor<1x8x20x24xf32>, tensor<1x8x1x1xf32> -> tensor<1x8x20x24xf32>
+    %9 = nn.resize linear %8 scales [1.0, 1.0, 2.0, 2.0] coordinates half_pixel nearest floor
+        : tensor<1x8x20x24xf32> -> tensor<1x8x40x48xf32>
+    %10 = nn.transpose %9 [0, 2, 3, 1] : tensor<1x8x40x48xf32> -> tensor<1x40x48x8xf32>
+    %11 = nn.reduce max %8 axes [1] keep_dims false : tensor<1x8x20x24xf32> -> tensor<1x20x24xf32>
+    %12 = nn.reshape %11 : tensor<1x20x24xf32> -> tensor<1x480xf32>
+    return %10, %12 : tensor<1x40x48x8xf32>, tensor<1x480xf32>
+  })");
+}
+
+TEST_F(VideoProof, SeveralImages) {
+  plan(R"(
+  func.func @main(%x: tensor<2x4x15x17xf32>, %y: tensor<2x4x7x8xf32>) -> (tensor<2x4x7x8xf32>, tensor<2x4x7x8xf32>) {
+    %0 = nn.pool max %x kernel [3, 3] strides [2, 2] dilations [1, 1] pads [0, 0], [0, 0]
+        : tensor<2x4x15x17xf32> -> tensor<2x4x7x8xf32>
+    %1 = nn.binary add %0, %y : tensor<2x4x7x8xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x7x8xf32>
+    %2 = nn.binary mul %1, %1 : tensor<2x4x7x8xf32>, tensor<2x4x7x8xf32> -> tensor<2x4x7x8xf32>
+    return %1, %2 : tensor<2x4x7x8xf32>, tensor<2x4x7x8xf32>
+  })");
+}
+
+/// Outputs that no layer computes, or that are parts of others.
+TEST_F(VideoProof, OutputsOfAllKinds) {
+  plan(R"(
+  func.func @main(%x: tensor<1x4x15x17xf32>) -> (tensor<1x4x7x8xf32>, tensor<1x4x15x17xf32>,
+      tensor<2x2xf32>, tensor<4x255xf32>, tensor<1x2x7x8xf32>, tensor<1x4x56xf32>) {
+    %c = nn.constant dense<0.5> : tensor<2x2xf32> -> tensor<2x2xf32>
+    %0 = nn.pool max %x kernel [3, 3] strides [2, 2] dilations [1, 1] pads [0, 0], [0, 0]
+        : tensor<1x4x15x17xf32> -> tensor<1x4x7x8xf32>
+    %1 = nn.reshape %x : tensor<1x4x15x17xf32> -> tensor<4x255xf32>
+    %2 = nn.slice %0 starts [0, 1, 0, 0] sizes [1, 2, 7, 8] steps [1, 1, 1, 1]
+        : tensor<1x4x7x8xf32> -> tensor<1x2x7x8xf32>
+    %3 = nn.reshape %0 : tensor<1x4x7x8xf32> -> tensor<1x4x56xf32>
+    return %0, %x, %c, %1, %2, %3 : tensor<1x4x7x8xf32>, tensor<1x4x15x17xf32>,
+        tensor<2x2xf32>, tensor<4x255xf32>, tensor<1x2x7x8xf32>, tensor<1x4x56xf32>
+  })");
+}
+
+/// Results that share a set of one pixel, whatever their planes are.
+TEST_F(VideoProof, SeveralResults) {
+  plan(R"(
+  func.func @main(%x: tensor<1x8x20x24xf32>) -> (tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>) {
+    %0 = nn.pool max %x kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x8x20x24xf32> -> tensor<1x8x20x24xf32>
+    %1, %2 = nn.topk %0 k 3 axis 1 largest true
+        : tensor<1x8x20x24xf32> -> tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>
+    %3 = nn.unary %1 <exp> : tensor<1x3x20x24xf32> -> tensor<1x3x20x24xf32>
+    return %3, %2 : tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>
+  })");
+}
+
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+/// A fault, and a part of the message about it.
+struct Fault {
+  const char *name;
+  void (*plant)(VideoProof &t);
+  const char *expected;
+};
+
+const Fault faultsOfSets[] = {
+    {"a window that begins a row too late",
+     [](auto &t) { ++t.read("halve", "conv").rows.low; },
+     "row 1: found rows 2 to 3, expected 1 to 3"},
+    {"a window that ends a row too early",
+     [](auto &t) { --t.read("halve", "conv").rows.high; },
+     "row 0: found rows -1 to 0, expected 0 to 1"},
+    {"a window that begins a column too late",
+     [](auto &t) { ++t.read("halve", "conv").columns.low; },
+     "column 1: found columns 1 to 4, expected 0 to 4"},
+    {"a window that ends a column too early",
+     [](auto &t) { --t.read("halve", "conv").columns.high; },
+     "column 0: found columns -2 to 1, expected 0 to 2"},
+    {"the window of rows for columns",
+     [](auto &t) {
+       VideoRead &read = t.read("halve", "conv");
+       std::swap(read.rows, read.columns);
+     },
+     "column 0: found columns -1 to 1, expected 0 to 2"},
+    {"a stride forgotten",
+     [](auto &t) { t.read("halve", "conv").rows.num = 1; }, "expected 1 to 3"},
+    {"a scale forgotten",
+     [](auto &t) { t.read("double", "halve").columns.den = 1; },
+     "column 1: found columns 1 to 1, expected 0 to 0"},
+    {"a divisor of 0", [](auto &t) { t.read("double", "halve").rows.den = 0; },
+     "found a divisor of 0"},
+    {"windows of pixels that Winograd computes together",
+     [](auto &t) { t.read("conv", "in").rows = {1, 1, -1, 1}; },
+     "row 0: found rows -1 to 1, expected 0 to 4"},
+    {"windows of columns that Winograd computes together",
+     [](auto &t) { t.read("conv", "in").columns = {1, 1, -1, 1}; },
+     "column 0: found columns -1 to 1, expected 0 to 4"},
+    {"the windows of one operand for two",
+     [](auto &t) { t.read("double", "halve").set = t.setOf("conv"); },
+     "found no read of it"},
+    {"a read missing", [](auto &t) { t.set("sum").reads.pop_back(); },
+     "operand 1, of set 7: found no read of it, expected one"},
+    {"a read of another value of the same size",
+     [](auto &t) { t.read("sum", "point").set = t.setOf("conv"); },
+     "operand 1, of set 7: found no read of it, expected one"},
+    {"windows where any pixel changes all",
+     [](auto &t) { t.read("mean", "both").all = false; },
+     "found windows, expected all pixels"},
+    {"a slice that never changes", [](auto &t) { t.set("part").reads.clear(); },
+     "operand 0, of set 11: found no read of it"},
+    {"a concatenation that never changes by its second part",
+     [](auto &t) { t.set("joined").reads.pop_back(); },
+     "operand 1, of set 15: found no read of it"},
+    {"a concatenation that reads behind a slice, not it",
+     [](auto &t) { t.read("left", "part").set = t.setOf("input 0"); },
+     "operand 0, of set 12: found no read of it"},
+    {"a read of a set that is not there yet",
+     [](auto &t) { t.set("sum").reads.push_back({t.setOf("out"), true}); },
+     "found a read of set 9, expected an earlier one"},
+    {"a set with the rows of its operand",
+     [](auto &t) { t.set("halve").rows = 20; },
+     "found 20 rows of 12, expected 10 of 12"},
+    {"a transposed plane",
+     [](auto &t) { std::swap(t.set("last").rows, t.set("last").columns); },
+     "found 24 rows of 20, expected 20 of 24"},
+    {"one pixel for a plane", [](auto &t) { t.set("out") = {1, 1}; },
+     "found 1 rows of 1, expected 20 of 24"},
+    {"an input's rows", [](auto &t) { ++t.set("input 1").rows; },
+     "set 1: found 21 rows of 24, expected 20 of 24"},
+    {"a set too many", [](auto &t) { t.video().sets.push_back({1, 1}); },
+     "sets: found 24, expected 23"},
+    {"the set of the layer before", [](auto &t) { --t.execute("sum").set; },
+     "execute 5: found set 7"},
+    {"the set of another input", [](auto &t) { t.video().inputs[0].set = 1; },
+     "input 0: found set 1, expected 0"},
+    {"an input whose set reads another",
+     [](auto &t) { t.set("input 1").reads.push_back({0, true}); },
+     "input 1: found a set that reads others"},
+};
+
+const Fault faultsOfMemory[] = {
+    {"two values at one place",
+     [](auto &t) { t.place("point", 0) = t.place("double", 0); },
+     "execute 4: result 0: byte"},
+    {"a result on top of its operand",
+     [](auto &t) { t.place("gate", 0) = t.video().inputs[2].place; },
+     "bytes 0 to 64 of input 2, which stay for the next frame"},
+    {"a result off by 64 bytes", [](auto &t) { t.place("halve", 0) += 64; },
+     "byte 122944: found nothing written, expected bytes 0 to 64 of result 0 "
+     "of 'halve'"},
+    {"a result off by 64 bytes, to both sides free",
+     [](auto &t) {
+       t.video().arenaSize += 8192;
+       t.place("mean", 0) = t.video().arenaSize - 4096;
+     },
+     "output 2: byte"},
+    {"an operand off by 64 bytes", [](auto &t) { t.place("sum", 1) += 64; },
+     "found bytes 64 to 30720 of result 0 of 'double' (nn.resize), expected "
+     "bytes 0 to"},
+    {"an operand's place of another value of the same size",
+     [](auto &t) { t.place("sum", 1) = t.place("sum", 2); },
+     "expected bytes 0 to 30720 of result 0 of 'double'"},
+    {"operands of the same size swapped",
+     [](auto &t) { std::swap(t.place("sum", 1), t.place("sum", 2)); },
+     "found bytes 0 to 30720 of result 0 of 'point'"},
+    {"a slice that begins elsewhere",
+     [](auto &t) { t.place("left", 1) += 480 * 4; }, "expected bytes 7680 to"},
+    {"the halves of a concatenation swapped",
+     [](auto &t) { std::swap(t.place("left", 0), t.place("right", 0)); },
+     "found bytes 0 to 15360 of result 0 of 'right'"},
+    {"a value that a later execute writes",
+     [](auto &t) { t.place("out", 1) = t.place("scale", 0); },
+     "found nothing written"},
+    {"a place outside",
+     [](auto &t) { t.place("both", 0) = t.video().arenaSize; },
+     "expected them within"},
+    {"an arena too small", [](auto &t) { t.video().arenaSize -= 64; },
+     "expected them within"},
+    {"an operand where the program has it",
+     [](auto &t) { t.place("sum", 1) = VideoExecute::asInProgram; },
+     "execute 5: operand 1: found it where the program has it"},
+    {"a result where the program has it",
+     [](auto &t) { t.place("sum", 0) = VideoExecute::asInProgram; },
+     "execute 5: operand 0: found it where the program has it"},
+    {"weights in the arena", [](auto &t) { t.place("conv", 2) = 0; },
+     "expected bytes 0 to 9216 of weights"},
+    {"a place missing", [](auto &t) { t.execute("sum").places.pop_back(); },
+     "execute 5: found 2 places, expected 3"},
+    {"an execute missing", [](auto &t) { t.video().executes.pop_back(); },
+     "executes: found 16, expected 17"},
+    {"a switch missing", [](auto &t) { t.video().switches.clear(); },
+     "switches: found 0, expected 1"},
+    {"an input on top of another",
+     [](auto &t) { t.video().inputs[1].place = t.video().inputs[0].place; },
+     "input 1: byte"},
+    {"the places of two inputs swapped",
+     [](auto &t) {
+       auto &inputs = t.video().inputs;
+       std::swap(inputs[0].place, inputs[1].place);
+     },
+     "found bytes 0 to 30720 of input 1"},
+    {"an input missing", [](auto &t) { t.video().inputs.pop_back(); },
+     "inputs: found 2, expected 3"},
+    {"an output of another value of the same size",
+     [](auto &t) { t.video().outputs[1] = t.place("scale", 0); },
+     "output 1: byte"},
+    {"an output missing", [](auto &t) { t.video().outputs.pop_back(); },
+     "outputs: found 2, expected 3"},
+};
+
+const Fault faultsOfPixels[] = {
+    {"tiles along another axis",
+     [](auto &t) { t.execute("conv").part.rowAxis = 1; },
+     "rows: found an axis of"},
+    {"an axis that is not there",
+     [](auto &t) { t.execute("conv").part.rowAxis = 99; },
+     "rows: found axis 99"},
+    {"runs of pixels where tiles are rows",
+     [](auto &t) { t.execute("conv").part.tiles = VideoTiles::Runs; },
+     "pixels: found an axis of 20"},
+    {"rows where tiles are runs of pixels",
+     [](auto &t) { t.execute("point").part.tiles = VideoTiles::Rows; },
+     "rows: found an axis of 480"},
+    {"cells without columns",
+     [](auto &t) {
+       VideoPart &part = t.execute("conv").part;
+       part = {VideoTiles::Cells, part.rowAxis, part.rowAxis};
+     },
+     "columns: found an axis of 20"},
+    {"rows of a result without",
+     [](auto &t) { t.execute("mean").part = {VideoTiles::Rows}; },
+     "execute 16: found parts of a result without rows and columns"},
+    {"a switch with the tiles of its execute",
+     [](auto &t) { t.video().switches[0] = t.execute("conv").part; },
+     "switch 0: found parts of a result whose tiles are no boxes"},
+    {"another kernel", [](auto &t) { t.execute("conv").part.kernel = 0; },
+     "execute 1: found kernel 0 for parts"},
+    {"a distance of rows", [](auto &t) { t.video().inputs[0].pixels.row += 4; },
+     "input 0: found rows at a distance of 100 bytes, expected 96"},
+    {"a distance of columns",
+     [](auto &t) { t.video().inputs[1].pixels.column = 4; },
+     "input 1: found columns at a distance of 4 bytes, expected 64"},
+    {"rows for columns",
+     [](auto &t) {
+       auto &pixels = t.video().inputs[1].pixels;
+       std::swap(pixels.row, pixels.column);
+     },
+     "input 1: found rows at a distance of 64 bytes, expected 1536"},
+    {"a channel missing", [](auto &t) { --t.video().inputs[0].pixels.pieces; },
+     "input 0: found a pixel of 15 pieces"},
+    {"a distance of channels",
+     [](auto &t) { t.video().inputs[0].pixels.distance -= 4; },
+     "input 0: found a pixel of 16 pieces"},
+    {"channels behind one another",
+     [](auto &t) { t.video().inputs[0].pixels.distance = 0; },
+     "input 0: found pieces of 4 bytes at a distance of 0"},
+    {"a part of a pixel",
+     [](auto &t) { t.video().inputs[1].pixels.piece = 32; },
+     "found a pixel of 1 pieces, the first one [0, 32), expected 1 pieces, the "
+     "first one [0, 64)"},
+    {"channels first where they are last",
+     [](auto &t) { t.video().inputs[1].pixels = t.video().inputs[0].pixels; },
+     "input 1: found rows at a distance of 96 bytes, expected 1536"},
+    {"a part of an input without pixels",
+     [](auto &t) { t.video().inputs[2].pixels.piece = 60; },
+     "input 2: found a pixel of 1 pieces, the first one [0, 60)"},
+};
+
+TEST_F(VideoProof, FindsFaults) {
+  plan(layers);
+  const artifact::Program good = program;
+  for (ArrayRef<Fault> faults :
+       {ArrayRef(faultsOfSets), ArrayRef(faultsOfMemory),
+        ArrayRef(faultsOfPixels)})
+    for (const Fault &fault : faults) {
+      SCOPED_TRACE(fault.name);
+      program = good;
+      fault.plant(*this);
+      std::string found = model->prove(program);
+      EXPECT_TRUE(StringRef(found).contains(fault.expected))
+          << "found '" << found << "', expected '" << fault.expected << "'";
+    }
+}
+
+} // namespace
