@@ -102,7 +102,11 @@ private:
     for (Value input : main.getArguments()) {
       std::optional<Plane> plane = planes.of(input);
       auto pixels = pixelLayout(nn::typeOf(input), plane);
-      assert(pixels && "inputs are dense");
+      if (!pixels) {
+        // Elements at unequal distances: the input is compared as a whole.
+        plane = std::nullopt;
+        pixels = pixelLayout(nn::typeOf(input), plane);
+      }
       uint32_t set = addSet(plane, input);
       setOf[input] = set;
       result.inputs.push_back({set, *placeOf(input), *pixels});
@@ -131,7 +135,11 @@ private:
     Dependence found = video::dependence(operand, 0, planes, together);
     if (found.kind == Dependence::Kind::None)
       return;
-    if (found.kind == Dependence::Kind::Window && set.rows * set.columns > 1) {
+    auto hasPixels = [](const artifact::VideoSet &of) {
+      return of.rows * of.columns > 1;
+    };
+    if (found.kind == Dependence::Kind::Window && hasPixels(set) &&
+        hasPixels(result.sets[it->second])) {
       auto rows = windowOf(found.rows), columns = windowOf(found.columns);
       if (rows && columns)
         read = {it->second, /*all=*/false, *rows, *columns};

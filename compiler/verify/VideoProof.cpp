@@ -142,11 +142,14 @@ private:
             check("switches", video.switches.size(), program.switches.size())));
   }
 
-  /// The plane of a value's set. Several results share a set of one pixel.
+  /// The plane of a value whose set has one. Several results share a set, of
+  /// one pixel.
   std::optional<Plane> planeOf(Value value) const {
+    const VideoSet &set = video.sets[setOf.lookup(value)];
     Operation *layer = value.getDefiningOp();
-    return layer && layer->getNumResults() != 1 ? std::nullopt
-                                                : planes.of(value);
+    bool isPoint = (set.rows == 1 && set.columns == 1) ||
+                   (layer && layer->getNumResults() != 1);
+    return isPoint ? std::nullopt : planes.of(value);
   }
 
   LogicalResult checkExtents(Value value, Location location) {
@@ -281,10 +284,7 @@ private:
     for (const VideoRead &read : video.sets[number].reads)
       if (read.set == source)
         reads.push_back(&read);
-    // A set of one pixel reaches all, whatever the windows are.
-    const VideoSet &other = video.sets[source];
-    bool isPoint = other.rows == 1 && other.columns == 1;
-    if (llvm::any_of(reads, [&](auto *read) { return read->all || isPoint; }))
+    if (llvm::any_of(reads, [](auto *read) { return read->all; }))
       return success();
     std::string found = "found no read of it, expected one";
     if (!reads.empty())

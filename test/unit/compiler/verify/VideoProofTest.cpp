@@ -244,6 +244,19 @@ TEST_F(VideoProof, OutputsOfAllKinds) {
   })");
 }
 
+/// Images and rows are the pixels' elements, at no equal distances.
+TEST_F(VideoProof, PixelsFarApart) {
+  plan(R"(
+  func.func @main(%x: tensor<2x3x20x31xf32>) -> tensor<2x20x31x3xf32> {
+    %0 = nn.transpose %x [0, 2, 3, 1] : tensor<2x3x20x31xf32> -> tensor<2x20x31x3xf32>
+    %1 = nn.pool max %0 kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<2x20x31x3xf32> -> tensor<2x20x31x3xf32>
+    return %1 : tensor<2x20x31x3xf32>
+  })");
+  EXPECT_EQ(video().sets[0].rows, 1u);
+  EXPECT_EQ(video().inputs[0].pixels.piece, 2u * 3 * 20 * 31 * 4);
+}
+
 /// Results that share a set of one pixel, whatever their planes are.
 TEST_F(VideoProof, SeveralResults) {
   plan(R"(
@@ -328,8 +341,9 @@ const Fault faultsOfSets[] = {
     {"a transposed plane",
      [](auto &t) { std::swap(t.set("last").rows, t.set("last").columns); },
      "found 24 rows of 20, expected 20 of 24"},
-    {"one pixel for a plane", [](auto &t) { t.set("out") = {1, 1}; },
-     "found 1 rows of 1, expected 20 of 24"},
+    {"one pixel for a plane",
+     [](auto &t) { t.set("out").rows = t.set("out").columns = 1; },
+     "operand 0, of set 8: found windows, expected all pixels"},
     {"an input's rows", [](auto &t) { ++t.set("input 1").rows; },
      "set 1: found 21 rows of 24, expected 20 of 24"},
     {"a set too many", [](auto &t) { t.video().sets.push_back({1, 1}); },
