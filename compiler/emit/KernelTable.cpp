@@ -60,6 +60,11 @@ std::string KernelTable::executeId(Operation *layer,
   return id;
 }
 
+std::string KernelTable::cellsId(Operation *layer,
+                                 const Routine &routine) const {
+  return "cells:" + executeId(layer, routine);
+}
+
 std::string KernelTable::transformId(Operation *layer,
                                      const Routine &routine) const {
   return "transform:" + executeId(layer, routine);
@@ -119,8 +124,8 @@ unsigned KernelTable::cells(Operation *layer, const Routine &routine,
     kernel.facts.key = cellsKey(layer, routine, builder.target.name);
     kernel.descriptor += ".cells";
   };
-  return add("cells:" + executeId(layer, routine),
-             (routine.name() + ".cells").str(), layer->getLoc(), emit);
+  return add(cellsId(layer, routine), (routine.name() + ".cells").str(),
+             layer->getLoc(), emit);
 }
 
 unsigned KernelTable::transform(Operation *layer, const Routine &routine) {

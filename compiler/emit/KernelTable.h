@@ -60,6 +60,7 @@ public:
 
   /// The ids of such kernels.
   std::string executeId(mlir::Operation *layer, const Routine &routine) const;
+  std::string cellsId(mlir::Operation *layer, const Routine &routine) const;
   std::string transformId(mlir::Operation *layer, const Routine &routine) const;
   static std::string packId(mlir::RankedTensorType type);
   static std::string widenId(mlir::RankedTensorType packed,

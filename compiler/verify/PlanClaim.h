@@ -27,6 +27,9 @@ struct PlanClaim {
   const KernelTable &kernels;
   const WeightTable &weights;
   std::optional<GpuClaim> gpu = std::nullopt;
+  /// Kernels that compute parts of layers alone, by their numbers in the part
+  /// for video; null: there is no such part.
+  const KernelTable *cells = nullptr;
 };
 
 } // namespace nnv12

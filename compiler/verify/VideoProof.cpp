@@ -402,25 +402,33 @@ private:
         succeeded(checkPart(video.switches[number], replacement, layer, name)));
   }
 
-  /// The kernel that computes a part of an operation's result, of which
-  /// `claim.kernels` says what it computes. There is none yet but the
-  /// operation's own. Another one is to have the id of this layer by the same
-  /// routine, to round alike, so also its weight form, `together`, operands
-  /// and results.
+  /// The kernel that computes a part of an operation's result: its own, or one
+  /// of `claim.cells` with the id of this layer by the same routine. So it
+  /// rounds alike, and has the same weight form, operands and results.
   FailureOr<const KernelTable::Kernel *>
   kernelOf(const VideoPart &part, const artifact::Operation &operation,
-           Fault fault) {
-    if (part.kernel != VideoPart::ownKernel)
+           Operation *layer, Fault fault) {
+    const KernelTable::Kernel &own = claim.kernels[operation.kernel];
+    if (part.kernel == VideoPart::ownKernel)
+      return &own;
+    if (!claim.cells || part.kernel >= claim.cells->kernels().size())
       return fault() << "found kernel " << part.kernel
-                     << " for parts, expected the operation's own";
-    return &claim.kernels[operation.kernel];
+                     << " for parts, expected one of "
+                     << (claim.cells ? claim.cells->kernels().size() : 0);
+    const KernelTable::Kernel &other = (*claim.cells)[part.kernel];
+    if (other.id !=
+        claim.cells->cellsId(layer, *hostRoutines().named(own.name)))
+      return fault() << "found kernel " << part.kernel << " (" << other.name
+                     << ") for parts, expected one of the same layer by "
+                     << own.name;
+    return &other;
   }
 
   LogicalResult checkPart(const VideoPart &part,
                           const artifact::Operation &operation,
                           Operation *layer, StringRef name) {
     auto wrong = [&] { return fault(layer->getLoc(), name); };
-    auto kernel = kernelOf(part, operation, wrong);
+    auto kernel = kernelOf(part, operation, layer, wrong);
     if (failed(kernel))
       return failure();
     if (part.tiles == VideoTiles::All)

@@ -108,8 +108,13 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
   std::vector<Operation *> layers;
   for (uint32_t number : lowered.emitted.layers)
     layers.push_back(order.layers()[number]);
-  PlanClaim claim = {lowered.main(), layers, lowered.kernels.table,
-                     builder.weights, gpu};
+  PlanClaim claim = {lowered.main(),
+                     layers,
+                     lowered.kernels.table,
+                     builder.weights,
+                     gpu,
+                     lowered.videoKernels ? &lowered.videoKernels->table
+                                          : nullptr};
   const artifact::Program &program = lowered.emitted.program;
   if (failed(provePlan(claim, program)))
     return failure();

@@ -85,6 +85,7 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
   kernelBuilder = std::make_unique<codegen::KernelBuilder>(context, target);
   kernelModule = OwningOpRef<ModuleOp>(kernelBuilder->module);
   kernels = std::make_unique<KernelTable>(*kernelBuilder);
+  cells = std::make_unique<KernelTable>(*kernelBuilder);
   if (failed(builder.describeTensors(main)))
     return failure();
   if (planned.gpu()) {
@@ -105,8 +106,8 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
 }
 
 std::string PlannedModel::addVideo() {
-  std::string fault =
-      faultOf([&] { return emitVideo(main, *order, *kernels, emitted); });
+  std::string fault = faultOf(
+      [&] { return emitVideo(main, *order, *kernels, *cells, emitted); });
   program = emitted.program;
   return fault;
 }
@@ -159,7 +160,8 @@ void PlannedModel::addAlternatives() {
 }
 
 std::string PlannedModel::prove(const artifact::Program &changed) {
-  PlanClaim claim = {main, layers, *kernels, builder.weights};
+  PlanClaim claim = {main,         layers,     *kernels, builder.weights,
+                     std::nullopt, cells.get()};
   if (builder.gpu)
     claim.gpu.emplace(GpuClaim{planned.gpu(), order->layers(), *builder.gpu});
   return faultOf([&] {

@@ -54,7 +54,7 @@ private:
   std::optional<ExecutionOrder> order;
   plan::ProgramOp planned;
   std::unique_ptr<codegen::KernelBuilder> kernelBuilder;
-  std::unique_ptr<KernelTable> kernels;
+  std::unique_ptr<KernelTable> kernels, cells;
   EmittedProgram emitted;
   bool isWritable = false;
 };

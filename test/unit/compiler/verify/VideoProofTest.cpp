@@ -181,8 +181,8 @@ TEST_F(VideoProof, SwitchSlicesAndConcatenation) {
   // The faults below change these.
   EXPECT_EQ(program.switches.size(), 1u);
   EXPECT_EQ(execute("conv").part.tiles, VideoTiles::Rows);
-  EXPECT_EQ(execute("point").part.tiles, VideoTiles::Runs);
-  EXPECT_EQ(video().switches[0].tiles, VideoTiles::All);
+  EXPECT_EQ(execute("point").part.tiles, VideoTiles::Cells);
+  EXPECT_EQ(video().switches[0].tiles, VideoTiles::Cells);
   EXPECT_EQ(read("conv", "in").rows.low, -4) << "windows of Winograd";
   EXPECT_EQ(read("halve", "conv").rows.num, 2u);
   EXPECT_EQ(read("double", "halve").rows.den, 2u);
@@ -438,7 +438,7 @@ const Fault faultsOfPixels[] = {
      [](auto &t) { t.execute("conv").part.tiles = VideoTiles::Runs; },
      "pixels: found an axis of 20"},
     {"rows where tiles are runs of pixels",
-     [](auto &t) { t.execute("point").part.tiles = VideoTiles::Rows; },
+     [](auto &t) { t.execute("point").part = {VideoTiles::Rows, 2}; },
      "rows: found an axis of 480"},
     {"cells without columns",
      [](auto &t) {
@@ -453,7 +453,12 @@ const Fault faultsOfPixels[] = {
      [](auto &t) { t.video().switches[0] = t.execute("conv").part; },
      "switch 0: found parts of a result whose tiles are no boxes"},
     {"another kernel", [](auto &t) { t.execute("conv").part.kernel = 0; },
-     "execute 1: found kernel 0 for parts"},
+     "execute 1: found kernel 0 (conv.direct.nChw16c.cells) for parts, "
+     "expected "
+     "one of the same layer by "},
+    {"a kernel that is not there",
+     [](auto &t) { t.execute("conv").part.kernel = 99; },
+     "execute 1: found kernel 99 for parts, expected one of "},
     {"a distance of rows", [](auto &t) { t.video().inputs[0].pixels.row += 4; },
      "input 0: found rows at a distance of 100 bytes, expected 96"},
     {"a distance of columns",
