@@ -208,6 +208,38 @@ private:
   const bundle::ProgramGpu *gpu_;
 };
 
+class VideoReader : public Reader {
+public:
+  VideoReader(const bundle::Bundle *bundle,
+              const bundle::VideoOverlays *overlays,
+              const bundle::Program *program, unsigned number, Fault &why)
+      : Reader(bundle, program, number, why),
+        video_(videoOf(overlays, program)) {}
+
+  bool understands() {
+    using Self = VideoReader;
+    return knowsAll([this] {
+      know({&overlay_, "start", 0}, "kind",
+           findOverlay(program_, bundle::OverlayKind_Video)->head()->start(),
+           bundle::OverlayStart_MAX);
+      forEach(&overlay_, "execute", video_->executes(), &Self::execute);
+      forEach(&overlay_, "switch", video_->switches(), &Self::part);
+    });
+  }
+
+private:
+  void execute(const Where &where, const bundle::VideoExecute *execute) {
+    part(where, execute->part());
+  }
+
+  void part(const Where &where, const bundle::VideoPart *part) {
+    know(where, "tiles", part->tiles(), bundle::VideoTiles_MAX);
+  }
+
+  Where overlay_ = {&root_, "video"};
+  const bundle::ProgramVideo *video_;
+};
+
 } // namespace
 
 bool isUnderstood(const bundle::Bundle *bundle, unsigned number, Fault &why) {
@@ -218,6 +250,12 @@ bool isUnderstood(const bundle::Bundle *bundle,
                   const bundle::GpuOverlays *overlays,
                   const bundle::Program *program, unsigned number, Fault &why) {
   return GpuReader(bundle, overlays, program, number, why).understands();
+}
+
+bool isUnderstood(const bundle::Bundle *bundle,
+                  const bundle::VideoOverlays *overlays,
+                  const bundle::Program *program, unsigned number, Fault &why) {
+  return VideoReader(bundle, overlays, program, number, why).understands();
 }
 
 const bundle::ProgramGpu *gpuOf(const bundle::Bundle *bundle,
@@ -236,24 +274,44 @@ const bundle::Program *firstUnderstood(const bundle::Bundle *bundle) {
   return nullptr;
 }
 
-const bundle::Overlay *gpuOverlayIn(const bundle::Bundle *bundle) {
+/// The first overlay of this kind.
+static const bundle::Overlay *overlayIn(const bundle::Bundle *bundle,
+                                        bundle::OverlayKind kind) {
   Fault why;
   for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
     const bundle::Program *program = bundle->programs()->Get(i);
-    if (findOverlay(program, bundle::OverlayKind_Gpu) &&
-        isUnderstood(bundle, i, why))
-      return gpuOverlayOf(bundle, program);
+    if (findOverlay(program, kind) && isUnderstood(bundle, i, why))
+      return readableOverlayOf(bundle, program, kind);
   }
   return nullptr;
 }
 
-const bundle::GpuOverlays *gpuOverlaysIn(const bundle::Bundle *bundle,
-                                         const void *image) {
-  const bundle::Overlay *overlay = gpuOverlayIn(bundle);
-  return overlay ? flatbuffers::GetRoot<bundle::GpuOverlays>(
+/// The root of its segment.
+template <typename Root>
+static const Root *rootOf(const bundle::Bundle *bundle,
+                          const bundle::Overlay *overlay, const void *image) {
+  return overlay ? flatbuffers::GetRoot<Root>(
                        static_cast<const uint8_t *>(image) +
                        bundle->segments()->Get(overlay->segment())->offset())
                  : nullptr;
+}
+
+const bundle::Overlay *gpuOverlayIn(const bundle::Bundle *bundle) {
+  return overlayIn(bundle, bundle::OverlayKind_Gpu);
+}
+
+const bundle::GpuOverlays *gpuOverlaysIn(const bundle::Bundle *bundle,
+                                         const void *image) {
+  return rootOf<bundle::GpuOverlays>(bundle, gpuOverlayIn(bundle), image);
+}
+
+const bundle::Overlay *videoOverlayIn(const bundle::Bundle *bundle) {
+  return overlayIn(bundle, bundle::OverlayKind_Video);
+}
+
+const bundle::VideoOverlays *videoOverlaysIn(const bundle::Bundle *bundle,
+                                             const void *image) {
+  return rootOf<bundle::VideoOverlays>(bundle, videoOverlayIn(bundle), image);
 }
 
 bool isUnderstood(const bundle::Bundle *bundle, Fault &why) {

@@ -34,6 +34,12 @@ const bundle::ProgramGpu *gpuOf(const bundle::Bundle *bundle,
                                 const bundle::GpuOverlays *overlays,
                                 const bundle::Program *program);
 
+/// The same for the part for video.
+[[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle,
+                                const bundle::VideoOverlays *overlays,
+                                const bundle::Program *program, unsigned number,
+                                Fault &why);
+
 /// The first program that this reader understands. A verified bundle has one.
 const bundle::Program *firstUnderstood(const bundle::Bundle *bundle);
 
@@ -45,6 +51,11 @@ const bundle::Overlay *gpuOverlayIn(const bundle::Bundle *bundle);
 /// has none. Nothing of them has been checked.
 const bundle::GpuOverlays *gpuOverlaysIn(const bundle::Bundle *bundle,
                                          const void *image);
+
+/// The same for video.
+const bundle::Overlay *videoOverlayIn(const bundle::Bundle *bundle);
+const bundle::VideoOverlays *videoOverlaysIn(const bundle::Bundle *bundle,
+                                             const void *image);
 
 /// Whether the bundle's kind is known.
 [[nodiscard]] bool isUnderstood(const bundle::Bundle *bundle, Fault &why);

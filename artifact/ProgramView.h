@@ -105,24 +105,26 @@ inline const bundle::Overlay *findOverlay(const bundle::Program *program,
   return nullptr;
 }
 
-/// Its overlay for a GPU, unless the segment needs a key.
-inline const bundle::Overlay *gpuOverlayOf(const bundle::Bundle *bundle,
-                                           const bundle::Program *program) {
-  const bundle::Overlay *overlay =
-      findOverlay(program, bundle::OverlayKind_Gpu);
+/// Its overlay of this kind, unless the segment needs a key.
+inline const bundle::Overlay *readableOverlayOf(const bundle::Bundle *bundle,
+                                                const bundle::Program *program,
+                                                bundle::OverlayKind kind) {
+  const bundle::Overlay *overlay = findOverlay(program, kind);
   return overlay && !bundle->segments()->Get(overlay->segment())->seal()
              ? overlay
              : nullptr;
 }
 
-/// Its overlay for video, unless the segment needs a key.
+/// That for a GPU.
+inline const bundle::Overlay *gpuOverlayOf(const bundle::Bundle *bundle,
+                                           const bundle::Program *program) {
+  return readableOverlayOf(bundle, program, bundle::OverlayKind_Gpu);
+}
+
+/// That for video.
 inline const bundle::Overlay *videoOverlayOf(const bundle::Bundle *bundle,
                                              const bundle::Program *program) {
-  const bundle::Overlay *overlay =
-      findOverlay(program, bundle::OverlayKind_Video);
-  return overlay && !bundle->segments()->Get(overlay->segment())->seal()
-             ? overlay
-             : nullptr;
+  return readableOverlayOf(bundle, program, bundle::OverlayKind_Video);
 }
 
 /// Video's part of a program, in verified overlays; null where there is none.

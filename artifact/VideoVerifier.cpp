@@ -8,6 +8,7 @@
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cinttypes>
 
@@ -62,12 +63,23 @@ private:
       refuse(overlay_, "%s: found %u|the program's %u", what, found, expected);
   }
 
-  void expectPlace(const Where &where, uint64_t place, uint64_t size) {
-    if (!fits(place, size, video_->arena_size()))
+  void expectPlace(const Where &where, uint64_t place, uint64_t size,
+                   uint64_t alignment = 1) {
+    if (!fits(place, size, video_->arena_size()) || place % alignment)
       refuse(where,
              "place: found %" PRIu64 " bytes at %" PRIu64
-             "|them inside the arena's %" PRIu64,
-             size, place, video_->arena_size());
+             "|a multiple of %" PRIu64 ", inside the arena's %" PRIu64,
+             size, place, alignment, video_->arena_size());
+  }
+
+  /// The place of an operand. Kernels may count on its alignment in the
+  /// program.
+  void expectPlace(const Where &where, uint64_t place,
+                   const bundle::Operand *operand) {
+    uint64_t bits = operand->space() == bundle::Space_Memory
+                        ? operand->offset() | memoryAlignment
+                        : 1;
+    expectPlace(where, place, operand->size(), bits & (~bits + 1));
   }
 
   void verifyKernel(const Where &where, const bundle::Kernel *kernel) {
@@ -111,16 +123,36 @@ private:
       refuse(where, "set: found one that reads others|one that reads none");
     uint64_t size = byteSize(program_->inputs()->Get(where.index));
     expectPlace(where, input->place(), size);
-    const bundle::PixelLayout *pixels = input->pixels();
+    verifyPixels(where, input->pixels(), set, size);
+  }
+
+  /// Pixels of a tensor of `size` bytes.
+  void verifyPixels(const Where &where, const bundle::PixelLayout *pixels,
+                    const bundle::VideoSet *set, uint64_t size) {
+    uint64_t count = uint64_t(set->rows()) * set->columns(),
+             pieces = pixels->pieces(), piece = pixels->piece();
+    // All of them together take as long to compare as the tensor.
+    bool isAll =
+        size % count == 0 && fits(0, size / count, maxPixelBytes) &&
+        (piece ? size / count % piece == 0 && size / count / piece == pieces
+               : size == 0 && pieces);
+    if (!isAll)
+      refuse(where,
+             "pixels: found %" PRIu64 " pieces of %" PRIu64
+             " bytes in each of %" PRIu64 "|the tensor's %" PRIu64
+             ", each once, at most 2^32-1 in a pixel",
+             pieces, piece, count, size);
     // The last byte, as long as it is inside.
-    uint64_t end = pixels->piece();
-    auto add = [&](uint64_t count, uint64_t distance) {
-      bool isInside = count && (count == 1 || distance <= size / (count - 1));
-      end = isInside && end <= size ? end + (count - 1) * distance : ~size;
+    uint64_t end = piece;
+    auto add = [&](uint64_t number, uint64_t distance) {
+      if (distance > maxBytes || (number > 1 && distance > size / (number - 1)))
+        end = ~uint64_t(0);
+      else if (end <= size)
+        end += (number - 1) * distance;
     };
     add(set->rows(), pixels->row());
     add(set->columns(), pixels->column());
-    add(pixels->pieces(), pixels->distance());
+    add(pieces, pixels->distance());
     if (end > size)
       refuse(where,
              "pixels: found them outside of the tensor's %" PRIu64 " bytes",
@@ -141,7 +173,7 @@ private:
                isMoved ? "one for weights|none" : "none|one in the arena");
       if (isMoved)
         expectPlace({&where, "operand", i}, execute->places()->Get(i),
-                    operands->Get(i)->size());
+                    operands->Get(i));
     }
     // Those before it are computed by then.
     expect(where, "set", execute->set(), nextSet_, video_->sets()->size());
@@ -165,7 +197,7 @@ private:
         refuse({&where, "operand", i}, "found another space|the execute's");
       if (isMoved)
         expectPlace({&where, "operand", i}, execute->places()->Get(i),
-                    operands->Get(i)->size());
+                    operands->Get(i));
     }
     verifyPart(where, part, replacement, execute->set());
   }
@@ -183,9 +215,6 @@ private:
                kernel->operands(), kernel->outputs());
     }
     bundle::VideoTiles tiles = part->tiles();
-    if (tiles > bundle::VideoTiles_MAX)
-      refuse(where, "tiles: found %u|at most %u", tiles,
-             bundle::VideoTiles_MAX);
     if (tiles == bundle::VideoTiles_All)
       return;
     const auto &maps = elementsOf(kernel->maps());
@@ -201,19 +230,30 @@ private:
       if (box->lo()->Get(axis) || box->hi()->Get(axis) != extent)
         refuse(where, "%s: found a part of it in the kernel's boxes|all of it",
                name);
+      // Else each of its positions would count as a tile.
+      auto isAlong = [axis](const bundle::TileCut *cut) {
+        return cut->axis() == axis;
+      };
+      if (std::none_of(box->cuts()->begin(), box->cuts()->end(), isAlong))
+        refuse(where, "%s: found no cut of the kernel's boxes|one", name);
     };
     const bundle::VideoSet *pixels = video_->sets()->Get(set);
     uint64_t rows = pixels->rows(), columns = pixels->columns();
     expectAxis("row axis", part->row_axis(),
                tiles == bundle::VideoTiles_Runs ? rows * columns : rows);
-    if (tiles == bundle::VideoTiles_Cells)
+    if (tiles == bundle::VideoTiles_Cells) {
       expectAxis("column axis", part->column_axis(), columns);
+      if (part->column_axis() == part->row_axis())
+        refuse(where, "column axis: found %u, that of rows|another",
+               part->column_axis());
+    }
     // A part of an operation's grid would leave out some of its pixels.
     if (part->kernel() == ownKernel &&
         (operation->tile_begin() || operation->tile_end() != kernel->tiles()))
       refuse(where, "tiles: found a part of the kernel's grid|all of it");
   }
 
+  static constexpr uint64_t maxPixelBytes = ~uint32_t(0);
   static constexpr uint64_t inProgram = ~uint64_t(0);
   static constexpr uint32_t ownKernel = ~uint32_t(0);
 
@@ -256,7 +296,8 @@ const bundle::VideoOverlays *verifyVideo(const bundle::Bundle *bundle,
       return nullptr;
     }
     next = index + 1;
-    if (!VideoChecks(bundle, program, i, videoOf(overlays, program), fault)
+    if (isUnderstood(bundle, overlays, program, i, why) &&
+        !VideoChecks(bundle, program, i, videoOf(overlays, program), fault)
              .verify())
       return nullptr;
   }
@@ -265,22 +306,14 @@ const bundle::VideoOverlays *verifyVideo(const bundle::Bundle *bundle,
 
 bool verifyVideoIn(const bundle::Bundle *bundle, const void *image,
                    Fault &fault) {
-  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
-    const bundle::Program *program = bundle->programs()->Get(i);
-    Fault why;
-    if (!findOverlay(program, bundle::OverlayKind_Video) ||
-        !isUnderstood(bundle, i, why))
-      continue;
-    const bundle::Overlay *overlay = videoOverlayOf(bundle, program);
-    if (!overlay)
-      return true;
-    uint32_t index = overlay->segment();
-    const uint8_t *bytes = static_cast<const uint8_t *>(image) +
-                           bundle->segments()->Get(index)->offset();
-    return verifySegment(bundle, index, bytes, fault) &&
-           verifyVideo(bundle, index, bytes, fault);
-  }
-  return true;
+  const bundle::Overlay *overlay = videoOverlayIn(bundle);
+  if (!overlay)
+    return true;
+  uint32_t index = overlay->segment();
+  const uint8_t *bytes = static_cast<const uint8_t *>(image) +
+                         bundle->segments()->Get(index)->offset();
+  return verifySegment(bundle, index, bytes, fault) &&
+         verifyVideo(bundle, index, bytes, fault);
 }
 
 } // namespace nnv12::artifact

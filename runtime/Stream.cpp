@@ -3,6 +3,7 @@
 
 #if NNV12_VIDEO
 
+#include "artifact/Compatibility.h"
 #include "artifact/Limits.h"
 #include "runtime/video/InputMatch.h"
 
@@ -44,6 +45,9 @@ bool Stream::load(Fault &fault) {
   const bundle::VideoOverlays *all = bundle_->loadVideo(overlayCopy_, fault);
   if (!all)
     return false;
+  if (!artifact::isUnderstood(bundle_->metadata(), all, program,
+                              bundle_->programNumber(), fault))
+    return false;
   video_ = artifact::videoOf(all, program);
   for (const bundle::Kernel *kernel : *video_->kernels())
     scratch_ = std::max<uint64_t>(scratch_, kernel->scratch());
@@ -58,12 +62,20 @@ bool Stream::allocate(Fault &fault) {
     words += aligned(DirtySet::sizeOf(plane));
     pixels = std::max(pixels, plane.numPixels());
   }
-  for (const auto *kernels : {bundle_->target()->kernels(), video_->kernels()})
-    for (const bundle::Kernel *kernel : *kernels)
-      tiles = std::max<uint64_t>(tiles, kernel->tiles());
   size_t numOperands = 0;
-  for (const bundle::VideoExecute *execute : *video_->executes())
+  auto include = [&](const bundle::VideoPart *how,
+                     const bundle::Operation *operation) {
+    if (how->tiles() != bundle::VideoTiles_All)
+      tiles = std::max<uint64_t>(tiles, kernelOf(how, operation)->tiles());
+  };
+  for (uint32_t i = 0; i < video_->executes()->size(); ++i) {
+    const bundle::VideoExecute *execute = video_->executes()->Get(i);
     numOperands += execute->places()->size();
+    include(execute->part(), program->operations()->Get(i));
+  }
+  for (uint32_t i = 0; i < artifact::numSwitches(program); ++i)
+    include(video_->switches()->Get(i),
+            program->switches()->Get(i)->replacement());
   // A grid has no more rectangles than tiles, or than pixels.
   uint64_t rectangles = std::min(tiles, pixels);
   uint64_t arena = aligned(video_->arena_size());
@@ -120,10 +132,19 @@ Stream::Grid Stream::gridOf(const bundle::VideoPart *how,
   return grid;
 }
 
+/// The kernel that computes parts of an operation's result.
+const bundle::Kernel *
+Stream::kernelOf(const bundle::VideoPart *how,
+                 const bundle::Operation *operation) const {
+  return how->kernel() == none
+             ? artifact::kernelOf(bundle_->target(), operation)
+             : video_->kernels()->Get(how->kernel());
+}
+
 void Stream::choosePart(Part &part, const bundle::VideoPart *how,
-                        const bundle::Kernel *own) const {
-  const bundle::Kernel *kernel =
-      how->kernel() == none ? own : video_->kernels()->Get(how->kernel());
+                        const bundle::Operation *operation) const {
+  const bundle::Kernel *own = artifact::kernelOf(bundle_->target(), operation),
+                       *kernel = kernelOf(how, operation);
   part.kernel = reinterpret_cast<artifact::KernelFn>(
       reinterpret_cast<uintptr_t>(bundle_->code() + kernel->entry()));
   part.tiles = kernel->tiles();
@@ -151,7 +172,7 @@ void Stream::adopt(const Array<Step> &steps) {
       operation = program->switches()->Get(part.switchNumber)->replacement();
       how = video_->switches()->Get(part.switchNumber);
     }
-    choosePart(part, how, artifact::kernelOf(bundle_->target(), operation));
+    choosePart(part, how, operation);
   }
   assert(place == operands_.end() && "all were counted");
   forget();

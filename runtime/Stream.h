@@ -83,8 +83,10 @@ private:
 
   [[nodiscard]] bool load(artifact::Fault &fault);
   [[nodiscard]] bool allocate(artifact::Fault &fault);
+  const bundle::Kernel *kernelOf(const bundle::VideoPart *how,
+                                 const bundle::Operation *operation) const;
   void choosePart(Part &part, const bundle::VideoPart *how,
-                  const bundle::Kernel *own) const;
+                  const bundle::Operation *operation) const;
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
   bool match(const bundle::VideoInput *input, const void *given,
              Workers &workers);

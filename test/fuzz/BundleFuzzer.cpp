@@ -3,7 +3,7 @@
 // An input that starts with a bundle's magic is opened as it is. Digests stop
 // nearly all of those, so any other input is taken for metadata and put into an
 // otherwise good bundle with digests that fit, as an attacker could do; or,
-// where it has their identifier, for the overlays of a good bundle. Code is
+// where it has an identifier of them, for overlays of a good bundle. Code is
 // loaded and sessions are created, but nothing runs: a bundle's code can do
 // anything by design. (PlanFuzzer.cpp runs plans whose code does nothing.)
 //
@@ -15,6 +15,7 @@
 #include "artifact/Writer.h"
 #include "test/fuzz/DescribeAll.h"
 #include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/VideoSample.h"
 
 #include <cstdlib>
 
@@ -42,16 +43,23 @@ static void use(nnv12_bundle *bundle) {
   one.threads = 1;
   // Lanes begin at once, and transforms are code of the bundle.
   one.preparation_threads = NNV12_NO_PREPARATION_THREADS;
-  nnv12_error error;
-  nnv12_session *session;
-  if (nnv12_session_create(bundle, &one, &session, &error) == NNV12_OK) {
-    // Wrong counts, whatever the model takes: must be refused.
-    if (nnv12_session_run(session, nullptr, ~0u, nullptr, ~0u, &error) ==
-        NNV12_OK)
+  nnv12_stream_options stream = NNV12_STREAM_OPTIONS_INIT;
+  nnv12_session *sessions[2];
+  for (nnv12_session *&session : sessions) {
+    nnv12_error error = {};
+    nnv12_status status = nnv12_session_create(bundle, &one, &session, &error);
+    if (status == NNV12_OK ? !session
+                           : !error.message[0] || strchr(error.message, '\n'))
       abort();
+    // Wrong counts, whatever the model takes: must be refused.
+    if (status == NNV12_OK && nnv12_session_run(session, nullptr, ~0u, nullptr,
+                                                ~0u, &error) == NNV12_OK)
+      abort();
+    one.stream = &stream;
   }
   nnv12_bundle_close(bundle);
-  nnv12_session_close(session);
+  for (nnv12_session *session : sessions)
+    nnv12_session_close(session);
 }
 
 /// In place and copied must be the same.
@@ -65,33 +73,36 @@ static void openTwice(const void *image, size_t size) {
     use(copied);
 }
 
-/// Metadata of a bundle whose overlays have so many bytes.
-static const nnv12::bundle::Bundle *metadataFor(size_t size) {
+/// Metadata of a bundle with both kinds of overlays.
+static nnv12::bundle::Bundle *goodMetadata() {
   static AlignedCopy *const image = [] {
     nnv12::test::TemporaryFolder folder;
-    if (!writeBundle(nnv12::test::GpuSample().bundle, folder.file("a.nnv"))
-             .empty())
+    nnv12::test::GpuSample sample;
+    nnv12::test::addVideo(sample.bundle);
+    if (!writeBundle(sample.bundle, folder.file("a.nnv")).empty())
       abort();
     return new AlignedCopy(nnv12::test::readFile(folder.file("a.nnv")));
   }();
   Header header;
   memcpy(&header, image->data, sizeof header);
-  const auto *bundle =
-      nnv12::bundle::GetBundle(image->data + header.metadataOffset);
+  return flatbuffers::GetMutableRoot<nnv12::bundle::Bundle>(
+      image->data + header.metadataOffset);
+}
+
+/// `verify` checks overlays of that kind.
+template <typename Verify>
+static void verifyAs(const nnv12::bundle::Overlay *overlay, Verify verify,
+                     const uint8_t *data, size_t size) {
+  AlignedCopy overlays(data, size);
+  const nnv12::bundle::Bundle *bundle = goodMetadata();
   const nnv12::bundle::Segment *segment =
-      bundle->segments()->Get(gpuOverlayIn(bundle)->segment());
+      bundle->segments()->Get(overlay->segment());
   auto *table = const_cast<flatbuffers::Table *>(
       reinterpret_cast<const flatbuffers::Table *>(segment));
   table->SetField<uint64_t>(nnv12::bundle::Segment::VT_SIZE, size, 0);
-  return bundle;
-}
-
-static void verifyAsOverlays(const uint8_t *data, size_t size) {
-  AlignedCopy overlays(data, size);
   Fault fault;
-  const nnv12::bundle::Bundle *bundle = metadataFor(size);
-  if (!verifyOverlays(bundle, gpuOverlayIn(bundle)->segment(), overlays.data,
-                      fault) != (fault.code != Fault::None))
+  if (!verify(bundle, overlay->segment(), overlays.data, fault) !=
+      (fault.code != Fault::None))
     abort();
 }
 
@@ -104,9 +115,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     openTwice(image.data, image.size);
     return 0;
   }
-  if (size >= 2 * sizeof(flatbuffers::uoffset_t) &&
-      flatbuffers::BufferHasIdentifier(data, overlaysIdentifier)) {
-    verifyAsOverlays(data, size);
+  auto isOf = [&](const char *identifier) {
+    return size >= 2 * sizeof(flatbuffers::uoffset_t) &&
+           flatbuffers::BufferHasIdentifier(data, identifier);
+  };
+  if (isOf(overlaysIdentifier)) {
+    verifyAs(gpuOverlayIn(goodMetadata()), verifyOverlays, data, size);
+    return 0;
+  }
+  if (isOf(videoIdentifier)) {
+    verifyAs(videoOverlayIn(goodMetadata()), verifyVideo, data, size);
     return 0;
   }
   if (size > largest)

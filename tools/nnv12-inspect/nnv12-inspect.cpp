@@ -18,6 +18,7 @@
 #include "tools/nnv12-inspect/MemoryText.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/nnv12-inspect/TraceFile.h"
+#include "tools/nnv12-inspect/VideoText.h"
 #include "tools/page/PlanPage.h"
 
 #include <cinttypes>
@@ -62,6 +63,7 @@ struct Image {
   artifact::MappedFile file;
   const bundle::Bundle *bundle = nullptr;
   const bundle::GpuOverlays *overlays = nullptr; ///< null: none
+  const bundle::VideoOverlays *videos = nullptr; ///< null: none
   artifact::Header header = {};
 };
 
@@ -128,6 +130,8 @@ static void load(const InspectOptions &options, Image &image) {
   check(image.bundle != nullptr);
   check(artifact::verifyOverlaysIn(image.bundle, image.file.data(), fault));
   image.overlays = artifact::gpuOverlaysIn(image.bundle, image.file.data());
+  check(artifact::verifyVideoIn(image.bundle, image.file.data(), fault));
+  image.videos = artifact::videoOverlaysIn(image.bundle, image.file.data());
   // The signature covers all segments by way of their digests.
   if (options.verify || isTrusted)
     for (uint32_t i = 0; i < image.bundle->segments()->size(); ++i)
@@ -273,6 +277,7 @@ static void printProgram(const Image &image, const bundle::Target *target,
       memoryUse(bundle, image.overlays, program, image.header.metadataSize));
   printPlan(target, program, summary);
   printOverlay(bundle, image.overlays, program, summary);
+  printVideo(bundle, image.videos, program, summary);
   if (summary)
     return;
   std::vector<uint32_t> uses = countUses(target, program);
@@ -334,6 +339,7 @@ static void printText(const InspectOptions &options, const Image &image) {
         artifact::hexadecimal(segment->digest()->data(), 32).c_str());
   }
   printGpu(image.overlays, options.summary);
+  printVideos(bundle, image.videos);
   for (const auto &[target, program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
       printProgram(image, target, program, options.summary);
@@ -451,6 +457,7 @@ static void addProgram(Json &json, const Image &image,
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, target, program, summary);
   addOverlay(json, bundle, image.overlays, program, summary);
+  addVideo(json, bundle, image.videos, program, summary);
   if (!summary) {
     json.objects("kernels", *target->kernels(),
                  [&](const auto *kernel) { addKernel(json, kernel); });
@@ -494,6 +501,7 @@ static void printJson(const InspectOptions &options, const Image &image) {
     json.member("digest", artifact::hexadecimal(segment->digest()->data(), 32));
   });
   addGpu(json, image.overlays);
+  addVideos(json, bundle, image.videos);
   std::vector<Selected> selected = selectPrograms(options, bundle);
   json.key("programs").beginArray();
   for (const auto &[target, program, newer] : selected)

@@ -40,17 +40,20 @@ expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
   const bundle::Bundle *bundle = bundle::GetBundle(metadata.data);
-  const bundle::Overlay *overlay = artifact::gpuOverlayIn(bundle);
-  if (!overlay)
-    return;
-  const bundle::Segment *segment = bundle->segments()->Get(overlay->segment());
-  AlignedCopy overlays(image.data() + segment->offset(), segment->size());
-  withFlips(overlays, overlays.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
-    artifact::Fault fault;
-    const bundle::GpuOverlays *read = artifact::verifyOverlays(
-        bundle, overlay->segment(), overlays.data, fault);
-    EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
-  });
+  auto flip = [&](const bundle::Overlay *overlay, auto verify) {
+    if (!overlay)
+      return;
+    const bundle::Segment *segment =
+        bundle->segments()->Get(overlay->segment());
+    AlignedCopy overlays(image.data() + segment->offset(), segment->size());
+    withFlips(overlays, overlays.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
+      artifact::Fault fault;
+      bool isGood = verify(bundle, overlay->segment(), overlays.data, fault);
+      EXPECT_EQ(isGood, fault.code == artifact::Fault::None);
+    });
+  };
+  flip(artifact::gpuOverlayIn(bundle), artifact::verifyOverlays);
+  flip(artifact::videoOverlayIn(bundle), artifact::verifyVideo);
 }
 
 } // namespace nnv12::test

@@ -6,6 +6,7 @@
 #include "test/unit/artifact/BitFlips.h"
 #include "test/unit/artifact/PatchedMetadata.h"
 #include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/VideoSample.h"
 
 #include <ctime>
 #include <gtest/gtest.h>
@@ -237,6 +238,40 @@ TEST(MetadataBudget, SharedWork) {
   EXPECT_EQ(verify(work).find("overlays: found parts of it used so often"), 0u);
 }
 
+// The tables that sessions with a stream follow.
+TEST(MetadataBudget, SharedSets) {
+  fb::FlatBufferBuilder builder;
+  bundle::VideoWindow window(1, 1, 0, 0);
+  auto verify = [&](size_t numSets, size_t numReads, size_t numPlaces) {
+    std::vector reads(
+        numReads, bundle::CreateVideoRead(builder, 0, false, &window, &window));
+    std::vector sets(numSets,
+                     bundle::CreateVideoSetDirect(builder, 1, 1, &reads));
+    std::vector<uint64_t> places(numPlaces), outputs;
+    std::vector executes(
+        numSets, bundle::CreateVideoExecuteDirect(
+                     builder, &places, 0, bundle::CreateVideoPart(builder)));
+    std::vector<fb::Offset<bundle::Kernel>> kernels;
+    std::vector<fb::Offset<bundle::VideoInput>> inputs;
+    std::vector<fb::Offset<bundle::VideoPart>> switches;
+    std::vector programs = {bundle::CreateProgramVideoDirect(
+        builder, 0, &kernels, &sets, &inputs, &executes, &switches, &outputs)};
+    builder.Finish(bundle::CreateVideoOverlaysDirect(builder, &programs),
+                   videoIdentifier);
+    AlignedCopy overlays({builder.GetBufferPointer(),
+                          builder.GetBufferPointer() + builder.GetSize()});
+    builder.Clear();
+    Fault fault;
+    bool good = verifyVideoBuffer(overlays.data, overlays.size, fault);
+    EXPECT_EQ(good, fault.code == Fault::None);
+    return std::string(fault.text);
+  };
+  EXPECT_EQ(verify(2, 3, 4), "");
+  const char often[] = "overlays: found parts of it used so often";
+  EXPECT_EQ(verify(1000, 1000, 1).find(often), 0u);
+  EXPECT_EQ(verify(1000, 1, 1000).find(often), 0u);
+}
+
 TEST(MetadataBudget, SegmentsLieBesideEachOther) {
   Shared segments;
   segments.numSegments = 100;
@@ -269,6 +304,7 @@ TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
 // FlatBuffers' own verifier is the oracle of buffers that are taken.
 TEST(MetadataBudget, AgreesWithFlatBuffers) {
   GpuSample sample;
+  addVideo(sample.bundle);
   PatchedMetadata written(sample.bundle);
   auto compare = [](const AlignedCopy &image, auto ours, auto theirs) {
     AlignedCopy copy(image.data, image.size);
@@ -290,6 +326,9 @@ TEST(MetadataBudget, AgreesWithFlatBuffers) {
           [](fb::Verifier &v) { return bundle::VerifyBundleBuffer(v); });
   compare(written.overlayImage(), verifyOverlaysBuffer, [](fb::Verifier &v) {
     return v.VerifyBuffer<bundle::GpuOverlays>(overlaysIdentifier);
+  });
+  compare(written.videoImage(), verifyVideoBuffer, [](fb::Verifier &v) {
+    return v.VerifyBuffer<bundle::VideoOverlays>(videoIdentifier);
   });
 }
 

@@ -27,13 +27,8 @@ public:
     fileSize = image.size();
     bytes = std::make_unique<AlignedCopy>(image.data() + header.metadataOffset,
                                           header.metadataSize);
-    const bundle::Overlay *overlay = artifact::gpuOverlayIn(bundle());
-    if (!overlay)
-      return;
-    overlaysSegment = overlay->segment();
-    const bundle::Segment *segment = bundle()->segments()->Get(overlaysSegment);
-    overlayBytes = std::make_unique<AlignedCopy>(
-        image.data() + segment->offset(), segment->size());
+    overlayBytes = copyOf(artifact::gpuOverlayIn(bundle()), image);
+    videoBytes = copyOf(artifact::videoOverlayIn(bundle()), image);
   }
 
   const bundle::Bundle *bundle() const {
@@ -64,6 +59,19 @@ public:
                                  bundle::OverlayKind_Gpu);
   }
 
+  // The same for video.
+  const AlignedCopy &videoImage() const { return *videoBytes; }
+  const bundle::VideoOverlays *videos() const {
+    return flatbuffers::GetRoot<bundle::VideoOverlays>(videoBytes->data);
+  }
+  const bundle::ProgramVideo *video(uint32_t program = 0) const {
+    return artifact::videoOf(videos(), this->program(program));
+  }
+  const bundle::Overlay *videoOverlay(uint32_t program = 0) const {
+    return artifact::findOverlay(this->program(program),
+                                 bundle::OverlayKind_Video);
+  }
+
   /// Without overlays.
   bool verifyMetadata(artifact::Fault &fault) const {
     return artifact::verifyMetadata(bytes->data, bytes->size, fileSize, fault);
@@ -71,8 +79,13 @@ public:
   bool verify(artifact::Fault &fault) const {
     return verifyMetadata(fault) &&
            (!overlayBytes ||
-            artifact::verifyOverlays(bundle(), overlaysSegment,
-                                     overlayBytes->data, fault));
+            artifact::verifyOverlays(bundle(), gpuOverlay()->segment(),
+                                     overlayBytes->data, fault)) &&
+           (!videoBytes || verifyVideo(fault));
+  }
+  bool verifyVideo(artifact::Fault &fault) const {
+    return artifact::verifyVideo(bundle(), videoOverlay()->segment(),
+                                 videoBytes->data, fault);
   }
 
   /// patch<uint32_t>(lane, bundle::Lane::VT_PROCESSOR, 1)
@@ -94,9 +107,20 @@ public:
   }
 
 private:
+  /// The bytes of an overlay's segment, if there is one.
+  std::unique_ptr<AlignedCopy>
+  copyOf(const bundle::Overlay *overlay,
+         const std::vector<unsigned char> &image) const {
+    if (!overlay)
+      return nullptr;
+    const bundle::Segment *segment =
+        bundle()->segments()->Get(overlay->segment());
+    return std::make_unique<AlignedCopy>(image.data() + segment->offset(),
+                                         segment->size());
+  }
+
   uint64_t fileSize;
-  uint32_t overlaysSegment = 0;
-  std::unique_ptr<AlignedCopy> bytes, overlayBytes;
+  std::unique_ptr<AlignedCopy> bytes, overlayBytes, videoBytes;
 };
 
 } // namespace nnv12::test

@@ -10,6 +10,7 @@
 #include "artifact/Verifier.h"
 #include "test/unit/sample/GpuSample.h"
 #include "test/unit/sample/StoredBundle.h"
+#include "test/unit/sample/VideoSample.h"
 
 #include <csignal>
 #include <filesystem>
@@ -211,6 +212,95 @@ TEST(Writer, Overlay) {
   EXPECT_GT(warm, 0u);
   EXPECT_EQ(head->cold_records(), cold);
   EXPECT_EQ(head->warm_records(), warm);
+}
+
+/// Each target has an overlay of its own.
+TEST(Writer, OverlaysForVideo) {
+  TemporaryFolder folder;
+  VideoSample sample;
+  sample.bundle.programs.erase(sample.bundle.programs.begin());
+  ASSERT_EQ(sample.bundle.programs.size(), 2u);
+  // So that each number is another one.
+  for (uint32_t p : {0, 1}) {
+    ProgramVideo &video = *sample.bundle.programs[p].video;
+    video.arenaSize += 64 * p;
+    video.sets[2].reads[0].rows = {2, 3, -4, int32_t(5 + p)};
+    video.sets[2].reads[0].columns = {6, 7, -8, 9};
+    video.executes[2].part.tiles = VideoTiles::Rows;
+  }
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  auto isSame = [](const bundle::VideoWindow *a, const VideoWindow &b) {
+    return a->num() == b.num && a->den() == b.den && a->low() == b.low &&
+           a->high() == b.high;
+  };
+  auto expectPart = [](const bundle::VideoPart *a, const VideoPart &b) {
+    EXPECT_EQ(a->tiles(), bundle::VideoTiles(b.tiles));
+    EXPECT_EQ(a->row_axis(), b.rowAxis);
+    EXPECT_EQ(a->column_axis(), b.columnAxis);
+    EXPECT_EQ(a->kernel(), b.kernel);
+  };
+  for (uint32_t p : {0, 1}) {
+    const bundle::Program *program = read->programs()->Get(p);
+    ASSERT_EQ(program->overlays()->size(), 1u);
+    const bundle::Overlay *overlay = program->overlays()->Get(0);
+    EXPECT_EQ(overlay->kind(), bundle::OverlayKind_Video);
+    EXPECT_EQ(overlay->segment(), read->segments()->size() - 1);
+    EXPECT_EQ(overlay->head()->index(), p);
+    EXPECT_EQ(overlay->head()->processor(), 0u);
+    EXPECT_EQ(overlay->head()->cold_records(), 0u);
+    const ProgramVideo &source = *sample.bundle.programs[p].video;
+    const bundle::ProgramVideo *video =
+        videoOf(videoOverlaysIn(read, image.data), program);
+    EXPECT_EQ(video->arena_size(), source.arenaSize);
+    ASSERT_EQ(video->kernels()->size(), source.kernels.size());
+    for (uint32_t i = 0; i < source.kernels.size(); ++i) {
+      const bundle::Kernel *kernel = video->kernels()->Get(i);
+      EXPECT_EQ(kernel->processor(), 0u);
+      EXPECT_EQ(kernel->entry(), source.kernels[i].entry);
+      EXPECT_EQ(kernel->tiles(), source.kernels[i].tiles);
+      EXPECT_EQ(kernel->maps()->Get(0)->axes()->Get(1)->extent(), 32u);
+    }
+    ASSERT_EQ(video->sets()->size(), source.sets.size());
+    for (uint32_t i = 0; i < source.sets.size(); ++i) {
+      const bundle::VideoSet *set = video->sets()->Get(i);
+      EXPECT_EQ(set->rows(), source.sets[i].rows);
+      EXPECT_EQ(set->columns(), source.sets[i].columns);
+      ASSERT_EQ(set->reads()->size(), source.sets[i].reads.size());
+      for (uint32_t k = 0; k < set->reads()->size(); ++k) {
+        EXPECT_EQ(set->reads()->Get(k)->set(), source.sets[i].reads[k].set);
+        EXPECT_EQ(set->reads()->Get(k)->all(), source.sets[i].reads[k].all);
+        EXPECT_TRUE(
+            isSame(set->reads()->Get(k)->rows(), source.sets[i].reads[k].rows));
+        EXPECT_TRUE(isSame(set->reads()->Get(k)->columns(),
+                           source.sets[i].reads[k].columns));
+      }
+    }
+    const bundle::VideoInput *input = video->inputs()->Get(0);
+    EXPECT_EQ(input->set(), 0u);
+    EXPECT_EQ(input->place(), 0u);
+    EXPECT_EQ(input->pixels()->row(), 128u);
+    EXPECT_EQ(input->pixels()->column(), 4u);
+    EXPECT_EQ(input->pixels()->pieces(), 1u);
+    EXPECT_EQ(input->pixels()->distance(), 0u);
+    EXPECT_EQ(input->pixels()->piece(), 4u);
+    ASSERT_EQ(video->executes()->size(), 5u);
+    for (uint32_t i = 0; i < 5; ++i) {
+      const bundle::VideoExecute *execute = video->executes()->Get(i);
+      EXPECT_EQ(std::vector<uint64_t>(execute->places()->begin(),
+                                      execute->places()->end()),
+                source.executes[i].places);
+      EXPECT_EQ(execute->set(), source.executes[i].set);
+      expectPart(execute->part(), source.executes[i].part);
+    }
+    ASSERT_EQ(video->switches()->size(), 2u);
+    for (uint32_t i = 0; i < 2; ++i)
+      expectPart(video->switches()->Get(i), source.switches[i]);
+    EXPECT_EQ(video->outputs()->Get(0), source.outputs[0]);
+  }
 }
 
 /// Equal maps are one table, but not for so many that readers refuse it.

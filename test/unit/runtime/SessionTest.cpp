@@ -460,10 +460,9 @@ TEST_F(SessionTest, WrongOptionsOfProcessorsAndStreams) {
   EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
   nnv12_stream_options stream = NNV12_STREAM_OPTIONS_INIT;
   defaults.stream = &stream;
-  EXPECT_EQ(refusal(defaults),
-            std::pair(NNV12_UNSUPPORTED,
-                      std::string("stream: found a bundle without a part for "
-                                  "video, expected one (nnv12c --video)")));
+  // Whether the library or the bundle is without: StreamTest.cpp.
+  EXPECT_EQ(refusal(defaults).first, NNV12_UNSUPPORTED);
+  EXPECT_EQ(refusal(defaults).second.find("stream: "), 0u);
   memcpy(&stream.reuse, &none, sizeof none);
   EXPECT_EQ(refusal(defaults),
             std::pair(NNV12_INVALID_ARGUMENT,

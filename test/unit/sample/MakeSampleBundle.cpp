@@ -2,15 +2,17 @@
 //
 //   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
 //   make-sample-bundle FILE gpu
+//   make-sample-bundle FILE video
 //   make-sample-bundle FILE properties KEY=VALUE...
 //
-// With LANES it writes a bundle with a plan, with `gpu` one with an overlay for
-// a GPU, with `properties` one with a plan and the given properties, by key. An
-// empty KEY signs nothing.
+// With LANES it writes a bundle with a plan, with `gpu` or `video` one with an
+// overlay for that, with `properties` one with a plan and the given properties,
+// by key. An empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
 #include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/VideoSample.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +39,8 @@ int main(int argc, char **argv) {
     }
   } else if (argc > 2 && strcmp(argv[2], "gpu") == 0)
     sample = std::make_unique<nnv12::test::GpuSample>();
+  else if (argc > 2 && strcmp(argv[2], "video") == 0)
+    sample = std::make_unique<nnv12::test::VideoSample>();
   else if (argc > 4)
     sample = std::make_unique<nnv12::test::PlannedSample>(
         number(2, 3), number(4, 2), number(5, 1));
