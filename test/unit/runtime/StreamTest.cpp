@@ -109,6 +109,7 @@ TEST_F(StreamTest, NoStreamIsZeros) {
   info.struct_size = sizeof info;
   nnv12_session_get_stream_info(session.get(), &info);
   EXPECT_EQ(info.struct_size, sizeof info);
+  EXPECT_EQ(info.runs, 0u);
   EXPECT_EQ(info.frames, 0u);
   EXPECT_EQ(info.whole_frames, 0u);
   EXPECT_EQ(info.memory_size, 0u);
@@ -165,6 +166,7 @@ TEST_F(StreamTest, CountsFramesAndWork) {
     EXPECT_EQ(info.whole_frames, 1u);
     EXPECT_EQ(info.changed, 1. / (2 * 64));
     EXPECT_EQ(info.computed, (16. + 32 + 16 + 64 + 1) / (2 * 257));
+    EXPECT_EQ(info.runs, 3u);
   }
 }
 
@@ -194,10 +196,47 @@ TEST_F(StreamTest, ResultsAreThoseOfRunsWithout) {
           in[i] = float((i + frame) % 19);
         expectRight(frame);
       }
-      EXPECT_EQ(session.streamInfo().whole_frames, 1u);
-      EXPECT_LT(session.streamInfo().computed, 1);
+      EXPECT_EQ(session.streamInfo().runs, in.size() + 99);
     }
   }
+}
+
+/// Where all changes, most runs are without a stream: 8 behind the second frame
+/// of that kind in a row, then 16 behind the next one, and so on.
+TEST_F(StreamTest, FramesWithLittleToReuse) {
+  Bundle bundle(path);
+  Session session(bundle, options());
+  auto run = [&](int runs) {
+    for (int i = 0; i < runs; ++i) {
+      for (float &value : x)
+        value += 1;
+      ASSERT_TRUE(gives(session, x));
+    }
+  };
+  run(1 + 3 + 8);
+  EXPECT_EQ(session.streamInfo().runs, 11u);
+  EXPECT_EQ(session.streamInfo().frames, 3u) << "one keeps, two reuse nothing";
+  EXPECT_EQ(session.streamInfo().computed, 1);
+  run(2 + 16);
+  EXPECT_EQ(session.streamInfo().frames, 5u);
+  EXPECT_EQ(session.streamInfo().whole_frames, 2u);
+  run(1);
+  EXPECT_EQ(session.streamInfo().frames, 6u);
+  // A reset tries at once, and begins at 8.
+  run(5);
+  session.reset();
+  run(3 + 8);
+  EXPECT_EQ(session.streamInfo().frames, 10u);
+  run(1);
+  EXPECT_EQ(session.streamInfo().frames, 11u);
+  // One new picture between copies is no reason.
+  session.reset();
+  run(1);
+  for (int i = 0; i < 20; ++i) {
+    run(1);
+    ASSERT_TRUE(gives(session, x));
+  }
+  EXPECT_EQ(session.streamInfo().frames, 11u + 41);
 }
 
 TEST_F(StreamTest, ResetForgetsTheLastFrame) {
@@ -275,15 +314,15 @@ TEST_F(StreamTest, OlderCallersKnowLess) {
     // Fields of the info that are not there are left alone.
     nnv12_stream_info info;
     memset(&info, 0xff, sizeof info);
-    info.struct_size = offsetof(nnv12_stream_info, whole_frames);
+    info.struct_size = offsetof(nnv12_stream_info, frames);
     nnv12_session_get_stream_info(session.get(), &info);
-    EXPECT_EQ(info.frames, 1u);
-    EXPECT_EQ(info.whole_frames, ~uint64_t(0));
+    EXPECT_EQ(info.runs, 1u);
+    EXPECT_EQ(info.frames, ~uint64_t(0));
     EXPECT_EQ(info.memory_size, ~uint64_t(0));
     info.struct_size = sizeof(size_t);
-    info.frames = 77;
+    info.runs = 77;
     nnv12_session_get_stream_info(session.get(), &info);
-    EXPECT_EQ(info.frames, 77u);
+    EXPECT_EQ(info.runs, 77u);
     // A newer caller's is larger.
     struct {
       nnv12_stream_info known;
