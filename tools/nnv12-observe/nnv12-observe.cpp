@@ -64,6 +64,9 @@ public:
         session(openSession(path, bundle, sessionOptions(options))) {
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
       results.emplace_back(bundle.output(i));
+    // Later routines round in another way. They compute all samples, so that a
+    // report does not depend on the moment when they are ready.
+    prepareSession(path, session, mostPreparing);
   }
 
   /// `more` is a last input. The outputs are valid until the next run.
@@ -82,6 +85,9 @@ public:
   }
 
 private:
+  /// Milliseconds: a longer wait does not come to an end.
+  static constexpr unsigned mostPreparing = 600000;
+
   static SessionOptions sessionOptions(const ObserveOptions &options) {
     SessionOptions session;
     session.threads = options.threads;
