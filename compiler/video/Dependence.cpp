@@ -148,14 +148,14 @@ std::optional<Plane> Planes::of(Value value) const {
 namespace {
 /// The positions of an operand that a position of a result needs; none where
 /// it is empty.
-struct Range {
+struct Needed {
   int64_t first, last;
 };
 } // namespace
 
 /// The smallest of some windows that hold these ranges, by position of the
 /// result.
-static Window fit(ArrayRef<Range> ranges, int64_t extent) {
+static Window fit(ArrayRef<Needed> ranges, int64_t extent) {
   auto count = static_cast<int64_t>(ranges.size());
   Window best;
   int64_t bestWidth = -1;
@@ -200,7 +200,7 @@ static std::optional<Window> windowOf(OpOperand &operand, unsigned result,
                                       unsigned dim, unsigned operandDim,
                                       int64_t together) {
   int64_t count = shapeOf(operand.getOwner()->getResult(result))[dim];
-  SmallVector<Range> ranges;
+  SmallVector<Needed> ranges;
   bool isNone = true;
   for (int64_t i = 0; i < count; ++i) {
     int64_t lo = i / together * together;
@@ -208,8 +208,8 @@ static std::optional<Window> windowOf(OpOperand &operand, unsigned result,
         needed(operand, result, dim, lo, std::min(count, lo + together));
     isNone &= box.isEmpty();
     ranges.push_back(box.isEmpty()
-                         ? Range{0, -1}
-                         : Range{box.lo[operandDim], box.hi[operandDim] - 1});
+                         ? Needed{0, -1}
+                         : Needed{box.lo[operandDim], box.hi[operandDim] - 1});
   }
   if (isNone)
     return std::nullopt;
