@@ -99,9 +99,9 @@ private:
 
   LogicalResult checkOutputs() {
     Operation *ret = main.getBody().front().getTerminator();
-    for (auto [number, value] : llvm::enumerate(ret->getOperands()))
-      if (failed(checkRead(value, video.outputs[number], [&] {
-            return fault(main.getLoc(), "output " + Twine(number));
+    for (unsigned i = 0; i < ret->getNumOperands(); ++i)
+      if (failed(checkRead(ret->getOperand(i), video.outputs[i], [&] {
+            return fault(main.getLoc(), "output " + Twine(i));
           })))
         return failure();
     return success();
