@@ -115,13 +115,13 @@ inline const bundle::Overlay *readableOverlayOf(const bundle::Bundle *bundle,
              : nullptr;
 }
 
-/// That for a GPU.
+/// Its readable overlay for a GPU.
 inline const bundle::Overlay *gpuOverlayOf(const bundle::Bundle *bundle,
                                            const bundle::Program *program) {
   return readableOverlayOf(bundle, program, bundle::OverlayKind_Gpu);
 }
 
-/// That for video.
+/// Its readable overlay for video.
 inline const bundle::Overlay *videoOverlayOf(const bundle::Bundle *bundle,
                                              const bundle::Program *program) {
   return readableOverlayOf(bundle, program, bundle::OverlayKind_Video);

@@ -71,7 +71,7 @@ static uint32_t numRecords(const Stretch &stretch) {
 }
 
 namespace {
-/// Where an overlay is: its number in a segment.
+/// An overlay's number among those of its segment.
 struct OverlayPlace {
   uint32_t index, segment;
 };

@@ -306,14 +306,17 @@ private:
     return part;
   }
 
-  /// The same in cells, where the kernel's routine has some for the layer.
+  /// The same in cells, where the kernel's routine has some for the layer. A
+  /// single cell would be the kernel again.
   artifact::VideoPart partInCells(unsigned kernel, Operation *op) {
     const Routine *routine = hostRoutines().named(kernels[kernel].name);
     std::optional<Plane> plane = planes.of(op->getResult(0));
     std::optional<Cells> size;
     if (plane && op->getNumResults() == 1)
       size = codegen::CpuRoutine::of(*routine).cells(op);
-    if (!size)
+    ArrayRef<int64_t> shape = nn::typeOf(op->getResult(0)).getShape();
+    if (!size ||
+        (size->rows >= shape[plane->row] && size->cols >= shape[plane->column]))
       return partOf(kernels[kernel].info, op);
     unsigned number = cells.cells(op, *routine, *size);
     artifact::VideoPart part = partOf(cells[number].info, op);
