@@ -303,12 +303,20 @@ struct VideoPart {
   uint32_t kernel = ownKernel; ///< of ProgramVideo::kernels
 };
 
+struct VideoCheck {
+  uint64_t place;
+  PixelLayout pixels;
+};
+
 struct VideoExecute {
   static constexpr uint64_t asInProgram = ~uint64_t(0);
   std::vector<uint64_t> places; ///< by operand
   uint32_t set;
   VideoPart part;
+  std::optional<VideoCheck> check = {};
 };
+
+enum class VideoReuse : uint8_t { Exact, Bounded };
 
 struct ProgramVideo {
   uint64_t arenaSize = 0;
@@ -318,6 +326,9 @@ struct ProgramVideo {
   std::vector<VideoExecute> executes;
   std::vector<VideoPart> switches;
   std::vector<uint64_t> outputs;
+  VideoReuse reuse = VideoReuse::Exact;
+  float tolerance = 0, inputTolerance = 0; ///< if bounded
+  uint32_t refresh = 0;                    ///< if bounded
 };
 
 /// Programs of equal targets share one in the file.

@@ -219,9 +219,12 @@ public:
   bool understands() {
     using Self = VideoReader;
     return knowsAll([this] {
-      know({&overlay_, "start", 0}, "kind",
-           findOverlay(program_, bundle::OverlayKind_Video)->head()->start(),
+      const bundle::OverlayHead *head =
+          findOverlay(program_, bundle::OverlayKind_Video)->head();
+      know({&overlay_, "start", 0}, "kind", head->start(),
            bundle::OverlayStart_MAX);
+      know({&overlay_, "reuse", 0}, "kind", head->reuse(),
+           bundle::VideoReuse_MAX);
       forEach(&overlay_, "execute", video_->executes(), &Self::execute);
       forEach(&overlay_, "switch", video_->switches(), &Self::part);
     });

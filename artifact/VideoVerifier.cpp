@@ -52,6 +52,8 @@ public:
       expectCount("switches", video_->switches()->size(),
                   numSwitches(program_));
       forEach(&overlay_, "switch", video_->switches(), &Self::verifySwitch);
+      verifyTolerance("tolerance", video_->tolerance());
+      verifyTolerance("input tolerance", video_->input_tolerance());
     });
   }
 
@@ -80,6 +82,12 @@ private:
                         ? operand->offset() | memoryAlignment
                         : 1;
     expectPlace(where, place, operand->size(), bits & (~bits + 1));
+  }
+
+  void verifyTolerance(const char *name, float found) {
+    if (!(found >= 0 && found <= 1))
+      refuse(overlay_, "%s: found %g|a number from 0 to 1", name,
+             double(found));
   }
 
   void verifyKernel(const Where &where, const bundle::Kernel *kernel) {
@@ -179,6 +187,34 @@ private:
     expect(where, "set", execute->set(), nextSet_, video_->sets()->size());
     nextSet_ = execute->set() + 1;
     verifyPart(where, execute->part(), operation, execute->set());
+    if (execute->check())
+      verifyCheck({&where, "check", 0}, execute, operation);
+  }
+
+  /// A check point computes the result elsewhere, and copies pixels.
+  void verifyCheck(const Where &where, const bundle::VideoExecute *execute,
+                   const bundle::Operation *operation) {
+    const bundle::VideoCheck *check = execute->check();
+    const bundle::Kernel *kernel = kernelOf(target_, operation);
+    if (kernel->outputs() != 1 || execute->places()->Get(0) == inProgram)
+      refuse(where, "found %u results|one, in the arena", kernel->outputs());
+    const bundle::Operand *result = operation->operands()->Get(0);
+    expectPlace(where, check->place(), result);
+    uint64_t place = execute->places()->Get(0), size = result->size();
+    if (std::max(place, check->place()) - std::min(place, check->place()) <
+        size)
+      refuse(where,
+             "place: found %" PRIu64 "|one beside the result's %" PRIu64
+             " bytes at %" PRIu64,
+             check->place(), size, place);
+    const bundle::PixelLayout *pixels = check->pixels();
+    for (uint64_t number :
+         {check->place(), place, pixels->row(), pixels->column(),
+          pixels->distance(), pixels->piece()})
+      if (number % sizeof(float))
+        refuse(where, "found %" PRIu64 " bytes|a multiple of 4, of floats",
+               number);
+    verifyPixels(where, pixels, video_->sets()->Get(execute->set()), size);
   }
 
   /// The replacement's results and operands lie where the execute's do.
@@ -200,6 +236,8 @@ private:
                     operands->Get(i));
     }
     verifyPart(where, part, replacement, execute->set());
+    if (execute->check())
+      verifyCheck({&where, "check", 0}, execute, replacement);
   }
 
   void verifyPart(const Where &where, const bundle::VideoPart *part,

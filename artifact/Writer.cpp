@@ -148,8 +148,10 @@ public:
     if (program.video)
       overlays.push_back(bundle::CreateOverlay(
           builder_, bundle::OverlayKind_Video,
-          bundle::CreateOverlayHead(builder_, video.index, cpu,
-                                    bundle::OverlayStart_AfterFirst),
+          bundle::CreateOverlayHead(
+              builder_, video.index, cpu, bundle::OverlayStart_AfterFirst,
+              /*cold_records=*/0, /*warm_records=*/0,
+              static_cast<bundle::VideoReuse>(program.video->reuse)),
           video.segment));
     auto overlayList = builder_.CreateVector(overlays);
     return bundle::CreateProgram(builder_, target, inputs, outputs, memories,
@@ -178,9 +180,10 @@ public:
     auto inputs = all(video.inputs);
     auto executes = all(video.executes);
     auto switches = all(video.switches);
-    return bundle::CreateProgramVideoDirect(builder_, video.arenaSize, &kernels,
-                                            &sets, &inputs, &executes,
-                                            &switches, &video.outputs);
+    return bundle::CreateProgramVideoDirect(
+        builder_, video.arenaSize, &kernels, &sets, &inputs, &executes,
+        &switches, &video.outputs, video.tolerance, video.inputTolerance,
+        video.refresh);
   }
 
   fb::Offset<bundle::GpuPipeline> add(const GpuPipeline &pipeline) {
@@ -241,10 +244,13 @@ private:
                                         &reads);
   }
 
+  static bundle::PixelLayout layoutOf(const PixelLayout &pixels) {
+    return {pixels.row, pixels.column, pixels.pieces, pixels.distance,
+            pixels.piece};
+  }
+
   fb::Offset<bundle::VideoInput> add(const VideoInput &input) {
-    bundle::PixelLayout pixels = {input.pixels.row, input.pixels.column,
-                                  input.pixels.pieces, input.pixels.distance,
-                                  input.pixels.piece};
+    bundle::PixelLayout pixels = layoutOf(input.pixels);
     return bundle::CreateVideoInput(builder_, input.set, input.place, &pixels);
   }
 
@@ -254,9 +260,18 @@ private:
                                    part.rowAxis, part.columnAxis, part.kernel);
   }
 
+  fb::Offset<bundle::VideoCheck> add(const VideoCheck &check) {
+    bundle::PixelLayout pixels = layoutOf(check.pixels);
+    return bundle::CreateVideoCheck(builder_, check.place, &pixels);
+  }
+
   fb::Offset<bundle::VideoExecute> add(const VideoExecute &execute) {
+    fb::Offset<bundle::VideoPart> part = add(execute.part);
+    fb::Offset<bundle::VideoCheck> check;
+    if (execute.check)
+      check = add(*execute.check);
     return bundle::CreateVideoExecuteDirect(builder_, &execute.places,
-                                            execute.set, add(execute.part));
+                                            execute.set, part, check);
   }
 
   static bundle::TileAxis add(const TileAxis &axis) {

@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "int32": 4, "uint64": 8}
+SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "int32": 4, "float": 4, "uint64": 8}
 SIZES["int64"] = SIZES["double"] = 8
 
 

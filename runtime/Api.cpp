@@ -124,10 +124,10 @@ struct KnownOptions {
     // A number that is no enumerator must not be read as one.
     int reuse;
     memcpy(&reuse, &stream.reuse, sizeof reuse);
-    if (reuse < NNV12_REUSE_OFF || reuse > NNV12_REUSE_EXACT)
+    if (reuse < NNV12_REUSE_OFF || reuse > NNV12_REUSE_BOUNDED)
       return fault.set(Fault::InvalidArgument,
                        "stream: reuse: found %d, expected at most %d", reuse,
-                       int(NNV12_REUSE_EXACT));
+                       int(NNV12_REUSE_BOUNDED));
     session.stream = reuse == NNV12_REUSE_OFF ? nullptr : &stream;
     return true;
   }
@@ -271,9 +271,12 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   result.tune = textOf(artifact::cpuOf(target)->tune());
   result.digest = bundle->digest().bytes;
   result.program = bundle->programNumber();
-  result.reuse = hasVideo && artifact::videoOverlayOf(metadata, program)
-                     ? NNV12_REUSE_EXACT
-                     : NNV12_REUSE_OFF;
+  const bundle::Overlay *video =
+      hasVideo ? artifact::videoOverlayOf(metadata, program) : nullptr;
+  if (video)
+    result.reuse = video->head()->reuse() == bundle::VideoReuse_Exact
+                       ? NNV12_REUSE_EXACT
+                       : NNV12_REUSE_BOUNDED;
   writeStruct(result, info);
 }
 

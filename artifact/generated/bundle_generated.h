@@ -112,6 +112,9 @@ struct VideoInputBuilder;
 struct VideoPart;
 struct VideoPartBuilder;
 
+struct VideoCheck;
+struct VideoCheckBuilder;
+
 struct VideoExecute;
 struct VideoExecuteBuilder;
 
@@ -770,6 +773,37 @@ inline const char *EnumNameOverlayStart(OverlayStart e) {
   if (flatbuffers::IsOutRange(e, OverlayStart_AtOpen, OverlayStart_AfterFirst)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesOverlayStart()[index];
+}
+
+/// The most that streams can reuse.
+enum VideoReuse : uint8_t {
+  VideoReuse_Exact = 0,
+  VideoReuse_Bounded = 1,
+  VideoReuse_MIN = VideoReuse_Exact,
+  VideoReuse_MAX = VideoReuse_Bounded
+};
+
+inline const VideoReuse (&EnumValuesVideoReuse())[2] {
+  static const VideoReuse values[] = {
+    VideoReuse_Exact,
+    VideoReuse_Bounded
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesVideoReuse() {
+  static const char * const names[3] = {
+    "Exact",
+    "Bounded",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameVideoReuse(VideoReuse e) {
+  if (flatbuffers::IsOutRange(e, VideoReuse_Exact, VideoReuse_Bounded)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesVideoReuse()[index];
 }
 
 enum BundleKind : uint8_t {
@@ -4002,13 +4036,70 @@ inline flatbuffers::Offset<VideoPart> CreateVideoPart(
   return builder_.Finish();
 }
 
+/// A check point: a recomputed pixel that is near enough to the kept one leaves
+/// it as it is, and changes nothing behind it. A result of floats in f32.
+struct VideoCheck FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef VideoCheckBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PLACE = 4,
+    VT_PIXELS = 6
+  };
+  /// Where frames that are not whole compute the result: in the arena, as far
+  /// apart as at its place. No frame needs what lies there before.
+  uint64_t place() const {
+    return GetField<uint64_t>(VT_PLACE, 0);
+  }
+  const nnv12::bundle::PixelLayout *pixels() const {
+    return GetStruct<const nnv12::bundle::PixelLayout *>(VT_PIXELS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_PLACE, 8) &&
+           VerifyFieldRequired<nnv12::bundle::PixelLayout>(verifier, VT_PIXELS, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct VideoCheckBuilder {
+  typedef VideoCheck Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_place(uint64_t place) {
+    fbb_.AddElement<uint64_t>(VideoCheck::VT_PLACE, place, 0);
+  }
+  void add_pixels(const nnv12::bundle::PixelLayout *pixels) {
+    fbb_.AddStruct(VideoCheck::VT_PIXELS, pixels);
+  }
+  explicit VideoCheckBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<VideoCheck> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<VideoCheck>(end);
+    fbb_.Required(o, VideoCheck::VT_PIXELS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<VideoCheck> CreateVideoCheck(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t place = 0,
+    const nnv12::bundle::PixelLayout *pixels = nullptr) {
+  VideoCheckBuilder builder_(_fbb);
+  builder_.add_place(place);
+  builder_.add_pixels(pixels);
+  return builder_.Finish();
+}
+
 /// An execute of the program, by its number.
 struct VideoExecute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef VideoExecuteBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_PLACES = 4,
     VT_SET = 6,
-    VT_PART = 8
+    VT_PART = 8,
+    VT_CHECK = 10
   };
   /// By operand: where it lies in the arena; 2^64-1: as in the program.
   const flatbuffers::Vector<uint64_t> *places() const {
@@ -4021,6 +4112,10 @@ struct VideoExecute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const nnv12::bundle::VideoPart *part() const {
     return GetPointer<const nnv12::bundle::VideoPart *>(VT_PART);
   }
+  /// Of its only result.
+  const nnv12::bundle::VideoCheck *check() const {
+    return GetPointer<const nnv12::bundle::VideoCheck *>(VT_CHECK);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_PLACES) &&
@@ -4028,6 +4123,8 @@ struct VideoExecute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_SET, 4) &&
            VerifyOffsetRequired(verifier, VT_PART) &&
            verifier.VerifyTable(part()) &&
+           VerifyOffset(verifier, VT_CHECK) &&
+           verifier.VerifyTable(check()) &&
            verifier.EndTable();
   }
 };
@@ -4044,6 +4141,9 @@ struct VideoExecuteBuilder {
   }
   void add_part(flatbuffers::Offset<nnv12::bundle::VideoPart> part) {
     fbb_.AddOffset(VideoExecute::VT_PART, part);
+  }
+  void add_check(flatbuffers::Offset<nnv12::bundle::VideoCheck> check) {
+    fbb_.AddOffset(VideoExecute::VT_CHECK, check);
   }
   explicit VideoExecuteBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -4062,8 +4162,10 @@ inline flatbuffers::Offset<VideoExecute> CreateVideoExecute(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::Vector<uint64_t>> places = 0,
     uint32_t set = 0,
-    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0) {
+    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0,
+    flatbuffers::Offset<nnv12::bundle::VideoCheck> check = 0) {
   VideoExecuteBuilder builder_(_fbb);
+  builder_.add_check(check);
   builder_.add_part(part);
   builder_.add_set(set);
   builder_.add_places(places);
@@ -4074,13 +4176,15 @@ inline flatbuffers::Offset<VideoExecute> CreateVideoExecuteDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const std::vector<uint64_t> *places = nullptr,
     uint32_t set = 0,
-    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0) {
+    flatbuffers::Offset<nnv12::bundle::VideoPart> part = 0,
+    flatbuffers::Offset<nnv12::bundle::VideoCheck> check = 0) {
   auto places__ = places ? _fbb.CreateVector<uint64_t>(*places) : 0;
   return nnv12::bundle::CreateVideoExecute(
       _fbb,
       places__,
       set,
-      part);
+      part,
+      check);
 }
 
 struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -4092,7 +4196,10 @@ struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INPUTS = 10,
     VT_EXECUTES = 12,
     VT_SWITCHES = 14,
-    VT_OUTPUTS = 16
+    VT_OUTPUTS = 16,
+    VT_TOLERANCE = 18,
+    VT_INPUT_TOLERANCE = 20,
+    VT_REFRESH = 22
   };
   /// Bytes of the arena, which takes the memory of the program's.
   uint64_t arena_size() const {
@@ -4119,6 +4226,21 @@ struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint64_t> *outputs() const {
     return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_OUTPUTS);
   }
+  /// What streams do that are bounded and not told otherwise. At a check point a
+  /// pixel keeps its values where the root mean square of their differences is
+  /// at most `tolerance` of that of the tensor's values.
+  float tolerance() const {
+    return GetField<float>(VT_TOLERANCE, 0.0f);
+  }
+  /// A cell of 8x8 pixels of an input stays where the root mean square of its
+  /// differences is at most this part of the deviation of the input's values.
+  float input_tolerance() const {
+    return GetField<float>(VT_INPUT_TOLERANCE, 0.0f);
+  }
+  /// A frame of so many computes all; 0: none does.
+  uint32_t refresh() const {
+    return GetField<uint32_t>(VT_REFRESH, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint64_t>(verifier, VT_ARENA_SIZE, 8) &&
@@ -4139,6 +4261,9 @@ struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(switches()) &&
            VerifyOffsetRequired(verifier, VT_OUTPUTS) &&
            verifier.VerifyVector(outputs()) &&
+           VerifyField<float>(verifier, VT_TOLERANCE, 4) &&
+           VerifyField<float>(verifier, VT_INPUT_TOLERANCE, 4) &&
+           VerifyField<uint32_t>(verifier, VT_REFRESH, 4) &&
            verifier.EndTable();
   }
 };
@@ -4168,6 +4293,15 @@ struct ProgramVideoBuilder {
   void add_outputs(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> outputs) {
     fbb_.AddOffset(ProgramVideo::VT_OUTPUTS, outputs);
   }
+  void add_tolerance(float tolerance) {
+    fbb_.AddElement<float>(ProgramVideo::VT_TOLERANCE, tolerance, 0.0f);
+  }
+  void add_input_tolerance(float input_tolerance) {
+    fbb_.AddElement<float>(ProgramVideo::VT_INPUT_TOLERANCE, input_tolerance, 0.0f);
+  }
+  void add_refresh(uint32_t refresh) {
+    fbb_.AddElement<uint32_t>(ProgramVideo::VT_REFRESH, refresh, 0);
+  }
   explicit ProgramVideoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4193,9 +4327,15 @@ inline flatbuffers::Offset<ProgramVideo> CreateProgramVideo(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoInput>>> inputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>>> executes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::VideoPart>>> switches = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> outputs = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> outputs = 0,
+    float tolerance = 0.0f,
+    float input_tolerance = 0.0f,
+    uint32_t refresh = 0) {
   ProgramVideoBuilder builder_(_fbb);
   builder_.add_arena_size(arena_size);
+  builder_.add_refresh(refresh);
+  builder_.add_input_tolerance(input_tolerance);
+  builder_.add_tolerance(tolerance);
   builder_.add_outputs(outputs);
   builder_.add_switches(switches);
   builder_.add_executes(executes);
@@ -4213,7 +4353,10 @@ inline flatbuffers::Offset<ProgramVideo> CreateProgramVideoDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::VideoInput>> *inputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::VideoExecute>> *executes = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::VideoPart>> *switches = nullptr,
-    const std::vector<uint64_t> *outputs = nullptr) {
+    const std::vector<uint64_t> *outputs = nullptr,
+    float tolerance = 0.0f,
+    float input_tolerance = 0.0f,
+    uint32_t refresh = 0) {
   auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
   auto sets__ = sets ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoSet>>(*sets) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::VideoInput>>(*inputs) : 0;
@@ -4228,7 +4371,10 @@ inline flatbuffers::Offset<ProgramVideo> CreateProgramVideoDirect(
       inputs__,
       executes__,
       switches__,
-      outputs__);
+      outputs__,
+      tolerance,
+      input_tolerance,
+      refresh);
 }
 
 /// The root of the segment of overlays for video.
@@ -4293,7 +4439,8 @@ struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PROCESSOR = 6,
     VT_START = 8,
     VT_COLD_RECORDS = 10,
-    VT_WARM_RECORDS = 12
+    VT_WARM_RECORDS = 12,
+    VT_REUSE = 14
   };
   /// Which part of the segment it is, of all programs' parts.
   uint32_t index() const {
@@ -4314,6 +4461,9 @@ struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t warm_records() const {
     return GetField<uint32_t>(VT_WARM_RECORDS, 0);
   }
+  nnv12::bundle::VideoReuse reuse() const {
+    return static_cast<nnv12::bundle::VideoReuse>(GetField<uint8_t>(VT_REUSE, 0));
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_INDEX, 4) &&
@@ -4321,6 +4471,7 @@ struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_START, 1) &&
            VerifyField<uint32_t>(verifier, VT_COLD_RECORDS, 4) &&
            VerifyField<uint32_t>(verifier, VT_WARM_RECORDS, 4) &&
+           VerifyField<uint8_t>(verifier, VT_REUSE, 1) &&
            verifier.EndTable();
   }
 };
@@ -4344,6 +4495,9 @@ struct OverlayHeadBuilder {
   void add_warm_records(uint32_t warm_records) {
     fbb_.AddElement<uint32_t>(OverlayHead::VT_WARM_RECORDS, warm_records, 0);
   }
+  void add_reuse(nnv12::bundle::VideoReuse reuse) {
+    fbb_.AddElement<uint8_t>(OverlayHead::VT_REUSE, static_cast<uint8_t>(reuse), 0);
+  }
   explicit OverlayHeadBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -4361,12 +4515,14 @@ inline flatbuffers::Offset<OverlayHead> CreateOverlayHead(
     uint32_t processor = 0,
     nnv12::bundle::OverlayStart start = nnv12::bundle::OverlayStart_AtOpen,
     uint32_t cold_records = 0,
-    uint32_t warm_records = 0) {
+    uint32_t warm_records = 0,
+    nnv12::bundle::VideoReuse reuse = nnv12::bundle::VideoReuse_Exact) {
   OverlayHeadBuilder builder_(_fbb);
   builder_.add_warm_records(warm_records);
   builder_.add_cold_records(cold_records);
   builder_.add_processor(processor);
   builder_.add_index(index);
+  builder_.add_reuse(reuse);
   builder_.add_start(start);
   return builder_.Finish();
 }

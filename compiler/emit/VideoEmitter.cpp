@@ -21,11 +21,13 @@ namespace {
 
 class VideoEmitter {
 public:
-  VideoEmitter(func::FuncOp main, const ExecutionOrder &order,
-               const KernelTable &kernels, KernelTable &cells,
-               EmittedProgram &emitted)
+  VideoEmitter(func::FuncOp main, artifact::VideoReuse reuse,
+               const ExecutionOrder &order, const KernelTable &kernels,
+               KernelTable &cells, EmittedProgram &emitted)
       : main(main), order(order), kernels(kernels), cells(cells),
-        emitted(emitted), program(emitted.program), planes(main) {}
+        emitted(emitted), program(emitted.program), planes(main) {
+    result.reuse = reuse;
+  }
 
   LogicalResult run() {
     placeValues();
@@ -40,6 +42,7 @@ public:
       result.switches.push_back(
           partInCells(change.replacement.kernel,
                       order.layers()[emitted.layers[change.operation]]));
+    placeChecks();
     for (Value output : main.getBody().front().getTerminator()->getOperands())
       result.outputs.push_back(*placeOf(output));
     if (!reusesParts)
@@ -51,6 +54,9 @@ public:
   }
 
 private:
+  /// Multiply-adds that a value of a result with a check point takes at least.
+  static constexpr double workPerValue = 8;
+
   //===--------------------------------------------------------------------===//
   // Memory
   //===--------------------------------------------------------------------===//
@@ -216,6 +222,38 @@ private:
     unsigned kernel = program.operations[*execute].kernel;
     out.part = hasSwitch(*execute) ? partOf(kernels[kernel].info, op)
                                    : partInCells(kernel, op);
+    addCheck(out, op);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Check points
+  //===--------------------------------------------------------------------===//
+
+  /// Adds a check point where comparing a pixel takes little beside computing
+  /// it. Its place comes later.
+  void addCheck(artifact::VideoExecute &execute, Operation *op) {
+    if (result.reuse == artifact::VideoReuse::Exact || op->getNumResults() != 1)
+      return;
+    RankedTensorType type = nn::typeOf(op->getResult(0));
+    std::optional<Plane> plane = planes.of(op->getResult(0));
+    double work =
+        kernels[program.operations[executeOf[op]].kernel].facts.multiplyAdds;
+    if (!plane || !type.getElementType().isF32() ||
+        work < workPerValue * double(type.getNumElements()))
+      return;
+    if (auto pixels = pixelLayout(type, plane))
+      execute.check = {0, *pixels};
+  }
+
+  /// All results lie at one place until they are compared.
+  void placeChecks() {
+    uint64_t size = 0;
+    for (auto [i, execute] : llvm::enumerate(result.executes))
+      if (execute.check) {
+        execute.check->place = result.arenaSize;
+        size = std::max(size, program.operations[i].operands[0].size);
+      }
+    result.arenaSize += llvm::alignTo(size, artifact::memoryAlignment);
   }
 
   //===--------------------------------------------------------------------===//
@@ -340,10 +378,11 @@ private:
 
 } // namespace
 
-LogicalResult nnv12::emitVideo(func::FuncOp main, const ExecutionOrder &order,
+LogicalResult nnv12::emitVideo(func::FuncOp main, artifact::VideoReuse reuse,
+                               const ExecutionOrder &order,
                                const KernelTable &kernels, KernelTable &cells,
                                EmittedProgram &emitted) {
-  return VideoEmitter(main, order, kernels, cells, emitted).run();
+  return VideoEmitter(main, reuse, order, kernels, cells, emitted).run();
 }
 
 void nnv12::printVideoSummary(const artifact::Program &program,
@@ -356,7 +395,8 @@ void nnv12::printVideoSummary(const artifact::Program &program,
     tiles[change.operation] = part.tiles;
   auto numCells = llvm::count(tiles, artifact::VideoTiles::Cells),
        numWhole = llvm::count(tiles, artifact::VideoTiles::All);
-  os << "  video      exact: "
+  os << "  video      "
+     << (video.reuse == artifact::VideoReuse::Exact ? "exact: " : "bounded: ")
      << llvm::format("%.2f MB of values", double(video.arenaSize) * 1e-6)
      << "; of " << tiles.size() << " layers " << numCells << " in cells, "
      << tiles.size() - numCells - numWhole << " in rows, " << numWhole

@@ -11,10 +11,12 @@ namespace nnv12 {
 /// arena for each value that stays for the next frame, the sets of pixels that
 /// depend on changes, and which tiles compute them. The rest of the program
 /// stays as it is. Kernels in cells are added to `cells`, whose numbers are
-/// those of `program.video.kernels`: the caller fills these in. Fails with a
-/// diagnostic where no layer with rows and columns depends on a part of an
-/// input.
+/// those of `program.video.kernels`: the caller fills these in. With
+/// `VideoReuse::Bounded` results of convolutions in f32 get check points. Fails
+/// with a diagnostic where no layer with rows and columns depends on a part of
+/// an input.
 mlir::LogicalResult emitVideo(mlir::func::FuncOp main,
+                              artifact::VideoReuse reuse,
                               const ExecutionOrder &order,
                               const KernelTable &kernels, KernelTable &cells,
                               EmittedProgram &emitted);

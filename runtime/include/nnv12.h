@@ -267,7 +267,10 @@ typedef enum nnv12_reuse {
   NNV12_REUSE_OFF = 0,
   /** Layers compute the parts alone that a change of the inputs can reach. All
    *  outputs are those of a session without reuse, bit by bit. */
-  NNV12_REUSE_EXACT = 1
+  NNV12_REUSE_EXACT = 1,
+  /** The same, and values that would differ little stay as they are: see
+   *  nnv12_stream_options. */
+  NNV12_REUSE_BOUNDED = 2
 } nnv12_reuse;
 
 /** Facts about the bundle and its chosen program. */

@@ -72,7 +72,8 @@ struct WeightOptions {
 
 enum class VideoMode {
   Off,
-  Exact ///< no result differs in any bit
+  Exact,  ///< no result differs in any bit
+  Bounded ///< or values that differ little stay
 };
 
 struct CompileOptions {

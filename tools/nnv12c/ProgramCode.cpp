@@ -100,9 +100,18 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
     Stage stage(options, "video");
     lowered.videoKernels = std::make_unique<ProgramKernels>(
         *lowered.main()->getContext(), lowered.target(), options.checkBounds);
-    if (failed(emitVideo(lowered.main(), order, lowered.kernels.table,
+    auto reuse = options.video == VideoMode::Exact
+                     ? artifact::VideoReuse::Exact
+                     : artifact::VideoReuse::Bounded;
+    if (failed(emitVideo(lowered.main(), reuse, order, lowered.kernels.table,
                          lowered.videoKernels->table, lowered.emitted)))
       return failure();
+    if (reuse == artifact::VideoReuse::Bounded) {
+      artifact::ProgramVideo &video = *lowered.emitted.program.video;
+      video.tolerance = 0.02F;
+      video.inputTolerance = 0.05F;
+      video.refresh = 10;
+    }
   }
   Stage stage(options, "proof");
   std::vector<Operation *> layers;

@@ -223,7 +223,10 @@ static cl::opt<VideoMode, true> videoMode(
     Help{"Let sessions that are asked to compute again what changed since the "
          "last frame alone"},
     cl::values(clEnumValN(VideoMode::Exact, "exact",
-                          "no result differs in any bit")));
+                          "no result differs in any bit"),
+               clEnumValN(VideoMode::Bounded, "bounded",
+                          "sessions may also keep values that would differ "
+                          "little")));
 static cl::opt<double, true>
     storageMBps("storage-mbps", cl::location(given.storageMBps),
                 Help{"Plan for storage that reads N MB a second, whatever the "

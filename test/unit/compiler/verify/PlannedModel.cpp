@@ -105,9 +105,10 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
   return success();
 }
 
-std::string PlannedModel::addVideo() {
-  std::string fault = faultOf(
-      [&] { return emitVideo(main, *order, *kernels, *cells, emitted); });
+std::string PlannedModel::addVideo(artifact::VideoReuse reuse) {
+  std::string fault = faultOf([&] {
+    return emitVideo(main, reuse, *order, *kernels, *cells, emitted);
+  });
   program = emitted.program;
   return fault;
 }

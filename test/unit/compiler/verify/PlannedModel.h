@@ -27,7 +27,8 @@ public:
                const std::string &target = "host");
 
   /// Adds a part for video to the program; the fault, or nothing.
-  std::string addVideo();
+  std::string
+  addVideo(artifact::VideoReuse reuse = artifact::VideoReuse::Exact);
 
   /// The fault that the proofs find in a changed program, or nothing.
   std::string prove(const artifact::Program &program);
