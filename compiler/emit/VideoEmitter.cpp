@@ -232,13 +232,14 @@ private:
   /// Adds a check point where comparing a pixel takes little beside computing
   /// it. Its place comes later.
   void addCheck(artifact::VideoExecute &execute, Operation *op) {
-    if (result.reuse == artifact::VideoReuse::Exact || op->getNumResults() != 1)
+    if (result.reuse == artifact::VideoReuse::Exact || !isa<nn::Weighted>(op) ||
+        op->getNumResults() != 1)
       return;
     RankedTensorType type = nn::typeOf(op->getResult(0));
     std::optional<Plane> plane = planes.of(op->getResult(0));
     double work =
         kernels[program.operations[executeOf[op]].kernel].facts.multiplyAdds;
-    if (!plane || !type.getElementType().isF32() ||
+    if (!plane || !type.getElementType().isF32() || !type.getNumElements() ||
         work < workPerValue * double(type.getNumElements()))
       return;
     if (auto pixels = pixelLayout(type, plane))

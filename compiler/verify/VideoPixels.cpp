@@ -15,8 +15,21 @@ using artifact::VideoTiles;
 using llvm::formatv;
 
 //===----------------------------------------------------------------------===//
-// Inputs
+// Pixels
 //===----------------------------------------------------------------------===//
+
+/// The axis of a dimension that is not blocked.
+static const nn::Layout::Axis *onlyAxis(const nn::Layout &layout,
+                                        unsigned dim) {
+  const nn::Layout::Axis *found = nullptr;
+  for (const nn::Layout::Axis &axis : layout.axes())
+    if (axis.dim == dim) {
+      if (found)
+        return nullptr;
+      found = &axis;
+    }
+  return found;
+}
 
 namespace {
 
@@ -47,7 +60,8 @@ private:
 
 } // namespace
 
-/// The bytes of the pixel at row 0 and column 0 of a dense tensor.
+/// The bytes of the pixel at row 0 and column 0, those that fill up a block
+/// among them.
 static Pieces piecesOf(ArrayRef<nn::Layout::Axis> axes, uint64_t element,
                        std::optional<video::Plane> plane) {
   Pieces pieces;
@@ -69,19 +83,24 @@ static Pieces piecesOf(ArrayRef<nn::Layout::Axis> axes, uint64_t element,
 std::string nnv12::findWrongPixels(const artifact::PixelLayout &pixels,
                                    RankedTensorType type,
                                    std::optional<video::Plane> plane) {
-  assert(nn::layoutTag(type).empty() && "inputs are dense");
   nn::Layout layout = nn::Layout::of(type);
   auto element =
       static_cast<uint64_t>(nn::storageElementSize(type.getElementType()));
-  auto distance = [&](unsigned dim) {
-    return static_cast<uint64_t>(layout.axes()[dim].stride) * element;
-  };
-  if (plane && pixels.row != distance(plane->row))
-    return formatv("found rows at a distance of {0} bytes, expected {1}",
-                   pixels.row, distance(plane->row));
-  if (plane && pixels.column != distance(plane->column))
-    return formatv("found columns at a distance of {0} bytes, expected {1}",
-                   pixels.column, distance(plane->column));
+  if (plane) {
+    const nn::Layout::Axis *row = onlyAxis(layout, plane->row),
+                           *column = onlyAxis(layout, plane->column);
+    if (!row || !column)
+      return "found pixels of blocked rows or columns, expected none";
+    auto distance = [&](const nn::Layout::Axis *axis) {
+      return static_cast<uint64_t>(axis->stride) * element;
+    };
+    if (pixels.row != distance(row))
+      return formatv("found rows at a distance of {0} bytes, expected {1}",
+                     pixels.row, distance(row));
+    if (pixels.column != distance(column))
+      return formatv("found columns at a distance of {0} bytes, expected {1}",
+                     pixels.column, distance(column));
+  }
   Pieces expected = piecesOf(layout.axes(), element, plane), found;
   bool isRising = true;
   for (uint64_t i = 0; i < pixels.pieces && isRising; ++i)
@@ -99,19 +118,6 @@ std::string nnv12::findWrongPixels(const artifact::PixelLayout &pixels,
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
-
-/// The axis of a dimension that is not blocked.
-static const nn::Layout::Axis *onlyAxis(const nn::Layout &layout,
-                                        unsigned dim) {
-  const nn::Layout::Axis *found = nullptr;
-  for (const nn::Layout::Axis &axis : layout.axes())
-    if (axis.dim == dim) {
-      if (found)
-        return nullptr;
-      found = &axis;
-    }
-  return found;
-}
 
 /// Whether the axes number each element of memory once, outermost first.
 static bool isNested(const TileMap &map, int64_t size) {

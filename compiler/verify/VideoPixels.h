@@ -11,9 +11,9 @@
 
 namespace nnv12 {
 
-/// Compares the runtime's pixels of a dense tensor with its elements at each
-/// row and column. Without a plane all of it is one pixel. Returns the fault as
-/// "found …, expected …", or "".
+/// Compares the runtime's pixels of a tensor with its elements at each row and
+/// column, and with those that fill up its blocks. Without a plane all of it is
+/// one pixel. Returns the fault as "found …, expected …", or "".
 std::string findWrongPixels(const artifact::PixelLayout &pixels,
                             mlir::RankedTensorType type,
                             std::optional<video::Plane> plane);

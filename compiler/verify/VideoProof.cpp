@@ -1,4 +1,4 @@
-//===- VideoProof.cpp - Proves that reuse changes no result ---------------===//
+//===- VideoProof.cpp - Proves that frames reuse values rightly -----------===//
 
 #include "compiler/verify/VideoProof.h"
 
@@ -20,6 +20,7 @@ using artifact::Space;
 using artifact::VideoExecute;
 using artifact::VideoPart;
 using artifact::VideoRead;
+using artifact::VideoReuse;
 using artifact::VideoSet;
 using artifact::VideoTiles;
 using artifact::VideoWindow;
@@ -50,9 +51,10 @@ public:
   }
 
   LogicalResult run() {
-    return success(succeeded(numberSets()) && succeeded(followInputs()) &&
-                   succeeded(followLayers()) && succeeded(followExecutes()) &&
-                   succeeded(checkOutputs()));
+    return success(succeeded(checkBounds()) && succeeded(numberSets()) &&
+                   succeeded(followInputs()) && succeeded(followLayers()) &&
+                   succeeded(followExecutes()) && succeeded(checkOutputs()) &&
+                   succeeded(followChecks()));
   }
 
 private:
@@ -74,6 +76,19 @@ private:
                    << ", expected them within " << video.arenaSize << " bytes";
   }
 
+  /// Whether no value stays at a place.
+  LogicalResult checkFree(uint64_t place, uint64_t size, Fault fault) {
+    if (failed(checkPlace(place, size, fault)))
+      return failure();
+    Runs kept = arena.read(place, place + size);
+    if (kept.empty())
+      return success();
+    return fault() << "byte " << place + kept[0].begin << ": found "
+                   << values.describe(kept[0].content,
+                                      kept[0].end - kept[0].begin)
+                   << ", which stay for the next frame, expected nothing";
+  }
+
   /// Whether the bytes of a value lie at a place.
   LogicalResult checkRead(Value value, uint64_t place, Fault fault) {
     auto size = static_cast<uint64_t>(nn::storageSize(value));
@@ -85,14 +100,8 @@ private:
   /// A value is at this place from now on, for good: it is the only one there.
   LogicalResult keep(Value value, uint64_t place, Fault fault) {
     auto size = static_cast<uint64_t>(nn::storageSize(value));
-    if (failed(checkPlace(place, size, fault)))
+    if (failed(checkFree(place, size, fault)))
       return failure();
-    Runs others = arena.read(place, place + size);
-    if (!others.empty())
-      return fault() << "byte " << place + others[0].begin << ": found "
-                     << values.describe(others[0].content,
-                                        others[0].end - others[0].begin)
-                     << ", which stay for the next frame, expected nothing";
     arena.write(place, place + size, values.computed(value));
     return success();
   }
@@ -447,6 +456,60 @@ private:
     std::string tiles =
         findWrongTiles(part, info.maps[0], nn::typeOf(result), *plane);
     return tiles.empty() ? success() : LogicalResult(wrong() << tiles);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Check points
+  //===--------------------------------------------------------------------===//
+
+  /// Exact reuse has no bounds. Streams take them as they are.
+  LogicalResult checkBounds() {
+    bool isExact = video.reuse == VideoReuse::Exact;
+    for (auto [name, found] : {std::pair("tolerance", video.tolerance),
+                               {"input tolerance", video.inputTolerance}})
+      if (!(found >= 0 && found <= (isExact ? 0 : 1)))
+        return fault(main.getLoc(), name)
+               << "found " << double(found) << ", expected "
+               << (isExact ? "0, as reuse is exact" : "a number from 0 to 1");
+    if (isExact && video.refresh)
+      return fault(main.getLoc(), "refresh")
+             << "found " << video.refresh << ", expected 0, as reuse is exact";
+    return success();
+  }
+
+  /// All kept values are in the arena by now.
+  LogicalResult followChecks() {
+    for (auto [i, layer] : llvm::enumerate(claim.layers))
+      if (const auto &check = video.executes[i].check)
+        if (failed(followCheck(*check, layer, [&, number = i] {
+              return fault(layer->getLoc(),
+                           formatv("execute {0}: check point", number));
+            })))
+          return failure();
+    return success();
+  }
+
+  LogicalResult followCheck(const artifact::VideoCheck &check, Operation *layer,
+                            Fault fault) {
+    if (video.reuse == VideoReuse::Exact)
+      return fault() << "found one, expected none, as reuse is exact";
+    if (layer->getNumResults() != 1)
+      return fault() << "found " << layer->getNumResults()
+                     << " results, expected one";
+    Value result = layer->getResult(0);
+    RankedTensorType type = nn::typeOf(result);
+    if (!type.getElementType().isF32())
+      return fault() << "found a result of " << type.getElementType()
+                     << ", expected f32";
+    std::optional<Plane> plane = planeOf(result);
+    if (!plane)
+      return fault() << "found a result without rows and columns, expected one "
+                        "that has them";
+    std::string pixels = findWrongPixels(check.pixels, type, plane);
+    if (!pixels.empty())
+      return fault() << pixels;
+    return checkFree(check.place, static_cast<uint64_t>(nn::storageSize(type)),
+                     fault);
   }
 
   func::FuncOp main;

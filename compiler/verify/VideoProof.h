@@ -1,8 +1,8 @@
-//===- VideoProof.h - Proves that reuse changes no result -------*- C++ -*-===//
+//===- VideoProof.h - Proves that frames reuse values rightly ---*- C++ -*-===//
 //
 // A frame of a video computes the tiles that a change of the inputs can reach,
-// beside values of the last frame. That gives the results of the program, frame
-// by frame:
+// beside values of the last frame. In exact streams that gives the results of
+// the program, frame by frame:
 //   - A whole frame computes all values, as the program does at other places.
 //   - Let a later frame come to an execute with all operands as they are to be,
 //     and let them differ from the last frame's in pixels of their sets alone.
@@ -11,11 +11,25 @@
 //     Nobody else writes there.
 //   - So the same holds of the result, and of all values at the end.
 //
+// A bounded stream gives other results. At a check point, a frame that is not
+// whole computes the tiles at a place where nothing is kept. A pixel of the set
+// that differs from the kept one by no more than the tolerance is left as it
+// is, and taken out of the set. Others are copied. Proven of each frame: every
+// pixel of a kept value is within the tolerance of the pixel that its layer
+// gives for the kept values that it reads; without a check point it is equal.
+//   - A pixel of the set has just been compared, or computed.
+//   - Other pixels read no pixel that is another one than in the last frame,
+//     so they are as near as they were then. A whole frame computes all.
+// The answer of the last layer is not proven: differences of many layers add
+// up, and a layer may enlarge those of its operands. Exact streams of the same
+// bundle use no check point, so the first argument holds of them.
+//
 // video::Planes chooses the dimensions that are rows and columns. Sets,
 // windows, tiles and inputs are proven for any choice.
 //
-// Taken for granted: a kernel's map of tiles, CpuRoutine::together(), and that
-// nn::neededPart() of a part lies inside of that of a larger one.
+// Taken for granted: a kernel's map of tiles, CpuRoutine::together(), that
+// nn::neededPart() of a part lies inside of that of a larger one, and that
+// streams merge a result before they run the next execute.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_VERIFY_VIDEOPROOF_H
@@ -36,7 +50,12 @@ namespace nnv12 {
 ///     the inputs, with the rows and columns of their results, and their reads
 ///     hold each pixel of an operand that a pixel depends on;
 ///   - the tiles that are computed for a set of pixels hold these pixels;
-///   - the pixels of an input are all of its elements.
+///   - the pixels of an input are all of its elements;
+///   - so are those of a check point's result, which is of f32, its layer's
+///   only
+///     one, and has rows and columns; no value is kept at a check point's
+///     place, which several may share; where reuse is exact there are none, and
+///     no tolerances, which are numbers from 0 to 1.
 /// Fails with one diagnostic at the layer that says what was found and what was
 /// expected: a fault of the compiler.
 mlir::LogicalResult proveVideo(const PlanClaim &claim,

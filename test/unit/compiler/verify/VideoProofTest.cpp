@@ -8,18 +8,23 @@
 #include "compiler/verify/VideoProof.h"
 
 #include "compiler/layers/LayerName.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "test/unit/compiler/verify/PlannedModel.h"
 #include "test/unit/compiler/verify/SmallModels.h"
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::test;
+using artifact::VideoCheck;
 using artifact::VideoExecute;
 using artifact::VideoInput;
 using artifact::VideoPart;
 using artifact::VideoRead;
+using artifact::VideoReuse;
 using artifact::VideoSet;
 using artifact::VideoTiles;
 
@@ -119,8 +124,18 @@ public:
     model = std::make_unique<PlannedModel>(context, text, options,
                                            /*alternatives=*/false, "x86-64-v3");
     ASSERT_EQ(model->error, "");
-    ASSERT_EQ(model->addVideo(), "");
+    add(VideoReuse::Bounded);
+    add(VideoReuse::Exact);
+  }
+
+  void add(VideoReuse reuse) {
+    ASSERT_EQ(model->addVideo(reuse), "");
     program = model->program;
+    if (reuse == VideoReuse::Bounded) {
+      video().tolerance = 1;
+      video().inputTolerance = 0.05F;
+      video().refresh = ~0U;
+    }
     EXPECT_EQ(model->prove(program), "");
   }
 
@@ -159,6 +174,24 @@ public:
   }
   VideoExecute &execute(StringRef name) {
     return video().executes[numberOf(name)];
+  }
+  VideoCheck &check(StringRef name) { return *execute(name).check; }
+  VideoCheck &onlyCheck() {
+    VideoCheck *found = nullptr;
+    for (VideoExecute &execute : video().executes)
+      if (execute.check) {
+        EXPECT_EQ(found, nullptr);
+        found = &*execute.check;
+      }
+    return *found;
+  }
+  /// The execute whose layer has such results.
+  VideoExecute &executeWhere(llvm::function_ref<bool(ValueRange)> isIt) {
+    for (auto [layer, execute] : llvm::zip(model->layers, video().executes))
+      if (isIt(layer->getResults()))
+        return execute;
+    ADD_FAILURE() << "no such layer";
+    return video().executes[0];
   }
   /// Results come first.
   uint64_t &place(StringRef name, unsigned operand) {
@@ -258,8 +291,7 @@ TEST_F(VideoProof, PixelsFarApart) {
 }
 
 /// Results that share a set of one pixel, whatever their planes are.
-TEST_F(VideoProof, SeveralResults) {
-  plan(R"(
+const char *severalResults = R"(
   func.func @main(%x: tensor<1x8x20x24xf32>) -> (tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>) {
     %0 = nn.pool max %x kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
         : tensor<1x8x20x24xf32> -> tensor<1x8x20x24xf32>
@@ -267,7 +299,44 @@ TEST_F(VideoProof, SeveralResults) {
         : tensor<1x8x20x24xf32> -> tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>
     %3 = nn.unary %1 <exp> : tensor<1x3x20x24xf32> -> tensor<1x3x20x24xf32>
     return %3, %2 : tensor<1x3x20x24xf32>, tensor<1x3x20x24xi64>
-  })");
+  })";
+
+TEST_F(VideoProof, SeveralResults) { plan(severalResults); }
+
+/// Several check points share a place, of any size that has room.
+TEST_F(VideoProof, PlacesOfCheckPoints) {
+  plan(layers);
+  add(VideoReuse::Bounded);
+  uint64_t place = check("conv").place;
+  EXPECT_EQ(check("halve").place, place);
+  EXPECT_EQ(check("point").place, place);
+  EXPECT_EQ(video().arenaSize, place + 30720);
+  // Others have places of their own, at any distance.
+  check("halve").place += 1024;
+  check("point").place += 30720;
+  video().arenaSize += 30720;
+  EXPECT_EQ(model->prove(program), "");
+  // Check points may be left out.
+  execute("conv").check.reset();
+  EXPECT_EQ(model->prove(program), "");
+}
+
+/// Channels in several blocks, and some that fill up the last one.
+const char *blocks = R"(
+  func.func @main(%x: tensor<1x24x20x24xf32>) -> tensor<1x40x20x24xi32> {
+    %w = nn.constant dense<0.5> : tensor<40x24x3x3xf32> -> tensor<40x24x3x3xf32>
+    %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x24x20x24xf32>, tensor<40x24x3x3xf32> -> tensor<1x40x20x24xf32> loc("conv")
+    %1 = nn.unary %0 <exp> : tensor<1x40x20x24xf32> -> tensor<1x40x20x24xf32>
+    %2 = nn.cast %1 : tensor<1x40x20x24xf32> -> tensor<1x40x20x24xi32>
+    return %2 : tensor<1x40x20x24xi32>
+  })";
+
+TEST_F(VideoProof, Blocks) {
+  plan(blocks);
+  add(VideoReuse::Bounded);
+  EXPECT_EQ(onlyCheck().pixels.piece, 64u);
+  EXPECT_EQ(onlyCheck().pixels.pieces, 3u);
 }
 
 //===----------------------------------------------------------------------===//
@@ -490,12 +559,142 @@ const Fault faultsOfPixels[] = {
      "input 2: found a pixel of 1 pieces, the first one [0, 60)"},
 };
 
-TEST_F(VideoProof, FindsFaults) {
-  plan(layers);
-  const artifact::Program good = program;
-  for (ArrayRef<Fault> faults :
-       {ArrayRef(faultsOfSets), ArrayRef(faultsOfMemory),
-        ArrayRef(faultsOfPixels)})
+const Fault faultsOfChecks[] = {
+    {"a check point at the result's own place",
+     [](auto &t) { t.check("conv").place = t.place("conv", 0); },
+     "execute 1: check point: byte 92224: found bytes 0 to 30720 of result 0 "
+     "of 'conv'"},
+    {"a check point half across its result",
+     [](auto &t) { t.check("conv").place = t.place("conv", 0) + 15360; },
+     "found bytes 15360 to 30720 of result 0 of 'conv'"},
+    {"a check point on top of an operand",
+     [](auto &t) { t.check("conv").place = t.place("conv", 1); },
+     "found bytes 0 to 30720 of result 0 of 'in'"},
+    {"a check point on top of an input",
+     [](auto &t) { t.check("point").place = t.video().inputs[1].place; },
+     "execute 4: check point: byte 30720: found bytes 0 to 30720 of input 1"},
+    {"a check point on top of a value that is computed before",
+     [](auto &t) { t.check("point").place = t.place("halve", 0) - 64; },
+     "found bytes 30656 to 30720 of result 0 of 'conv'"},
+    {"a check point on top of a value that is computed later",
+     [](auto &t) { t.check("halve").place = t.place("soft", 0); },
+     "execute 2: check point: byte"},
+    {"a check point on top of the last bytes that stay",
+     [](auto &t) { t.check("halve").place -= 64; },
+     "of result 0 of 'mean' (nn.reduce), which stay for the next frame, "
+     "expected nothing"},
+    {"a check point in front of a value",
+     [](auto &t) {
+       uint64_t &size = t.video().arenaSize;
+       size += 4096;
+       t.place("mean", 0) = t.video().outputs[2] = size - 4096;
+       t.check("point").place = size - 4096 - 30720 + 4;
+     },
+     "execute 4: check point: byte"},
+    {"a check point that ends outside",
+     [](auto &t) { t.check("conv").place += 4; },
+     "execute 1: check point: found 30720 bytes at "},
+    {"a check point near 2^64",
+     [](auto &t) { t.check("halve").place = ~uint64_t(63); },
+     "found 7680 bytes at 18446744073709551552, expected them within"},
+    {"no place for check points", [](auto &t) { t.video().arenaSize -= 30720; },
+     "execute 1: check point: found 30720 bytes at "},
+    {"a distance of rows", [](auto &t) { t.check("conv").pixels.row -= 64; },
+     "check point: found rows at a distance of 1472 bytes, expected 1536"},
+    {"a distance of columns",
+     [](auto &t) { t.check("conv").pixels.column = 4; },
+     "check point: found columns at a distance of 4 bytes, expected 64"},
+    {"rows for columns",
+     [](auto &t) {
+       auto &pixels = t.check("conv").pixels;
+       std::swap(pixels.row, pixels.column);
+     },
+     "found rows at a distance of 64 bytes, expected 1536"},
+    {"the pixels of another result",
+     [](auto &t) { t.check("halve").pixels = t.check("conv").pixels; },
+     "execute 2: check point: found rows at a distance of 1536 bytes, expected "
+     "768"},
+    {"a part of a pixel", [](auto &t) { t.check("conv").pixels.piece -= 4; },
+     "check point: found a pixel of 1 pieces, the first one [0, 60), expected "
+     "1 pieces, the first one [0, 64)"},
+    {"a pixel that goes on in the next one",
+     [](auto &t) { t.check("conv").pixels.piece += 4; },
+     "the first one [0, 68), expected"},
+    {"no pixel", [](auto &t) { t.check("point").pixels.pieces = 0; },
+     "execute 4: check point: found a pixel of none"},
+    {"a result without rows and columns",
+     [](auto &t) {
+       t.execute("mean").check = {t.check("conv").place, {0, 0, 1, 0, 64}};
+     },
+     "execute 16: check point: found a result without rows and columns"},
+    {"check points of exact reuse",
+     [](auto &t) {
+       t.video().reuse = VideoReuse::Exact;
+       t.video().tolerance = t.video().inputTolerance = 0;
+       t.video().refresh = 0;
+     },
+     "execute 1: check point: found one, expected none, as reuse is exact"},
+    {"a tolerance of exact reuse",
+     [](auto &t) { t.video().reuse = VideoReuse::Exact; },
+     "tolerance: found 1.000000e+00, expected 0, as reuse is exact"},
+    {"a refresh of exact reuse",
+     [](auto &t) {
+       t.video().reuse = VideoReuse::Exact;
+       t.video().tolerance = t.video().inputTolerance = 0;
+     },
+     "refresh: found 4294967295, expected 0, as reuse is exact"},
+    {"a tolerance that is no number",
+     [](auto &t) { t.video().tolerance = NAN; },
+     "tolerance: found nan, expected a number from 0 to 1"},
+    {"a tolerance below 0", [](auto &t) { t.video().tolerance = -0.01F; },
+     "tolerance: found -1.000000e-02, expected a number from 0 to 1"},
+    {"a tolerance above 1",
+     [](auto &t) { t.video().tolerance = std::nextafter(1.0F, 2.0F); },
+     "tolerance: found 1.000000e+00, expected a number from 0 to 1"},
+    {"an input tolerance without end",
+     [](auto &t) { t.video().inputTolerance = INFINITY; },
+     "input tolerance: found INF, expected a number from 0 to 1"},
+};
+
+const Fault faultsOfBlocks[] = {
+    {"a block missing", [](auto &t) { --t.onlyCheck().pixels.pieces; },
+     "check point: found a pixel of 2 pieces, the first one [0, 64), expected "
+     "3 pieces, the first one [0, 64)"},
+    {"a block too many", [](auto &t) { ++t.onlyCheck().pixels.pieces; },
+     "check point: found a pixel of 4 pieces"},
+    {"a distance of blocks",
+     [](auto &t) { t.onlyCheck().pixels.distance -= 64; },
+     "check point: found a pixel of 3 pieces"},
+    {"blocks behind one another",
+     [](auto &t) { t.onlyCheck().pixels.distance = 64; },
+     "check point: found a pixel of 1 pieces, the first one [0, 192)"},
+    {"a result of whole numbers",
+     [](auto &t) {
+       VideoCheck check = t.onlyCheck();
+       t.executeWhere([](ValueRange results) {
+          return nn::typeOf(results[0]).getElementType().isInteger(32);
+        }).check = check;
+     },
+     "check point: found a result of 'i32', expected f32"},
+};
+
+const Fault faultsOfResults[] = {
+    {"a layer of two results",
+     [](auto &t) {
+       uint64_t place = t.video().arenaSize;
+       t.video().arenaSize += 1 << 20;
+       t.executeWhere([](ValueRange results) {
+          return results.size() == 2;
+        }).check = {place, {96, 4, 3, 1920, 4}};
+     },
+     "check point: found 2 results, expected one"},
+};
+
+class VideoFaults : public VideoProof {
+public:
+  /// Each of them is found.
+  void find(ArrayRef<Fault> faults) {
+    const artifact::Program good = program;
     for (const Fault &fault : faults) {
       SCOPED_TRACE(fault.name);
       program = good;
@@ -504,6 +703,29 @@ TEST_F(VideoProof, FindsFaults) {
       EXPECT_TRUE(StringRef(found).contains(fault.expected))
           << "found '" << found << "', expected '" << fault.expected << "'";
     }
+    program = good;
+  }
+};
+
+TEST_F(VideoFaults, AreFound) {
+  plan(layers);
+  find(faultsOfSets);
+  find(faultsOfMemory);
+  find(faultsOfPixels);
+  add(VideoReuse::Bounded);
+  find(faultsOfChecks);
+}
+
+TEST_F(VideoFaults, OfBlocksAreFound) {
+  plan(blocks);
+  add(VideoReuse::Bounded);
+  find(faultsOfBlocks);
+}
+
+TEST_F(VideoFaults, OfSeveralResultsAreFound) {
+  plan(severalResults);
+  add(VideoReuse::Bounded);
+  find(faultsOfResults);
 }
 
 } // namespace
