@@ -188,19 +188,23 @@ private:
     nextSet_ = execute->set() + 1;
     verifyPart(where, execute->part(), operation, execute->set());
     if (execute->check())
-      verifyCheck({&where, "check", 0}, execute, operation);
+      verifyCheck({&where, "check point"}, execute, operation);
   }
 
-  /// A check point computes the result elsewhere, and copies pixels.
+  /// A frame computes the result at the check point's place, compares its
+  /// floats with those at the result's own, and copies pixels there.
   void verifyCheck(const Where &where, const bundle::VideoExecute *execute,
                    const bundle::Operation *operation) {
     const bundle::VideoCheck *check = execute->check();
     const bundle::Kernel *kernel = kernelOf(target_, operation);
-    if (kernel->outputs() != 1 || execute->places()->Get(0) == inProgram)
-      refuse(where, "found %u results|one, in the arena", kernel->outputs());
+    if (kernel->outputs() != 1)
+      refuse(where, "found %u results|one", kernel->outputs());
     const bundle::Operand *result = operation->operands()->Get(0);
-    expectPlace(where, check->place(), result);
     uint64_t place = execute->places()->Get(0), size = result->size();
+    if (place == inProgram || size == 0)
+      refuse(where, "found a result %s|one in the arena",
+             size ? "that does not move" : "of 0 bytes");
+    expectPlace(where, check->place(), result);
     if (std::max(place, check->place()) - std::min(place, check->place()) <
         size)
       refuse(where,
@@ -237,7 +241,7 @@ private:
     }
     verifyPart(where, part, replacement, execute->set());
     if (execute->check())
-      verifyCheck({&where, "check", 0}, execute, replacement);
+      verifyCheck({&where, "check point"}, execute, replacement);
   }
 
   void verifyPart(const Where &where, const bundle::VideoPart *part,

@@ -11,8 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "int32": 4, "float": 4, "uint64": 8}
-SIZES["int64"] = SIZES["double"] = 8
+SIZES = {"bool": 1, "ubyte": 1, "uint32": 4, "int32": 4, "float": 4}
+SIZES["uint64"] = SIZES["int64"] = SIZES["double"] = 8
 
 
 def fields_of(body):

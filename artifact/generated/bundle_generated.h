@@ -4045,7 +4045,7 @@ struct VideoCheck FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PIXELS = 6
   };
   /// Where frames that are not whole compute the result: in the arena, as far
-  /// apart as at its place. No frame needs what lies there before.
+  /// apart as at its place. No frame needs the bytes from before.
   uint64_t place() const {
     return GetField<uint64_t>(VT_PLACE, 0);
   }
@@ -4112,7 +4112,7 @@ struct VideoExecute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const nnv12::bundle::VideoPart *part() const {
     return GetPointer<const nnv12::bundle::VideoPart *>(VT_PART);
   }
-  /// Of its only result.
+  /// For its only result.
   const nnv12::bundle::VideoCheck *check() const {
     return GetPointer<const nnv12::bundle::VideoCheck *>(VT_CHECK);
   }
@@ -4226,9 +4226,9 @@ struct ProgramVideo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint64_t> *outputs() const {
     return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_OUTPUTS);
   }
-  /// What streams do that are bounded and not told otherwise. At a check point a
-  /// pixel keeps its values where the root mean square of their differences is
-  /// at most `tolerance` of that of the tensor's values.
+  /// The bounds of streams that are bounded and have no others. At a check
+  /// point a pixel keeps its values where the root mean square of their
+  /// differences is at most `tolerance` of that of the tensor's values.
   float tolerance() const {
     return GetField<float>(VT_TOLERANCE, 0.0f);
   }

@@ -12,6 +12,7 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -34,17 +35,31 @@ static std::string findNewerVideo(const bundle::Bundle *bundle,
              : reasonOf(why, "program 0: video: ");
 }
 
+/// The most that streams can reuse.
+static bundle::VideoReuse reuseOf(const bundle::Program *program) {
+  return artifact::findOverlay(program, bundle::OverlayKind_Video)
+      ->head()
+      ->reuse();
+}
+/// The same as text: "bounded".
+static std::string reuseText(const bundle::Program *program) {
+  return lowered(bundle::EnumNameVideoReuse(reuseOf(program)));
+}
+
 namespace {
 /// Sums of an overlay.
 struct VideoSums {
   explicit VideoSums(const bundle::ProgramVideo *video) {
     for (const bundle::VideoSet *set : *video->sets())
       pixels += uint64_t(set->rows()) * set->columns();
-    for (const bundle::VideoExecute *execute : *video->executes())
+    for (const bundle::VideoExecute *execute : *video->executes()) {
       ++executes[execute->part()->tiles()];
+      checks += execute->check() != nullptr;
+    }
   }
   uint64_t pixels = 0;                                ///< of all sets
   uint32_t executes[bundle::VideoTiles_MAX + 1] = {}; ///< by their tiles
+  uint32_t checks = 0;
 };
 } // namespace
 
@@ -103,6 +118,15 @@ static std::string partText(const bundle::VideoPart *part) {
              : text + format(" (kernel %u of video)", part->kernel());
 }
 
+/// ", check point at arena[1536, 1792)", where there is one.
+static std::string checkText(const bundle::VideoExecute *execute,
+                             const bundle::Operation *operation) {
+  if (!execute->check())
+    return "";
+  uint64_t size = operation->operands()->Get(0)->size();
+  return ", check point at arena" + rangeText(execute->check()->place(), size);
+}
+
 void printVideo(const bundle::Bundle *bundle,
                 const bundle::VideoOverlays *overlays,
                 const bundle::Program *program, bool summary) {
@@ -115,14 +139,20 @@ void printVideo(const bundle::Bundle *bundle,
     return;
   }
   VideoSums sums(video);
-  printf("  video: arena %" PRIu64 " bytes, %u sets of %" PRIu64
+  printf("  video: %s, arena %" PRIu64 " bytes, %u sets of %" PRIu64
          " pixels, %u kernels of its own; executes by cells %u, by rows %u, by "
          "runs %u, as a whole %u\n",
-         video->arena_size(), video->sets()->size(), sums.pixels,
-         video->kernels()->size(), sums.executes[bundle::VideoTiles_Cells],
+         reuseText(program).c_str(), video->arena_size(), video->sets()->size(),
+         sums.pixels, video->kernels()->size(),
+         sums.executes[bundle::VideoTiles_Cells],
          sums.executes[bundle::VideoTiles_Rows],
          sums.executes[bundle::VideoTiles_Runs],
          sums.executes[bundle::VideoTiles_All]);
+  if (reuseOf(program) == bundle::VideoReuse_Bounded)
+    printf(
+        "    tolerance %g, input tolerance %g, refresh %u, check points %u\n",
+        double(video->tolerance()), double(video->input_tolerance()),
+        video->refresh(), sums.checks);
   if (summary)
     return;
   for (uint32_t i = 0; i < video->kernels()->size(); ++i) {
@@ -139,10 +169,11 @@ void printVideo(const bundle::Bundle *bundle,
   }
   for (uint32_t i = 0; i < video->executes()->size(); ++i) {
     const bundle::VideoExecute *execute = video->executes()->Get(i);
-    printf("    %-4s %s, %s%s\n", operationName(program, i).c_str(),
+    printf("    %-4s %s, %s%s%s\n", operationName(program, i).c_str(),
            partText(execute->part()).c_str(),
            setText(video, execute->set()).c_str(),
-           readsText(video->sets()->Get(execute->set())).c_str());
+           readsText(video->sets()->Get(execute->set())).c_str(),
+           checkText(execute, program->operations()->Get(i)).c_str());
   }
   for (uint32_t i = 0; i < video->switches()->size(); ++i)
     printf("    %-4s %s in later runs\n",
@@ -163,6 +194,11 @@ void addVideos(Json &json, const bundle::Bundle *bundle,
   json.key("video").beginObject().member("segment", index);
   json.member("size", bundle->segments()->Get(index)->size());
   json.member("num_programs", overlays->programs()->size()).endObject();
+}
+
+/// A number of f32 in as many digits as it has: 0.02, not 0.0199999996.
+static double shortOf(float number) {
+  return strtod(format("%.6g", double(number)).c_str(), nullptr);
 }
 
 static void addWindow(Json &json, const char *name,
@@ -194,7 +230,14 @@ void addVideo(Json &json, const bundle::Bundle *bundle,
     return;
   }
   VideoSums sums(video);
-  json.key("video").beginObject().member("arena_size", video->arena_size());
+  json.key("video").beginObject().member("reuse", reuseText(program));
+  if (reuseOf(program) == bundle::VideoReuse_Bounded) {
+    json.member("tolerance", shortOf(video->tolerance()));
+    json.member("input_tolerance", shortOf(video->input_tolerance()));
+    json.member("refresh", video->refresh());
+    json.member("num_check_points", sums.checks);
+  }
+  json.member("arena_size", video->arena_size());
   json.member("num_sets", video->sets()->size());
   json.member("pixels", sums.pixels);
   json.member("num_kernels", video->kernels()->size());
@@ -238,6 +281,8 @@ void addVideo(Json &json, const bundle::Bundle *bundle,
       else
         json.value(place);
     json.endArray();
+    if (execute->check())
+      json.member("check_place", execute->check()->place());
   });
   json.objects("switches", *video->switches(),
                [&](const auto *part) { addPart(json, part); });

@@ -36,6 +36,8 @@ public:
       mostPixels = std::max(mostPixels, uint64_t(set->rows()) * set->columns());
     }
     expect(pixels <= uint64_t(1) << 26, "sets: bytes");
+    for (float number : {video->tolerance(), video->input_tolerance()})
+      expect(number >= 0 && number <= 1, "tolerance");
     for (uint32_t i = 0; i < video->executes()->size(); ++i)
       measure(video->executes()->Get(i)->part(), program->operations()->Get(i));
     for (uint32_t i = 0; i < video->switches()->size(); ++i)
@@ -56,6 +58,7 @@ public:
       followOperands(execute, change->replacement());
       followPart(video->switches()->Get(i), change->replacement(),
                  execute->set());
+      followCheck(execute, change->replacement());
     }
     return wrong;
   }
@@ -103,10 +106,14 @@ private:
     uint64_t size = artifact::byteSize(tensor);
     expectPlace(input->place(), size, "input: place");
     expect(input->set() < video->sets()->size(), "input: set");
-    const bundle::VideoSet *set = video->sets()->Get(input->set());
-    const bundle::PixelLayout *layout = input->pixels();
+    followPixels(input->pixels(), input->set(), size);
+  }
+
+  void followPixels(const bundle::PixelLayout *layout, uint32_t number,
+                    uint64_t size) {
+    const bundle::VideoSet *set = video->sets()->Get(number);
     Wide bytes = Wide(layout->pieces()) * layout->piece();
-    expect(bytes <= ~uint32_t(0), "input: bytes of a pixel");
+    expect(bytes <= ~uint32_t(0), "pixels: bytes of one");
     if (!bytes)
       return;
     // The last byte, and the pointer behind the last 64 columns.
@@ -114,9 +121,36 @@ private:
                Wide(set->columns() - 1) * layout->column() +
                Wide(layout->pieces() - 1) * layout->distance() +
                layout->piece();
-    expect(end <= size, "input: pixels");
-    expect(Wide(layout->column()) * 64 < Wide(1) << 56, "input: columns");
-    expect(bytes * set->rows() * set->columns() <= size, "input: time");
+    expect(end <= size, "pixels: outside");
+    expect(Wide(layout->column()) * 64 < Wide(1) << 56, "pixels: columns");
+    expect(bytes * set->rows() * set->columns() <= size, "pixels: time");
+  }
+
+  /// Floats of all pixels at a check point, and at the result's own place.
+  void followCheck(const bundle::VideoExecute *execute,
+                   const bundle::Operation *operation) {
+    const bundle::VideoCheck *check = execute->check();
+    if (!check || !wrong.empty())
+      return;
+    const bundle::PixelLayout *layout = check->pixels();
+    uint64_t place = check->place(), kept = execute->places()->Get(0),
+             size = operation->operands()->Get(0)->size();
+    expect(target->kernels()->Get(operation->kernel())->outputs() == 1,
+           "check point: other results");
+    expectPlace(place, size, "check point: place");
+    expectPlace(kept, size, "check point: the result's place");
+    expect(Wide(place) + size <= kept || Wide(kept) + size <= place,
+           "check point: on top of the result");
+    for (uint64_t number : {place, kept, layout->row(), layout->column(),
+                            layout->distance(), layout->piece()})
+      expect(number % alignof(float) == 0, "check point: alignment");
+    for (uint64_t bit = 1; bit <= 32; bit *= 2)
+      if (operation->operands()->Get(0)->space() == bundle::Space_Memory)
+        expect(operation->operands()->Get(0)->offset() % (2 * bit) ||
+                   place % (2 * bit) == 0,
+               "check point: the kernel's alignment");
+    expect(layout->pieces() && layout->piece(), "check point: no channels");
+    followPixels(layout, execute->set(), size);
   }
 
   void followOperands(const bundle::VideoExecute *execute,
@@ -149,6 +183,7 @@ private:
                execute->set() > video->executes()->Get(number - 1)->set(),
            "execute: a set that is computed already");
     followPart(execute->part(), operation, execute->set());
+    followCheck(execute, operation);
   }
 
   void followPart(const bundle::VideoPart *part,

@@ -3,6 +3,7 @@
 // test/unit/sample/VideoSample.h says what the overlay is that these damage. It
 // has, of its program 0, the sets and the places
 //   x      0, at byte 0       e0, e1, ..   1, 2, .., at 256, 512, ..
+// Check points lie at 1536.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Compatibility.h"
@@ -15,8 +16,10 @@
 #include "test/unit/sample/GpuSample.h"
 #include "test/unit/sample/VideoSample.h"
 
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace nnv12;
 using namespace nnv12::artifact;
@@ -113,9 +116,9 @@ const VideoCase videoCases[] = {
      [](ProgramVideo &v, Program &) { v.inputs[0].set = 6; }},
     {"input 0: set: found one that reads others, expected one that reads none",
      [](ProgramVideo &v, Program &) { v.inputs[0].set = 1; }},
-    {"input 0: place: found 256 bytes at 1281, expected a multiple of 1, "
-     "inside the arena's 1536",
-     [](ProgramVideo &v, Program &) { v.inputs[0].place = 1281; }},
+    {"input 0: place: found 256 bytes at 1537, expected a multiple of 1, "
+     "inside the arena's 1792",
+     [](ProgramVideo &v, Program &) { v.inputs[0].place = 1537; }},
     {"output 0: place: found 256 bytes at 18446744073709551360, expected",
      [](ProgramVideo &v, Program &) { v.outputs[0] = ~uint64_t(255); }},
     {"input 0: pixels: found 2 pieces of 4 bytes in each of 64, expected the "
@@ -159,15 +162,15 @@ const VideoCase videoCases[] = {
      [](ProgramVideo &v, Program &) { v.executes[0].places[2] = 0; }},
     {"execute 1: operand 2: place: found one for weights, expected none",
      [](ProgramVideo &v, Program &) { v.executes[1].places[2] = 0; }},
-    {"execute 0: operand 0: place: found 256 bytes at 1344, expected a "
-     "multiple of 64, inside the arena's 1536",
-     [](ProgramVideo &v, Program &) { v.executes[0].places[0] = 1344; }},
+    {"execute 0: operand 0: place: found 256 bytes at 1600, expected a "
+     "multiple of 64, inside the arena's 1792",
+     [](ProgramVideo &v, Program &) { v.executes[0].places[0] = 1600; }},
     {"execute 2: operand 1: place: found 256 bytes at 544, expected a "
-     "multiple of 64, inside the arena's 1536",
+     "multiple of 64, inside the arena's 1792",
      [](ProgramVideo &v, Program &) { v.executes[2].places[1] = 544; }},
-    {"execute 0: operand 1: place: found 256 bytes at 1300, expected a "
-     "multiple of 1, inside the arena's 1536",
-     [](ProgramVideo &v, Program &) { v.executes[0].places[1] = 1300; }},
+    {"execute 0: operand 1: place: found 256 bytes at 1556, expected a "
+     "multiple of 1, inside the arena's 1792",
+     [](ProgramVideo &v, Program &) { v.executes[0].places[1] = 1556; }},
     {"execute 2: set: found 2, expected 3 to 5",
      [](ProgramVideo &v, Program &) { v.executes[2].set = 2; }},
     {"execute 4: set: found 6, expected 5 to 5",
@@ -245,7 +248,109 @@ const VideoCase videoCases[] = {
        p.operations[0].tiles = 3;
      }},
 
+    // Check points.
+    {"execute 1: check point: place: found 256 bytes at 1600, expected a "
+     "multiple of 64, inside the arena's 1792",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->place = 1600; }},
+    {"execute 0: check point: place: found 256 bytes at 18446744073709551552",
+     [](ProgramVideo &v, Program &) {
+       v.executes[0].check->place = ~uint64_t(63);
+     }},
+    {"execute 2: check point: place: found 256 bytes at 1504, expected a "
+     "multiple of 64",
+     [](ProgramVideo &v, Program &) { v.executes[2].check->place = 1504; }},
+    {"execute 1: check point: place: found 512, expected one beside the "
+     "result's 256 bytes at 512",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->place = 512; }},
+    {"execute 1: check point: place: found 320, expected one beside",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->place = 320; }},
+    {"execute 1: check point: place: found 704, expected one beside",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->place = 704; }},
+    {"execute 4: check point: found 1538 bytes, expected a multiple of 4, of "
+     "floats",
+     [](ProgramVideo &v, Program &) {
+       v.executes[4].check->place = 1538;
+       v.arenaSize += 64;
+     }},
+    {"execute 4: check point: found 1274 bytes, expected a multiple of 4",
+     [](ProgramVideo &v, Program &) { v.executes[4].places[0] = 1274; }},
+    {"execute 1: check point: found 126 bytes, expected a multiple of 4",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->pixels.row = 126; }},
+    {"execute 1: check point: found 2 bytes, expected a multiple of 4",
+     [](ProgramVideo &v, Program &) {
+       v.executes[1].check->pixels.column = 2;
+     }},
+    {"execute 1: check point: found 1 bytes, expected a multiple of 4",
+     [](ProgramVideo &v, Program &) {
+       v.executes[1].check->pixels.distance = 1;
+     }},
+    {"execute 0: check point: found 2 bytes, expected a multiple of 4",
+     [](ProgramVideo &v, Program &) {
+       v.executes[0].check->pixels.pieces = 2;
+       v.executes[0].check->pixels.piece = 2;
+     }},
+    {"execute 1: check point: pixels: found 2 pieces of 4 bytes in each of 64, "
+     "expected the tensor's 256",
+     [](ProgramVideo &v, Program &) {
+       v.executes[1].check->pixels.pieces = 2;
+     }},
+    {"execute 1: check point: pixels: found 1 pieces of 0 bytes in each of 64",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->pixels.piece = 0; }},
+    {"execute 1: check point: pixels: found them outside of the tensor's 256 "
+     "bytes",
+     [](ProgramVideo &v, Program &) { v.executes[1].check->pixels.row = 132; }},
+    {"execute 2: check point: pixels: found them outside of the tensor's 256",
+     [](ProgramVideo &v, Program &) {
+       v.executes[2].check->pixels.column = 8;
+     }},
+    {"execute 2: check point: pixels: found them outside of the tensor's 256",
+     [](ProgramVideo &v, Program &) {
+       v.executes[2].check->pixels.row = ~uint64_t(3);
+     }},
+    {"execute 2: check point: pixels: found them outside of the tensor's 256",
+     [](ProgramVideo &v, Program &) {
+       v.executes[2].check->pixels.distance = maxBytes + 4;
+     }},
+    {"execute 3: check point: found a result of 0 bytes, expected one in the "
+     "arena",
+     [](ProgramVideo &v, Program &p) {
+       v.executes[3].check = v.executes[2].check;
+       p.operations[3].operands[0].size = 0;
+     }},
+
+    // Tolerances.
+    {"tolerance: found nan, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) { v.tolerance = NAN; }},
+    {"tolerance: found -0.5, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) { v.tolerance = -0.5F; }},
+    {"tolerance: found 2, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) { v.tolerance = 2; }},
+    {"input tolerance: found inf, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) { v.inputTolerance = INFINITY; }},
+    {"input tolerance: found nan, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) { v.inputTolerance = NAN; }},
+    {"input tolerance: found -1.4013e-45, expected a number from 0 to 1",
+     [](ProgramVideo &v, Program &) {
+       v.inputTolerance = -std::numeric_limits<float>::denorm_min();
+     }},
+
     // Switches.
+    {"switch 0: check point: pixels: found 1 pieces of 4 bytes in each of 64, "
+     "expected the tensor's 192",
+     [](ProgramVideo &, Program &p) {
+       p.switches[0].replacement.operands[0].size = 192;
+     }},
+    {"switch 1: check point: place: found 256 bytes at 1568, expected a "
+     "multiple of 64",
+     [](ProgramVideo &v, Program &p) {
+       // As with the result's own place below.
+       p.arenaSize += 64;
+       p.operations[3].operands[0].offset += 32;
+       p.operations[4].operands[1].offset += 32;
+       v.arenaSize += 64;
+       v.executes[3].check = v.executes[2].check;
+       v.executes[3].check->place = 1568;
+     }},
     {"switch 0: operands: found 2, expected the execute's 3",
      [](ProgramVideo &, Program &p) {
        Operation &replacement = p.switches[0].replacement;
@@ -325,6 +430,14 @@ TEST(VideoVerifier, TakesTheMost) {
                                   int32_t(maxReach)};
               v.sets[1].reads[0].rows = v.sets[1].reads[0].columns = most;
               v.sets[1].reads[0].rows.num = 0;
+              // Check points right in front of results and right behind them,
+              // and on top of an operand: its values may be any.
+              v.executes[1].check->place = 256;
+              v.executes[2].check->place = 768 + 256;
+              v.executes[4].check->place = 12;
+              v.tolerance = 1;
+              v.inputTolerance = -0.0F;
+              v.refresh = ~0U;
               // The set of no execute, and of no input.
               v.sets.push_back({1, uint32_t(maxPixels - 6 * 64)});
             }),
@@ -426,6 +539,10 @@ TEST(VideoVerifier, OverlaysForNewerReadersAreLeftAlone) {
       {"start 0: kind: found 2, expected at most 1",
        [&](PatchedMetadata &m) {
          patch8(m.videoOverlay()->head(), bundle::OverlayHead::VT_START, 2);
+       }},
+      {"reuse 0: kind: found 2, expected at most 1",
+       [&](PatchedMetadata &m) {
+         patch8(m.videoOverlay()->head(), bundle::OverlayHead::VT_REUSE, 2);
        }},
       {"execute 2: tiles: found 4, expected at most 3",
        [&](PatchedMetadata &m) {

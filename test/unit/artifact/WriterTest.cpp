@@ -227,6 +227,10 @@ TEST(Writer, OverlaysForVideo) {
     video.sets[2].reads[0].rows = {2, 3, -4, int32_t(5 + p)};
     video.sets[2].reads[0].columns = {6, 7, -8, 9};
     video.executes[2].part.tiles = VideoTiles::Rows;
+    video.executes[1].check->place = 1280 + 256 * p;
+    video.tolerance = 0.5F;
+    video.refresh = 11 + p;
+    video.reuse = p ? VideoReuse::Exact : VideoReuse::Bounded;
   }
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
@@ -243,11 +247,20 @@ TEST(Writer, OverlaysForVideo) {
     EXPECT_EQ(a->column_axis(), b.columnAxis);
     EXPECT_EQ(a->kernel(), b.kernel);
   };
+  auto expectPixels = [](const bundle::PixelLayout *a) {
+    EXPECT_EQ(a->row(), 128u);
+    EXPECT_EQ(a->column(), 4u);
+    EXPECT_EQ(a->pieces(), 1u);
+    EXPECT_EQ(a->distance(), 0u);
+    EXPECT_EQ(a->piece(), 4u);
+  };
   for (uint32_t p : {0, 1}) {
     const bundle::Program *program = read->programs()->Get(p);
     ASSERT_EQ(program->overlays()->size(), 1u);
     const bundle::Overlay *overlay = program->overlays()->Get(0);
     EXPECT_EQ(overlay->kind(), bundle::OverlayKind_Video);
+    EXPECT_EQ(overlay->head()->reuse(),
+              p ? bundle::VideoReuse_Exact : bundle::VideoReuse_Bounded);
     EXPECT_EQ(overlay->segment(), read->segments()->size() - 1);
     EXPECT_EQ(overlay->head()->index(), p);
     EXPECT_EQ(overlay->head()->processor(), 0u);
@@ -282,11 +295,10 @@ TEST(Writer, OverlaysForVideo) {
     const bundle::VideoInput *input = video->inputs()->Get(0);
     EXPECT_EQ(input->set(), 0u);
     EXPECT_EQ(input->place(), 0u);
-    EXPECT_EQ(input->pixels()->row(), 128u);
-    EXPECT_EQ(input->pixels()->column(), 4u);
-    EXPECT_EQ(input->pixels()->pieces(), 1u);
-    EXPECT_EQ(input->pixels()->distance(), 0u);
-    EXPECT_EQ(input->pixels()->piece(), 4u);
+    expectPixels(input->pixels());
+    EXPECT_EQ(video->tolerance(), 0.5F);
+    EXPECT_EQ(video->input_tolerance(), 0.125F);
+    EXPECT_EQ(video->refresh(), 11 + p);
     ASSERT_EQ(video->executes()->size(), 5u);
     for (uint32_t i = 0; i < 5; ++i) {
       const bundle::VideoExecute *execute = video->executes()->Get(i);
@@ -295,6 +307,11 @@ TEST(Writer, OverlaysForVideo) {
                 source.executes[i].places);
       EXPECT_EQ(execute->set(), source.executes[i].set);
       expectPart(execute->part(), source.executes[i].part);
+      ASSERT_EQ(execute->check() != nullptr, i != 3) << i;
+      if (i == 3)
+        continue;
+      EXPECT_EQ(execute->check()->place(), i == 1 ? 1280 + 256 * p : 1536);
+      expectPixels(execute->check()->pixels());
     }
     ASSERT_EQ(video->switches()->size(), 2u);
     for (uint32_t i = 0; i < 2; ++i)

@@ -20,8 +20,7 @@ public:
     for (uint32_t i = 0; i < bundle.inputs.size(); ++i) {
       Value value = addValue();
       values[{Space::Input, i, 0}] = value;
-      video.inputs.push_back(
-          {value.set, value.place, {columns * 4, 4, 1, 0, 4}});
+      video.inputs.push_back({value.set, value.place, pixels()});
     }
     for (uint32_t i = 0; i < program.operations.size(); ++i)
       addExecute(i);
@@ -33,6 +32,7 @@ public:
     }
     for (uint32_t i = 0; i < bundle.outputs.size(); ++i)
       video.outputs.push_back(values[{Space::Output, i, 0}].place);
+    addChecks();
   }
 
   ProgramVideo video;
@@ -43,6 +43,9 @@ private:
     uint64_t place;
   };
   using Location = std::tuple<Space, uint32_t, uint64_t>;
+
+  /// Each value has the same.
+  PixelLayout pixels() const { return {columns * 4, 4, 1, 0, 4}; }
 
   Value addValue() {
     Value value = {uint32_t(video.sets.size()), video.arenaSize};
@@ -83,6 +86,18 @@ private:
       break;
     }
     video.executes.push_back(execute);
+  }
+
+  /// All at one place, behind the values.
+  void addChecks() {
+    video.reuse = VideoReuse::Bounded;
+    video.tolerance = 0.25F;
+    video.inputTolerance = 0.125F;
+    video.refresh = 10;
+    for (size_t i = 0; i < video.executes.size(); ++i)
+      if (i % 4 != 3)
+        video.executes[i].check = {video.arenaSize, pixels()};
+    video.arenaSize += rows * columns * sizeof(float);
   }
 
   /// The operation's kernel, whose tiles are known as parts of the plane.

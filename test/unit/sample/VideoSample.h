@@ -9,6 +9,7 @@
 //   2  cells, with a kernel of video
 //   3  no parts: all depends on any pixel
 //   4  runs again
+// All but execute 3 have check points, for bounded reuse, behind the values.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_SAMPLE_VIDEOSAMPLE_H
