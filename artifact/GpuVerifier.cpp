@@ -6,6 +6,7 @@
 #include "artifact/Digest.h"
 #include "artifact/Limits.h"
 #include "artifact/MetadataBudget.h"
+#include "artifact/OverlayChecks.h"
 #include "artifact/PlanVerifier.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
@@ -357,44 +358,26 @@ const bundle::GpuOverlays *verifyOverlays(const bundle::Bundle *bundle,
   auto *overlays = flatbuffers::GetRoot<bundle::GpuOverlays>(buffer);
   if (!TablesVerifier(bundle, overlays->gpu(), fault).verify())
     return nullptr;
-  // Each is one program's, so that none is checked for many.
-  uint32_t next = 0;
-  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
-    const bundle::Program *program = bundle->programs()->Get(i);
-    const bundle::Overlay *overlay =
-        findOverlay(program, bundle::OverlayKind_Gpu);
-    Fault why;
-    if (!overlay || !isUnderstood(bundle, i, why))
-      continue;
-    uint32_t index = overlay->head()->index();
-    if (index < next || index >= overlays->programs()->size()) {
-      fault.set(Fault::BadBundle,
-                "program %u: overlay: index: found %u, expected at least %u, "
-                "less than %u",
-                i, index, next, overlays->programs()->size());
-      return nullptr;
-    }
-    next = index + 1;
+  auto check = [&](const bundle::Program *program, uint32_t number) {
     const bundle::ProgramGpu *gpu = gpuOf(bundle, overlays, program);
-    if (gpu &&
-        !(OverlayVerifier(bundle, overlays, program, i, fault).verify() &&
-          verifyPlan(targetOf(bundle, program), program, gpu, i, fault) &&
-          verifyFlow(bundle, overlays, program, i, fault)))
-      return nullptr;
-  }
-  return overlays;
+    return !gpu || (OverlayVerifier(bundle, overlays, program, number, fault)
+                        .verify() &&
+                    verifyPlan(targetOf(bundle, program), program, gpu, number,
+                               fault) &&
+                    verifyFlow(bundle, overlays, program, number, fault));
+  };
+  bool isGood =
+      checkOverlays(bundle, bundle::OverlayKind_Gpu,
+                    overlays->programs()->size(), "overlay", fault, check);
+  return isGood ? overlays : nullptr;
 }
 
 bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
                       Fault &fault) {
-  const bundle::Overlay *overlay = gpuOverlayIn(bundle);
-  if (!overlay)
-    return true;
-  uint32_t index = overlay->segment();
-  const uint8_t *bytes = static_cast<const uint8_t *>(image) +
-                         bundle->segments()->Get(index)->offset();
-  return verifySegment(bundle, index, bytes, fault) &&
-         verifyOverlays(bundle, index, bytes, fault);
+  return checkOverlayIn(bundle, gpuOverlayIn(bundle), image, fault,
+                        [&](uint32_t segment, const uint8_t *bytes) {
+                          return verifyOverlays(bundle, segment, bytes, fault);
+                        });
 }
 
 bool verifyModule(const bundle::Gpu *gpu, uint32_t index, const void *words,

@@ -5,6 +5,7 @@
 #include "artifact/KernelChecks.h"
 #include "artifact/Limits.h"
 #include "artifact/MetadataBudget.h"
+#include "artifact/OverlayChecks.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
 
@@ -320,42 +321,25 @@ const bundle::VideoOverlays *verifyVideo(const bundle::Bundle *bundle,
                          fault))
     return nullptr;
   auto *overlays = flatbuffers::GetRoot<bundle::VideoOverlays>(buffer);
-  // Each is one program's, so that none is checked for many.
-  uint32_t next = 0;
-  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
-    const bundle::Program *program = bundle->programs()->Get(i);
-    const bundle::Overlay *overlay =
-        findOverlay(program, bundle::OverlayKind_Video);
+  auto check = [&](const bundle::Program *program, uint32_t number) {
     Fault why;
-    if (!overlay || !isUnderstood(bundle, i, why))
-      continue;
-    uint32_t index = overlay->head()->index();
-    if (index < next || index >= overlays->programs()->size()) {
-      fault.set(Fault::BadBundle,
-                "program %u: video: index: found %u, expected at least %u, "
-                "less than %u",
-                i, index, next, overlays->programs()->size());
-      return nullptr;
-    }
-    next = index + 1;
-    if (isUnderstood(bundle, overlays, program, i, why) &&
-        !VideoChecks(bundle, program, i, videoOf(overlays, program), fault)
-             .verify())
-      return nullptr;
-  }
-  return overlays;
+    return !isUnderstood(bundle, overlays, program, number, why) ||
+           VideoChecks(bundle, program, number, videoOf(overlays, program),
+                       fault)
+               .verify();
+  };
+  bool isGood =
+      checkOverlays(bundle, bundle::OverlayKind_Video,
+                    overlays->programs()->size(), "video", fault, check);
+  return isGood ? overlays : nullptr;
 }
 
 bool verifyVideoIn(const bundle::Bundle *bundle, const void *image,
                    Fault &fault) {
-  const bundle::Overlay *overlay = videoOverlayIn(bundle);
-  if (!overlay)
-    return true;
-  uint32_t index = overlay->segment();
-  const uint8_t *bytes = static_cast<const uint8_t *>(image) +
-                         bundle->segments()->Get(index)->offset();
-  return verifySegment(bundle, index, bytes, fault) &&
-         verifyVideo(bundle, index, bytes, fault);
+  return checkOverlayIn(bundle, videoOverlayIn(bundle), image, fault,
+                        [&](uint32_t segment, const uint8_t *bytes) {
+                          return verifyVideo(bundle, segment, bytes, fault);
+                        });
 }
 
 } // namespace nnv12::artifact
