@@ -8,30 +8,19 @@
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Compatibility.h"
-#include "artifact/Header.h"
 #include "artifact/ProgramView.h"
-#include "artifact/Writer.h"
-#include "bundle_generated.h"
 #include "runtime/include/nnv12.h"
 #include "test/fuzz/Choices.h"
+#include "test/fuzz/WrittenBundle.h"
 #include "test/unit/gpu/MockVulkan.h"
 #include "test/unit/gpu/RangesSample.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 
 using namespace nnv12;
 using namespace nnv12::test;
-
-static void expect(bool good, const char *what) {
-  if (good)
-    return;
-  fprintf(stderr, "%s\n", what);
-  abort();
-}
 
 static MockVulkan &mockVulkan() {
   void *library = dlopen(NNV12_MOCK_VULKAN, RTLD_NOW | RTLD_LOCAL);
@@ -51,15 +40,8 @@ struct Place {
 class Image {
 public:
   explicit Image(const artifact::Bundle &source) {
-    TemporaryFolder folder;
-    std::string path = folder.file("sample.nnv");
-    std::string error = artifact::writeBundle(source, path);
-    expect(error.empty(), error.c_str());
-    bytes = readFile(path);
-    artifact::Header header;
-    memcpy(&header, bytes.data(), sizeof header);
-    const auto *bundle =
-        bundle::GetBundle(bytes.data() + header.metadataOffset);
+    bytes = written(source);
+    const bundle::Bundle *bundle = metadataOf(bytes);
     const bundle::GpuOverlays *overlays =
         artifact::gpuOverlaysIn(bundle, bytes.data());
     addGpu(overlays->gpu());

@@ -9,30 +9,20 @@
 //===----------------------------------------------------------------------===//
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
-#include "artifact/Header.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
-#include "artifact/Writer.h"
 #include "runtime/include/nnv12.h"
 #include "test/fuzz/Choices.h"
+#include "test/fuzz/WrittenBundle.h"
 #include "test/unit/artifact/VideoFollower.h"
 #include "test/unit/sample/VideoSample.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 
 using namespace nnv12;
 using namespace nnv12::test;
-
-static void expect(bool good, const char *what) {
-  if (good)
-    return;
-  fprintf(stderr, "%s\n", what);
-  abort();
-}
 
 namespace {
 
@@ -50,22 +40,12 @@ public:
     for (size_t i = 0; isArm && i < returns.size(); ++i)
       returns[i] = arm[i % sizeof arm];
     code.data = returns.data();
-    TemporaryFolder folder;
-    std::string error =
-        artifact::writeBundle(sample.bundle, folder.file("a.nnv"));
-    expect(error.empty(), error.c_str());
-    bytes = readFile(folder.file("a.nnv"));
-    const bundle::Segment *segment = bundleOf(bytes)->segments()->Get(
-        artifact::videoOverlayIn(bundleOf(bytes))->segment());
+    bytes = written(sample.bundle);
+    const bundle::Bundle *metadata = metadataOf(bytes);
+    const bundle::Segment *segment = metadata->segments()->Get(
+        artifact::videoOverlayIn(metadata)->segment());
     begin = segment->offset();
     size = segment->size();
-  }
-
-  static const bundle::Bundle *
-  bundleOf(const std::vector<unsigned char> &image) {
-    artifact::Header header;
-    memcpy(&header, image.data(), sizeof header);
-    return bundle::GetBundle(image.data() + header.metadataOffset);
   }
 
   /// A copy with some numbers changed, and digests that fit.
@@ -199,7 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // The overlay ends where the image does: reads behind it are seen.
   AlignedCopy image(choices.of(images).change(choices));
   std::vector<unsigned char> bytes(image.data, image.data + image.size);
-  const bundle::Bundle *metadata = Image::bundleOf(bytes);
+  const bundle::Bundle *metadata = metadataOf(bytes);
   artifact::Fault fault, why;
   bool isTaken = artifact::verifyVideoIn(metadata, bytes.data(), fault);
   expect(isTaken == (fault.code == artifact::Fault::None), fault.text);
