@@ -550,14 +550,8 @@ Box ResizeOp::neededPart(unsigned, const Box &part, unsigned) {
   ArrayRef<int64_t> in = shapeOf(getInput()), out = getType().getShape();
   Box needed;
   for (unsigned d = 0; d < in.size(); ++d) {
-    ResizeTaps taps = ResizeTaps::of(*this, d, in[d], out[d]);
-    int64_t lo = in[d], hi = 0;
-    for (int64_t t = 0; t < taps.count; ++t)
-      for (int64_t o = part.lo[d]; o < part.hi[d]; ++o) {
-        auto source = static_cast<int64_t>(taps.source[t * taps.size + o]);
-        lo = std::min(lo, source);
-        hi = std::max(hi, source + 1);
-      }
+    auto [lo, hi] =
+        ResizeTaps::sourcesOf(*this, d, in[d], out[d], part.lo[d], part.hi[d]);
     append(needed, lo, hi);
   }
   return needed;

@@ -2,6 +2,8 @@
 
 #include "dialects/nn/ResizeTaps.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -75,70 +77,90 @@ static int64_t nearestIndex(double x, NearestMode mode) {
   return 0;
 }
 
-ResizeTaps ResizeTaps::of(ResizeOp op, unsigned d, int64_t in, int64_t out) {
-  struct Tap {
-    int64_t source;
-    double weight;
-  };
-  bool crop = op.getCoordinates() == CoordinateMode::tf_crop_and_resize;
+namespace {
+struct Tap {
+  int64_t source;
+  double weight;
+};
+/// The terms of an output position.
+struct TapRow {
+  std::vector<Tap> taps;
+  bool isInside = true;
+};
+} // namespace
+
+static bool isCrop(ResizeOp op) {
+  return op.getCoordinates() == CoordinateMode::tf_crop_and_resize;
+}
+
+/// Whether the dimension stays as it is.
+static bool isSame(ResizeOp op, unsigned d, int64_t in, int64_t out) {
+  return in == out && op.getScales()[d] == 1 && !isCrop(op);
+}
+
+static TapRow rowOf(ResizeOp op, unsigned d, int64_t o, int64_t in,
+                    int64_t out) {
+  TapRow result;
+  std::vector<Tap> &row = result.taps;
   double scale = op.getScales()[d];
-  if (in == out && scale == 1 && !crop) {
+  bool nearest = op.getMode() == ResizeMode::nearest;
+  double x = nearest ? inputCoordinate<float>(op, d, o, in, out)
+                     : inputCoordinate<double>(op, d, o, in, out);
+  result.isInside = !isCrop(op) || !(x < 0 || x > in - 1);
+  if (nearest) {
+    row.push_back({nearestIndex(x, op.getNearest()), 1});
+  } else {
+    bool cubic = op.getMode() == ResizeMode::cubic;
+    double stretch = op.getAntialias() && scale < 1 ? 1 / scale : 1;
+    double support = (cubic ? 2 : 1) * stretch;
+    // Linear interpolation clamps the coordinate, cubic the taps.
+    if (!cubic && !op.getAntialias())
+      x = std::clamp(x, 0.0, double(in - 1));
+    int64_t first = int64_t(std::floor(x - support)) + 1;
+    int64_t last = int64_t(std::ceil(x + support)) - 1;
+    if (!op.getAntialias()) {
+      first = int64_t(std::floor(x)) - (cubic ? 1 : 0);
+      last = first + (cubic ? 3 : 1);
+    }
+    double sum = 0;
+    for (int64_t i = first; i <= last; ++i) {
+      double distance = (x - i) / stretch;
+      double w = cubic ? cubicWeight(distance, op.getCubicA().convertToDouble())
+                       : std::max(0.0, 1 - std::abs(distance));
+      // Otherwise an element outside counts as the edge.
+      if (op.getExcludeOutside() && (i < 0 || i >= in))
+        w = 0;
+      row.push_back({i, w});
+      sum += w;
+    }
+    if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
+      for (Tap &tap : row)
+        tap.weight /= sum;
+    // An element without weight is not read.
+    while (row.size() > 1 && row.back().weight == 0)
+      row.pop_back();
+    while (row.size() > 1 && row.front().weight == 0)
+      row.erase(row.begin());
+  }
+  assert(!row.empty() && "coordinates are small enough to be exact");
+  for (Tap &tap : row)
+    tap.source =
+        std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0));
+  return result;
+}
+
+ResizeTaps ResizeTaps::of(ResizeOp op, unsigned d, int64_t in, int64_t out) {
+  if (isSame(op, d, in, out)) {
     ResizeTaps same{1, out, {}, std::vector<double>(out, 1), {}};
     for (int64_t o = 0; o < out; ++o)
       same.source.push_back(double(o));
     return same;
   }
-  std::vector<std::vector<Tap>> rows(out);
-  std::vector<double> inside(out, 1);
-  bool anyOutside = false;
+  std::vector<TapRow> rows;
   size_t most = 1;
   for (int64_t o = 0; o < out; ++o) {
-    bool nearest = op.getMode() == ResizeMode::nearest;
-    double x = nearest ? inputCoordinate<float>(op, d, o, in, out)
-                       : inputCoordinate<double>(op, d, o, in, out);
-    if (crop && (x < 0 || x > in - 1)) {
-      inside[o] = 0;
-      anyOutside = true;
-    }
-    std::vector<Tap> &row = rows[o];
-    if (nearest) {
-      row.push_back({nearestIndex(x, op.getNearest()), 1});
-    } else {
-      bool cubic = op.getMode() == ResizeMode::cubic;
-      double stretch = op.getAntialias() && scale < 1 ? 1 / scale : 1;
-      double support = (cubic ? 2 : 1) * stretch;
-      // Linear interpolation clamps the coordinate, cubic the taps.
-      if (!cubic && !op.getAntialias())
-        x = std::clamp(x, 0.0, double(in - 1));
-      int64_t first = int64_t(std::floor(x - support)) + 1;
-      int64_t last = int64_t(std::ceil(x + support)) - 1;
-      if (!op.getAntialias()) {
-        first = int64_t(std::floor(x)) - (cubic ? 1 : 0);
-        last = first + (cubic ? 3 : 1);
-      }
-      double sum = 0;
-      for (int64_t i = first; i <= last; ++i) {
-        double distance = (x - i) / stretch;
-        double w = cubic
-                       ? cubicWeight(distance, op.getCubicA().convertToDouble())
-                       : std::max(0.0, 1 - std::abs(distance));
-        // Otherwise an element outside counts as the edge.
-        if (op.getExcludeOutside() && (i < 0 || i >= in))
-          w = 0;
-        row.push_back({i, w});
-        sum += w;
-      }
-      if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
-        for (Tap &tap : row)
-          tap.weight /= sum;
-      // An element without weight is not read.
-      while (row.size() > 1 && row.back().weight == 0)
-        row.pop_back();
-      while (row.size() > 1 && row.front().weight == 0)
-        row.erase(row.begin());
-    }
-    assert(!row.empty() && "coordinates are small enough to be exact");
-    most = std::max(most, row.size());
+    rows.push_back(rowOf(op, d, o, in, out));
+    most = std::max(most, rows.back().taps.size());
   }
   ResizeTaps taps;
   taps.count = most;
@@ -147,12 +169,33 @@ ResizeTaps ResizeTaps::of(ResizeOp op, unsigned d, int64_t in, int64_t out) {
   taps.weight.assign(most * out, 0);
   for (int64_t o = 0; o < out; ++o)
     for (size_t t = 0; t < most; ++t) {
-      const Tap &tap = rows[o][std::min(t, rows[o].size() - 1)];
-      taps.source[t * out + o] = double(
-          std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0)));
-      taps.weight[t * out + o] = t < rows[o].size() ? tap.weight : 0;
+      const std::vector<Tap> &row = rows[o].taps;
+      const Tap &tap = row[std::min(t, row.size() - 1)];
+      taps.source[t * out + o] = double(tap.source);
+      taps.weight[t * out + o] = t < row.size() ? tap.weight : 0;
     }
-  if (anyOutside)
-    taps.inside = inside;
+  if (llvm::any_of(rows, [](const TapRow &row) { return !row.isInside; }))
+    for (const TapRow &row : rows)
+      taps.inside.push_back(row.isInside);
   return taps;
+}
+
+std::pair<int64_t, int64_t> ResizeTaps::sourcesOf(ResizeOp op, unsigned d,
+                                                  int64_t in, int64_t out,
+                                                  int64_t begin, int64_t end) {
+  if (isSame(op, d, in, out))
+    return {begin, end};
+  int64_t lo = in, hi = 0;
+  auto include = [&](int64_t o) {
+    for (const Tap &tap : rowOf(op, d, o, in, out).taps) {
+      lo = std::min(lo, tap.source);
+      hi = std::max(hi, tap.source + 1);
+    }
+  };
+  // Both ends of all positions read all of the input, mostly.
+  if (begin < end)
+    include(end - 1);
+  for (int64_t o = begin; o + 1 < end && (lo > 0 || hi < in); ++o)
+    include(o);
+  return {lo, hi};
 }

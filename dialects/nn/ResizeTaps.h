@@ -4,6 +4,7 @@
 
 #include "dialects/nn/NNDialect.h"
 
+#include <utility>
 #include <vector>
 
 namespace nnv12::nn {
@@ -18,6 +19,11 @@ struct ResizeTaps {
 
   /// The taps of dimension `d`, from `in` elements to `out`.
   static ResizeTaps of(ResizeOp op, unsigned d, int64_t in, int64_t out);
+  /// The elements [first, second) of the input that hold all that positions
+  /// [begin, end) of the output read.
+  static std::pair<int64_t, int64_t> sourcesOf(ResizeOp op, unsigned d,
+                                               int64_t in, int64_t out,
+                                               int64_t begin, int64_t end);
 };
 
 } // namespace nnv12::nn
