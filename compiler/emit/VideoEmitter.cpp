@@ -34,6 +34,8 @@ public:
     addInputs();
     for (auto [i, number] : llvm::enumerate(emitted.layers))
       executeOf[order.layers()[number]] = i;
+    for (const artifact::Switch &change : program.switches)
+      replacementOf[change.operation] = change.replacement.kernel;
     result.executes.resize(program.operations.size());
     for (Operation &op : main.getBody().front())
       if (op.getNumResults() && !isa<nn::ConstantOp>(op))
@@ -175,16 +177,9 @@ private:
     if (!execute)
       return together;
     include(program.operations[*execute].kernel);
-    for (const artifact::Switch &change : program.switches)
-      if (change.operation == *execute)
-        include(change.replacement.kernel);
+    if (auto it = replacementOf.find(*execute); it != replacementOf.end())
+      include(it->second);
     return together;
-  }
-
-  bool hasSwitch(uint32_t execute) const {
-    return llvm::any_of(program.switches, [&](const artifact::Switch &change) {
-      return change.operation == execute;
-    });
   }
 
   void addLayer(Operation *op) {
@@ -220,8 +215,9 @@ private:
       add(value);
     // Cells of the routine that computes most frames: others take code.
     unsigned kernel = program.operations[*execute].kernel;
-    out.part = hasSwitch(*execute) ? partOf(kernels[kernel].info, op)
-                                   : partInCells(kernel, op);
+    out.part = replacementOf.contains(*execute)
+                   ? partOf(kernels[kernel].info, op)
+                   : partInCells(kernel, op);
     addCheck(out, op);
   }
 
@@ -374,6 +370,8 @@ private:
   llvm::DenseMap<Value, uint64_t> places; ///< of bases
   llvm::DenseMap<Value, uint32_t> setOf;
   llvm::DenseMap<Operation *, uint32_t> executeOf;
+  /// By execute: the kernel that a switch takes over with.
+  llvm::DenseMap<uint32_t, unsigned> replacementOf;
   bool reusesParts = false;
 };
 
