@@ -38,6 +38,10 @@ bool Stream::load(Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   const bundle::Overlay *overlay =
       artifact::videoOverlayOf(bundle_->metadata(), program);
+  if (!overlay && artifact::findOverlay(program, bundle::OverlayKind_Video))
+    return fault.set(Fault::Unsupported,
+                     "stream: found a part for video that is sealed, expected "
+                     "one that needs no key");
   if (!overlay)
     return fault.set(Fault::Unsupported,
                      "stream: found a bundle without a part for video, "

@@ -529,8 +529,8 @@ TEST_F(StreamTest, DamagedOverlays) {
                  "program is for newer readers)"},
       {[&] { set(segment, bundle::Segment::VT_SEAL, uint8_t(1)); }, true,
        NNV12_UNSUPPORTED,
-       "stream: found a bundle without a part for video, expected one (nnv12c "
-       "--video)"},
+       "stream: found a part for video that is sealed, expected one that needs "
+       "no key"},
   };
   std::vector<unsigned char> good(image.data, image.data + image.size);
   for (const Damage &damage : damages) {
