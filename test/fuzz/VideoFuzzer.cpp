@@ -36,10 +36,12 @@ public:
     artifact::Segment::Piece &code =
         sample.bundle.segments[sample.bundle.programs[0].code].pieces[0];
     static constexpr unsigned char arm[] = {0xc0, 0x03, 0x5f, 0xd6};
-    std::vector<unsigned char> returns(code.size, 0xc3);
+    // The writer would fill up a shorter segment with zeros.
+    std::vector<unsigned char> returns(4096, 0xc3);
     for (size_t i = 0; isArm && i < returns.size(); ++i)
       returns[i] = arm[i % sizeof arm];
     code.data = returns.data();
+    code.size = returns.size();
     bytes = written(sample.bundle);
     const bundle::Bundle *metadata = metadataOf(bytes);
     const bundle::Segment *segment = metadata->segments()->Get(
