@@ -24,13 +24,29 @@ FUSED = {
 
 class Plane:
     """Which pixels of a value may have changed: `mask` is [pictures, 1, rows,
-    columns], of floats; [pictures, 1, 1, 1] is said of all of a value."""
+    columns], of floats; [pictures, 1, 1, 1] is said of all of a value.
+    `border`: the same of the padding at the ends of rows and of columns, each
+    [pictures, 1, 1, 1]; values that are shifted that way meet it anew. None: it
+    has not changed."""
 
-    def __init__(self, mask):
-        self.mask = mask
+    def __init__(self, mask, border=None):
+        self.mask, self.border = mask, border
+
+    def like(self, mask):
+        """Another plane of the same pictures."""
+        return Plane(mask, self.border)
 
     def all(self):
-        return Plane(self.mask.amax(dim=(2, 3), keepdim=True))
+        return self.like(self.mask.amax(dim=(2, 3), keepdim=True))
+
+    def padded(self, pads):
+        """The mask with padding: left, right, top, bottom."""
+        if self.border is None:
+            return F.pad(self.mask, pads)
+        left, right, top, bottom = pads
+        rows, columns = self.border
+        wide = F.pad(self.mask - rows, (left, right, 0, 0)) + rows
+        return F.pad(wide - columns, (0, 0, top, bottom)) + columns
 
     @property
     def size(self):
@@ -44,17 +60,17 @@ class Plane:
         mask = planes[0].mask
         for plane in planes[1:]:
             mask = torch.maximum(mask, plane.mask)
-        return Plane(mask)
+        return planes[0].like(mask)
 
 
-def window(mask, kernel, strides, pads, dilations, ceil=False):
-    """The pixels whose windows reach a pixel of `mask`."""
-    if tuple(mask.shape[2:]) == (1, 1):
-        return mask
+def window(plane, kernel, strides, pads, dilations, ceil=False):
+    """The mask of the pixels whose windows reach a pixel of the plane."""
+    if plane.size == (1, 1):
+        return plane.mask
     top, left, bottom, right = pads
     if ceil:
         bottom, right = bottom + strides[0] - 1, right + strides[1] - 1
-    mask = F.pad(mask, (left, right, top, bottom))
+    mask = plane.padded((left, right, top, bottom))
     return F.max_pool2d(mask, kernel, strides, 0, dilations)
 
 
@@ -235,8 +251,8 @@ def conv(node, args, marks):
         dilations,
         group,
     )
-    plane = Plane(window(marks[0].mask, kernel, strides, pads, dilations))
-    return [result], plane, int(result[0].numel() * w[0].numel())
+    mask = window(marks[0], kernel, strides, pads, dilations)
+    return [result], marks[0].like(mask), int(result[0].numel() * w[0].numel())
 
 
 def conv_transpose(node, args, marks):
@@ -263,7 +279,7 @@ def conv_transpose(node, args, marks):
             apply(mask, torch.ones(1, 1, *kernel, device=mask.device), None, 1)
             > 0
         ).float()
-    return [result], Plane(mask), int(x[0].numel() * w[0].numel())
+    return [result], marks[0].like(mask), int(x[0].numel() * w[0].numel())
 
 
 def pool(node, args, marks):
@@ -292,9 +308,9 @@ def pool(node, args, marks):
             ceil,
             bool(node.get("count_include_pad", 0)),
         )
-    mask = window(marks[0].mask, kernel, strides, pads, [1, 1], ceil)
+    mask = window(marks[0], kernel, strides, pads, [1, 1], ceil)
     mask = mask[:, :, : result.shape[2], : result.shape[3]]
-    return [result], Plane(mask), 0
+    return [result], marks[0].like(mask), 0
 
 
 def product(node, args, marks):
@@ -359,7 +375,7 @@ def resize(node, args, marks):
             mask = F.max_pool2d(mask, 3, 1, 1)
     if tuple(mask.shape[2:]) != (1, 1):
         mask = F.interpolate(mask, to, mode="nearest")
-    return [result], Plane(mask), 0
+    return [result], marks[0].like(mask), 0
 
 
 def reshape(node, args, marks):
@@ -467,7 +483,7 @@ def pad(node, args, marks):
     result = F.pad(args[0], order)
     plane = marks[0]
     if plane is not None and plane.size != (1, 1):
-        plane = Plane(F.pad(plane.mask, order[:4]))
+        plane = plane.like(plane.padded(order[:4]))
     return [result], plane, 0
 
 
