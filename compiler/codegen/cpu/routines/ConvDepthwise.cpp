@@ -51,18 +51,21 @@ private:
     std::string name;
     llvm::raw_string_ostream os(name);
     os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
-       << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
-       << w.dilationRows * w.width << (window.hasPadding() ? "_padded" : "")
+       << "_s" << w.strideCols << "_d" << w.dilationCols;
+    if (!window.isCompact())
+      os << '_' << w.dilationRows * w.width;
+    os << (window.hasPadding() ? "_padded" : "")
        << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
     return name;
   }
 
   /// Channel `channel` of each lane's group, for one vector of the block.
-  Value input(Value in, Index pixel, int64_t vector, int64_t channel) {
-    int64_t first = vector * k.VL;
-    if (group > k.VL) // all lanes are of one group
-      return k.broadcast(
-          k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
+  Value input(Value in, Index pixel, Index vector, int64_t channel) {
+    Index first = k.mul(vector, k.VL);
+    if (group > k.VL) { // all lanes are of one group
+      Index at = k.add(k.mul(k.div(first, group), group), channel);
+      return k.broadcast(k.load(in, k.add(pixel, at)), k.VL);
+    }
     Value x = k.load(in, k.add(pixel, first), k.VL);
     if (group == 1)
       return x;
@@ -73,7 +76,7 @@ private:
   }
 
   Values kernelRow(Values acc, const LinearMemory &memory, Index row,
-                   Index rowWeights, int64_t vector, int64_t channel,
+                   Index rowWeights, Index vector, int64_t channel,
                    const ColumnTile &tile) {
     Values columns(w.kernelCols);
     for (auto &[column, taps] : tile.columns) {
@@ -81,9 +84,10 @@ private:
       for (ColumnTile::Tap tap : taps) {
         Value &weight = columns[tap.kernelCol];
         if (!weight)
-          weight = k.load(
-              memory.weights,
-              k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
+          weight = k.load(memory.weights,
+                          k.add(k.add(rowWeights, tap.kernelCol * block),
+                                k.mul(vector, k.VL)),
+                          k.VL);
         acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
       }
     }
@@ -101,8 +105,9 @@ private:
 };
 
 /// Arguments: in, weights, out, bias?, residual?, then the offsets of in,
-/// weights, out and bias, the number of kernel rows and, where blocks have
-/// padding, that of channels from the block's first one on. The offset of `in`
+/// weights, out and bias, the number of kernel rows, where the kernel is
+/// compact, their distance and, where blocks have padding, the number of
+/// channels from the block's first one on. The offset of `in`
 /// is that of the first kernel row and of column 0 of the first pixel, which
 /// may be outside.
 void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
@@ -110,18 +115,19 @@ void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
   LinearMemory memory = LinearMemory::take(args, epilogue);
   Value inAt = args[0], weightsAt = args[1], outAt = args[2], biasAt = args[3],
         kernelRows = args[4];
-  int64_t rowStep = w.dilationRows * w.width * block;
+  Index rowStep = window.isCompact() ? Index(args[5]) : window.rowStep();
   int64_t rowWeights = w.kernelCols * block;
-  for (int64_t vector = 0; vector < block / k.VL; ++vector) {
-    Value initial =
-        epilogue.bias ? k.load(memory.bias, Index(biasAt, vector * k.VL), k.VL)
-                      : k.fconst(0, k.vec(k.VL));
+  auto compute = [&](Index vector) {
+    Index lane = k.mul(vector, k.VL);
+    Value initial = epilogue.bias
+                        ? k.load(memory.bias, k.add(biasAt, lane), k.VL)
+                        : k.fconst(0, k.vec(k.VL));
     Values acc(tile.count, initial);
     for (int64_t channel = 0; channel < group; ++channel) {
       Index first(weightsAt, channel * w.kernelRows * rowWeights);
       if (allRows) {
         for (int64_t ky = 0; ky < w.kernelRows; ++ky)
-          acc = kernelRow(acc, memory, Index(inAt, ky * rowStep),
+          acc = kernelRow(acc, memory, k.add(inAt, k.mul(rowStep, ky)),
                           k.add(first, ky * rowWeights), vector, channel, tile);
         continue;
       }
@@ -132,27 +138,31 @@ void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
       });
     }
     auto finish = [&](Value sum, Index p) {
-      Index at = k.add(Index(outAt, vector * k.VL), k.mul(p, block));
+      Index at = k.add(k.add(outAt, lane), k.mul(p, block));
       Value result = epilogue.apply(
           k, sum, [&] { return k.load(memory.residual, at, k.VL); });
       if (window.hasPadding())
-        result = k.keepLanes(result, Index(args.back(), -vector * k.VL));
+        result = k.keepLanes(result, k.sub(args.back(), lane));
       k.store(result, memory.out, at);
     };
     bool isLong = epilogue.isLong();
     for (int64_t p = 0; p < tile.count; ++p)
       if (isLong)
-        k.store(acc[p], memory.out, Index(outAt, p * block + vector * k.VL));
+        k.store(acc[p], memory.out, k.add(k.add(outAt, p * block), lane));
       else
         finish(acc[p], p);
     if (isLong)
       k.repeat(tile.count, [&](Index p) {
-        finish(k.load(memory.out,
-                      k.add(Index(outAt, vector * k.VL), k.mul(p, block)),
+        finish(k.load(memory.out, k.add(k.add(outAt, lane), k.mul(p, block)),
                       k.VL),
                p);
       });
-  }
+  };
+  if (window.isCompact())
+    k.repeat(block / k.VL, compute);
+  else
+    for (int64_t vector = 0; vector < block / k.VL; ++vector)
+      compute(vector);
 }
 
 KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
@@ -199,6 +209,8 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
               k.add(in, k.mul(first, w.strideCols * block)), weights,
               k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
               k.sub(rows.high, rows.low)};
+          if (window.isCompact())
+            at.push_back(window.rowStep());
           if (window.hasPadding())
             at.push_back(k.sub(w.channels, k.mul(channelBlock, block)));
           k.callMicroKernel(
@@ -206,7 +218,7 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
               [&](ValueRange args) { microKernel(args, tile, allRows); });
         });
       };
-      if (!straight)
+      if (!straight || window.isCompact())
         return rowOf(false);
       Value all = k.compare(Order::eq, k.val(k.sub(rows.high, rows.low)),
                             k.constant(w.kernelRows));

@@ -241,6 +241,7 @@ KernelInfo codegen::emitConvPanels(KernelBuilder &k, Operation *layer,
   shape.inRow = w.strideRows * copy.rowSize();
   shape.kernelCol = c.hasColumnQuads() ? 4 : w.dilationCols * block;
   shape.scalesColumns = grid.scalesColumns();
+  shape.isCompact = cells.has_value();
   shape.hasFlippedInputs = copy.flips =
       c.quantized && copy.copies && ArmProducts::canFlip(k.target);
   if (grid.hasMatrixUnit)

@@ -298,6 +298,7 @@ void WinogradEmitter::planScratch() {
   scratchSize = mAt + f.taps() * mTap;
 
   shape.channelTail = w.channels % block;
+  shape.isCompact = isInCells;
 }
 
 //===----------------------------------------------------------------------===//

@@ -101,6 +101,16 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
   PanelTile best;
   double bestCost = std::numeric_limits<double>::max();
   most = std::min(most, grid.panels);
+  // Each micro-kernel for a rest takes code, which cells are to have little of.
+  constexpr double perRest = 0.03;
+  auto rests = [&](int64_t rows, int64_t cols, int64_t panels) {
+    auto kinds = [](int64_t total, int64_t size) {
+      return total > size && total % size ? 2 : 1;
+    };
+    return kinds(grid.rows, rows) * kinds(grid.cols, cols) *
+               kinds(grid.panels, panels) -
+           1;
+  };
   // Many rows of few columns mean many input streams.
   int64_t mostRows =
       grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
@@ -111,6 +121,8 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
       for (int64_t rows = 1; rows * cols <= positions && rows <= mostRows;
            ++rows) {
         double cost = planeCost(target, grid, rows, cols, panels);
+        if (grid.isInCells())
+          cost *= 1 + perRest * rests(rows, cols, panels);
         if (cost < bestCost * 0.999) {
           bestCost = cost;
           best.rows = rows;

@@ -120,6 +120,7 @@ struct PanelGrid {
   int64_t rowBlock = 1, rowBlocks = 1;
   /// Column blocks are for cells: another grid has one, of all columns.
   int64_t colBlock = 0, colBlocks = 1;
+  bool isInCells() const { return colBlock > 0; }
   /// Panels of a chunk, a multiple of tile.panels.
   int64_t panelChunk = 1, panelChunks = 1;
   std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow

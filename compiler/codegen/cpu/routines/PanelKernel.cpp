@@ -86,11 +86,22 @@ public:
     // Bodies of more than a few hundred multiply-adds overflow the decoded
     // instruction cache, short ones pay for the loop.
     unroll = 16;
-    while (unroll > 4 && unroll * accumulators > 128)
+    int64_t least = 4, most = 128;
+    if (s.isCompact)
+      least = k.target.multiplyByElement || s.quantized ? 4 : 2, most = 48;
+    while (unroll > least && unroll * accumulators > most)
       unroll /= 2;
+    while (s.isCompact && unroll > least && s.channelTail % unroll)
+      unroll /= 2;
+    countsChannels = s.isCompact && !s.quantized && s.channelBlock > unroll &&
+                     s.channelTail % unroll == 0;
   }
 
   void emit(ValueRange args);
+  /// A name that tells all that the micro-kernel depends on.
+  std::string nameFor(Type weights) const;
+  /// The arguments behind the memories.
+  SmallVector<Index> argumentsOf(const PanelCall &call) const;
 
 private:
   /// Columns of vector j (of all panels) that exist.
@@ -102,8 +113,25 @@ private:
   }
   /// The number of those lanes that lie in memory.
   int64_t stored(int64_t j) const { return s.blockedResult ? k.VL : lanes(j); }
-  Index position(int64_t p, int64_t row, int64_t col) const {
-    return Index(p / t.cols * row + p % t.cols * col);
+  /// Whether columns of the last panel are an argument.
+  bool countsLanes() const {
+    return s.isCompact && s.blockedResult && !s.quantized &&
+           t.lastLanes != panelWidth;
+  }
+  /// `x` with zeros in the columns that do not exist.
+  Value keepColumns(Value x, int64_t j) {
+    if (countsLanes() && (j + first) / vectors == t.panels - 1)
+      return k.keepLanes(x, k.sub(a.lanes, (j + first) % vectors * k.VL));
+    return k.keepLanes(x, lanes(j));
+  }
+  Index position(int64_t p, Index row, int64_t col) const {
+    return k.add(k.mul(row, p / t.cols), p % t.cols * col);
+  }
+  Index inPosition(int64_t p) const {
+    return position(p, s.isCompact ? a.inRow : Index(s.inRow), s.inCol);
+  }
+  Index outPosition(int64_t p) const {
+    return position(p, s.isCompact ? a.outRow : Index(s.outRow), s.outCol);
   }
   Value loadWeights(Index at, int64_t j) {
     Index offset =
@@ -127,7 +155,14 @@ private:
   Values steps(Values acc, Index in, Index weights, int64_t count);
   Values quadSteps(Values acc, Index in, Index weights, int64_t count);
   Values armSteps(Values acc, Index in, Index weights, int64_t count);
-  Values channels(Values acc, Index in, Index weights, int64_t count) {
+  Values channels(Values acc, Index in, Index weights, const Index &counted) {
+    auto body = [&](Value c, ValueRange carried) {
+      return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
+                   k.add(weights, k.mul(c, s.weightChannel)), unroll);
+    };
+    if (!counted.isConstant())
+      return k.loop(0, counted, unroll, acc, body);
+    int64_t count = counted.constant;
     assert(count > 0 && "there is a channel");
     int64_t chunk = std::min(unroll, count), chunks = count / chunk;
     if (chunks == 1)
@@ -145,11 +180,13 @@ private:
     return acc;
   }
 
-  Values kernelRow(Values acc, Index in, Index weights, int64_t count) {
+  Values kernelRow(Values acc, Index in, Index weights, const Index &count) {
     // Few columns in a straight line, but only where each is a loop over
     // channels: neighbouring columns read the same inputs, and LLVM would keep
     // them all in registers that are not there.
-    if (s.kernelCols == 1 || (s.kernelCols <= 3 && count > unroll)) {
+    bool isStraight = s.kernelCols <= 3 && !s.isCompact && count.isConstant() &&
+                      count.constant > unroll;
+    if (s.kernelCols == 1 || isStraight) {
       for (int64_t x = 0; x < s.kernelCols; ++x)
         acc = channels(acc, k.add(in, x * s.kernelCol),
                        k.add(weights, x * s.weightCol), count);
@@ -161,7 +198,7 @@ private:
     });
   }
 
-  Values window(Values acc, Index in, Index weights, int64_t count) {
+  Values window(Values acc, Index in, Index weights, const Index &count) {
     if (s.kernelRows == 1)
       return kernelRow(acc, in, weights, count);
     acc.push_back(k.val(in));
@@ -199,6 +236,7 @@ private:
   int64_t vectors, width, accumulators, unroll;
   int64_t first = 0;              ///< of the vectors that are computed
   bool isTail = false;            ///< behind the whole blocks
+  bool countsChannels;            ///< whole and partial blocks share a loop
   std::optional<ArmProducts> arm; ///< how bytes are multiplied, where it is so
   LinearMemory memory;
   PanelCall a;
@@ -220,8 +258,7 @@ Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
       return loadWeights(k.add(weights, u * s.weightChannel), j);
     };
     auto loadInput = [&](int64_t p) {
-      Index at =
-          k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
+      Index at = k.add(in, k.add(inPosition(p), u * s.inChannel));
       Value x;
       if (byElement) {
         if (u % 4 == 0)
@@ -276,8 +313,7 @@ Values PanelEmitter::quadSteps(Values acc, Index in, Index weights,
     prefetch(weights, u);
     int64_t bytes = isTail && u + 1 == count ? s.lastQuad : 4;
     for (int64_t p = 0; p < t.rows * t.cols; ++p) {
-      Index at =
-          k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
+      Index at = k.add(in, k.add(inPosition(p), u * s.inChannel));
       Values x = dot.x(memory.in, at, bytes);
       for (int64_t j = 0; j < width; ++j)
         acc[p * width + j] = dot.add(acc[p * width + j], x, w[j]);
@@ -293,7 +329,7 @@ Values PanelEmitter::armSteps(Values acc, Index in, Index weights,
   int64_t bytes = isTail ? s.lastQuad : 4;
   bool isOne = bytes == 4 && (count == 2 || count == 4);
   auto input = [&](int64_t p, int64_t count) -> Value {
-    Index at = k.add(in, position(p, s.inRow, s.inCol));
+    Index at = k.add(in, inPosition(p));
     Value x = k.iconst(0, quads);
     for (int64_t u = 0; u < count && !isOne; ++u) {
       Value quad = k.loadPart(memory.in, k.add(at, u * s.inChannel), 4,
@@ -336,6 +372,9 @@ void PanelEmitter::emit(ValueRange args) {
     a.terms = args[next++];
   if (s.addsPrepared)
     a.prepared = args[next++];
+  if (s.isCompact)
+    for (Index *index : {&a.inRow, &a.outRow, &a.channels, &a.lanes})
+      *index = args[next++];
   // As a constant the distance would become part of each address. An
   // instruction of aarch64 has no room for most, and registers for one each run
   // out.
@@ -389,10 +428,14 @@ void PanelEmitter::columns() {
     acc = arm->enter(acc);
   acc.push_back(k.val(a.in));
   acc.push_back(k.val(a.weights));
-  acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
+  Index last = k.sub(a.blocks, 1);
+  acc = k.loop(0, a.blocks, 1, acc, [&](Value block, ValueRange carried) {
     Values inner(carried.drop_back(2));
     Value in = carried[accumulators], weights = carried[accumulators + 1];
-    inner = window(inner, in, weights, s.channelBlock);
+    Index count = s.channelBlock;
+    if (countsChannels)
+      count = k.select(k.less(block, last), k.val(count), k.val(a.channels));
+    inner = window(inner, in, weights, count);
     inner.push_back(k.val(k.add(in, a.inBlock)));
     inner.push_back(k.val(k.add(weights, s.weightBlock)));
     return inner;
@@ -400,7 +443,7 @@ void PanelEmitter::columns() {
   Value in = acc[accumulators], weights = acc[accumulators + 1];
   acc.resize(accumulators);
   isTail = true;
-  if (s.channelTail)
+  if (s.channelTail && !countsChannels)
     acc = window(acc, in, weights, s.channelTail);
   isTail = false;
   if (arm)
@@ -449,7 +492,7 @@ void PanelEmitter::finishQuantized(const Values &acc) {
       pieces.push_back({acc[p * width + j], columns[j],
                         k.add(k.add(panels[(first + j) / vectors - firstPanel],
                                     (first + j) % vectors * k.VL),
-                              position(p, s.outRow, s.outCol)),
+                              outPosition(p)),
                         lanes(j), stored(j)});
   };
   // In the order of memory.
@@ -470,7 +513,7 @@ void PanelEmitter::finishQuantized(const Values &acc) {
 void PanelEmitter::finish(const Values &acc) {
   auto store = [&](Value x, Index at, int64_t j) {
     if (s.blockedResult)
-      x = k.keepLanes(x, lanes(j));
+      x = keepColumns(x, j);
     k.storePart(x, memory.out, at, stored(j));
   };
   auto storeResult = [&](Value sum, Index at, int64_t j) {
@@ -482,7 +525,7 @@ void PanelEmitter::finish(const Values &acc) {
   bool isLong = s.epilogue.isLong();
   for (int64_t p = 0; p < t.rows * t.cols; ++p)
     for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
-      Index at = place(position(p, s.outRow, s.outCol), j);
+      Index at = place(outPosition(p), j);
       if (isLong)
         store(acc[p * width + j], at, j);
       else
@@ -492,7 +535,9 @@ void PanelEmitter::finish(const Values &acc) {
     return;
   k.repeat(t.rows, [&](Index row) {
     k.repeat(t.cols, [&](Index col) {
-      Index position = k.add(k.mul(row, s.outRow), k.mul(col, s.outCol));
+      Index position =
+          k.add(k.mul(row, s.isCompact ? a.outRow : Index(s.outRow)),
+                k.mul(col, s.outCol));
       for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
         Index at = place(position, j);
         storeResult(k.loadPart(memory.out, at, k.VL, stored(j)), at, j);
@@ -501,24 +546,29 @@ void PanelEmitter::finish(const Values &acc) {
   });
 }
 
-/// A name that tells all that the micro-kernel depends on.
-std::string nameOf(const PanelShape &s, const PanelTile &t, Type weights) {
+std::string PanelEmitter::nameFor(Type weights) const {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "panel_" << t.rows << 'x' << t.cols << 'x' << t.panels;
-  if (t.lastLanes != panelWidth)
+  if (countsLanes())
+    os << "_z";
+  else if (t.lastLanes != panelWidth)
     os << (s.blockedResult ? "_z" : "_l") << t.lastLanes;
   os << "_k" << s.kernelRows << 'x' << s.kernelCols;
   if (t.cols > 1)
     os << "_c" << s.inCol << '_' << s.outCol;
-  if (t.rows > 1)
+  if (s.isCompact)
+    os << "_u" << unroll;
+  else if (t.rows > 1)
     os << "_r" << s.inRow << '_' << s.outRow;
   if (s.kernelCols > 1)
     os << "_x" << s.kernelCol << '_' << s.weightCol;
   if (s.kernelRows > 1)
     os << "_y" << s.weightRow;
-  os << "_b" << s.channelBlock << '_' << s.channelTail << '_' << s.inChannel
-     << '_' << s.weightChannel << '_' << s.weightBlock;
+  os << "_b" << s.channelBlock << '_';
+  if (!countsChannels)
+    os << s.channelTail << '_';
+  os << s.inChannel << '_' << s.weightChannel << '_' << s.weightBlock;
   if (s.plainWeights)
     os << "_plain";
   if (!s.quantized && !weights.isF32())
@@ -540,6 +590,25 @@ std::string nameOf(const PanelShape &s, const PanelTile &t, Type weights) {
   return name;
 }
 
+SmallVector<Index> PanelEmitter::argumentsOf(const PanelCall &call) const {
+  SmallVector<Index> result = {call.in,        call.weights,     call.out,
+                               call.bias,      call.blocks,      call.inBlock,
+                               call.kernelRow, call.weightPanel, call.outPanel,
+                               call.scale};
+  if (s.quantized && s.quantized->rows)
+    result.push_back(call.terms);
+  if (s.addsPrepared)
+    result.push_back(call.prepared);
+  if (!s.isCompact)
+    return result;
+  bool hasPartial = s.channelTail > 0;
+  if (countsChannels && hasPartial)
+    result[4] = k.add(call.blocks, 1);
+  result.append({s.inRow, s.outRow, hasPartial ? s.channelTail : s.channelBlock,
+                 t.lastLanes});
+  return result;
+}
+
 } // namespace
 
 void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
@@ -550,17 +619,10 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                            bool(memory.residual) == shape.epilogue.residual &&
                            bool(memory.scale) == shape.scalesColumns)) &&
       "bias, residual and scales have memory");
-  SmallVector<Index> indices = {args.in,        args.weights,     args.out,
-                                args.bias,      args.blocks,      args.inBlock,
-                                args.kernelRow, args.weightPanel, args.outPanel,
-                                args.scale};
-  if (shape.quantized && shape.quantized->rows)
-    indices.push_back(args.terms);
-  if (shape.addsPrepared)
-    indices.push_back(args.prepared);
-  k.callMicroKernel(
-      nameOf(shape, tile, weightElement(memory)), memory.arguments(), indices,
-      [&](ValueRange args) { PanelEmitter(k, shape, tile).emit(args); });
+  PanelEmitter emitter(k, shape, tile);
+  k.callMicroKernel(emitter.nameFor(weightElement(memory)), memory.arguments(),
+                    emitter.argumentsOf(args),
+                    [&](ValueRange args) { emitter.emit(args); });
 }
 
 void codegen::storeDenseTile(KernelBuilder &k, const PanelTile &tile,

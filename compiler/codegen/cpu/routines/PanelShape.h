@@ -49,6 +49,11 @@ struct PanelShape {
   bool hasFlippedInputs = false;
   /// Whether 32-bit numbers of columns are added that ArmProducts prepared.
   bool addsPrepared = false;
+  /// Whether small code counts more than the last percents of its speed: a
+  /// micro-kernel has short loops, and its rows' distances, the channels of a
+  /// partial block and the columns of a partial panel are arguments, so that
+  /// layers share it. The order of sums is the same.
+  bool isCompact = false;
 };
 
 /// The tile of positions and panels that registers hold.
@@ -68,6 +73,9 @@ struct PanelCall {
   Index outPanel;
   Index terms;    ///< of the first position, in QuantizedEnd::rows
   Index prepared; ///< bytes of the first column
+  // Where the shape is compact.
+  Index inRow, outRow;   ///< as in the shape
+  Index channels, lanes; ///< of the last block and panel
 };
 
 } // namespace nnv12::codegen

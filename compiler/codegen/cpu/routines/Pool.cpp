@@ -74,24 +74,25 @@ Value PoolEmitter::combine(Value acc, Value x) {
 }
 
 /// Arguments: in, out, their offsets, the kernel rows inside the input, those
-/// that count and, where blocks have padding, the channels from the block's
-/// first one on.
+/// that count, the rows' distance where the kernel is compact and, where blocks
+/// have padding, the channels from the block's first one on.
 void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
   Value in = args[0], out = args[1], inAt = args[2], outAt = args[3],
         rows = args[4], countedRows = args[5];
-  int64_t rowStep = w.dilationRows * w.width * block;
+  Index rowStep = window.isCompact() ? Index(args[6]) : window.rowStep();
   Type f32 = k.b.getF32Type();
   Value rowCount = arith::UIToFPOp::create(
       k.b, f32, arith::IndexCastOp::create(k.b, k.b.getI32Type(), countedRows));
-  for (int64_t vector = 0; vector < block / lanes; ++vector) {
+  auto compute = [&](Index vector) {
+    Index lane = k.mul(vector, lanes);
     Values acc(tile.count, none());
     acc = k.loop(0, rows, 1, acc, [&](Value ky, ValueRange carried) {
       Values acc(carried);
       for (auto &[column, taps] : tile.columns) {
-        Value x = k.load(in,
-                         k.add(k.add(inAt, k.mul(ky, rowStep)),
-                               column * block + vector * lanes),
-                         lanes);
+        Value x = k.load(
+            in,
+            k.add(k.add(inAt, k.mul(ky, rowStep)), k.add(lane, column * block)),
+            lanes);
         for (ColumnTile::Tap tap : taps)
           acc[tap.pixel] = combine(acc[tap.pixel], x);
       }
@@ -106,10 +107,15 @@ void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
       }
       // A window outside of the input has none, or the average of nothing.
       if (window.hasPadding())
-        acc[p] = k.keepLanes(acc[p], Index(args.back(), -vector * lanes));
-      k.store(acc[p], out, Index(outAt, p * block + vector * lanes));
+        acc[p] = k.keepLanes(acc[p], k.sub(args.back(), lane));
+      k.store(acc[p], out, k.add(k.add(outAt, p * block), lane));
     }
-  }
+  };
+  if (window.isCompact())
+    k.repeat(block / lanes, compute);
+  else
+    for (int64_t vector = 0; vector < block / lanes; ++vector)
+      compute(vector);
 }
 
 KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
@@ -140,12 +146,16 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
              : countPadding ? "pool_average_all_k"
                             : "pool_average_k") +
             std::to_string(w.kernelCols) + "_s" + std::to_string(w.strideCols) +
-            "_d" + std::to_string(w.dilationCols) + "_" +
-            std::to_string(w.dilationRows * w.width) +
+            "_d" + std::to_string(w.dilationCols) +
+            (window.isCompact()
+                 ? ""
+                 : "_" + std::to_string(w.dilationRows * w.width)) +
             (window.hasPadding() ? "_padded_" : "_") + tile.name;
         SmallVector<Index> at = {k.add(in, k.mul(first, w.strideCols * block)),
                                  k.add(out, k.mul(first, block)), inside,
                                  counted};
+        if (window.isCompact())
+          at.push_back(window.rowStep());
         if (window.hasPadding())
           at.push_back(
               k.sub(w.channels, k.mul(k.rem(plane, window.blocks), block)));

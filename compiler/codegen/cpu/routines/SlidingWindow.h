@@ -65,6 +65,12 @@ public:
   const int64_t blocks; ///< of an image's channels: each is a plane
   int64_t tileCols;
 
+  /// Whether small code counts more than the last percents of its speed:
+  /// layers share micro-kernels then, which have short loops and get the
+  /// distance of rows as an argument.
+  bool isCompact() const { return isInCells; }
+  /// Input distance of neighbouring kernel rows.
+  int64_t rowStep() const { return w.dilationRows * w.width * block; }
   /// Whether the last block has channels that do not exist.
   bool hasPadding() const { return w.channels % block; }
 
