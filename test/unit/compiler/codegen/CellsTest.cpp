@@ -8,8 +8,12 @@
 #include "CheckLayer.h"
 #include "RandomLayer.h"
 
+#include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/routines/Cells.h"
 #include "dialects/nn/Layout.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
 
 using namespace nnv12;
 using namespace nnv12::test;
@@ -440,4 +444,63 @@ TEST(Cells, NoneOfRegions) {
   ASSERT_TRUE(hasCells(x.text(), "conv.im2col.nChw16c"));
   Random random(6);
   checkInCells(x.text(), "conv.im2col.nChw16c", {4, 8}, random);
+}
+
+namespace {
+
+/// The text of each micro-kernel that a layer in cells has, by name.
+std::map<std::string, std::string> microKernels(const std::string &text,
+                                                llvm::StringRef routine,
+                                                llvm::StringRef target,
+                                                const Cells &cells) {
+  std::string error;
+  auto kernel = LayerKernel::compile(text, target, error, routine, cells);
+  EXPECT_TRUE(kernel) << error;
+  mlir::Operation *layer = kernel->layer();
+  codegen::KernelBuilder builder(*layer->getContext(),
+                                 *codegen::Target::byName(target));
+  mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  builder.use(kernel->routine().extension(layer));
+  kernel->routine().emitCells(builder, layer, "kernel", cells);
+  std::map<std::string, std::string> result;
+  for (auto function : module->getOps<mlir::func::FuncOp>())
+    if (!function.getName().ends_with(codegen::kernelBodySuffix))
+      llvm::raw_string_ostream(result[function.getName().str()]) << function;
+  return result;
+}
+
+} // namespace
+
+/// Layers of other planes and other numbers of channels take no more code.
+TEST(Cells, LayersShareMicroKernels) {
+  struct Case {
+    const char *routine;
+    int64_t window, groups, channels, otherChannels;
+  };
+  for (const char *target : {"x86-64-v4", "x86-64-v3", "aarch64"})
+    for (Case c : {Case{"conv.gemm.nChw16c", 1, 1, 64, 88},
+                   Case{"conv.direct.nChw16c", 3, 1, 64, 120},
+                   Case{"conv.depthwise.nChw16c", 3, 32, 32, 32}}) {
+      SCOPED_TRACE(std::string(target) + " " + c.routine);
+      auto of = [&](int64_t channels, int64_t plane) {
+        ConvCase x;
+        x.c = channels, x.o = c.groups > 1 ? channels : 64, x.groups = c.groups;
+        x.h = x.w = plane, x.kh = x.kw = c.window;
+        x.top = x.left = x.bottom = x.right = c.window / 2;
+        x.constant = true;
+        return microKernels(x.text(), c.routine, target, {8, 8});
+      };
+      EXPECT_TRUE(of(c.channels, 40) == of(c.otherChannels, 80));
+    }
+}
+
+/// They compute channels of a partial panel in micro-kernels of their own,
+/// whose names are compared with those of earlier layers.
+TEST(Cells, PartialPanelsOfBytes) {
+  for (int64_t outputs : {20, 24}) {
+    ConvCase x;
+    x.c = 32, x.o = outputs, x.h = 8, x.w = 16, x.kh = x.kw = 1;
+    Random same(11);
+    checkInCells(quantizedConv(x, same), "qconv.gemm.nChw16c", {4, 7}, same);
+  }
 }
