@@ -348,7 +348,8 @@ private:
     std::optional<Plane> plane = planes.of(op->getResult(0));
     std::optional<Cells> size;
     if (plane && op->getNumResults() == 1)
-      size = codegen::CpuRoutine::of(*routine).cells(op);
+      size = codegen::CpuRoutine::of(*routine).cellsAlong(op, plane->row,
+                                                          plane->column);
     ArrayRef<int64_t> shape = nn::typeOf(op->getResult(0)).getShape();
     if (!size ||
         (size->rows >= shape[plane->row] && size->cols >= shape[plane->column]))

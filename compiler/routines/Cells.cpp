@@ -32,20 +32,24 @@ int64_t nnv12::pieceOf(int64_t extent, int64_t wanted) {
   return best;
 }
 
-Cells nnv12::cellsOf(int64_t rows, int64_t cols, int64_t wantedCols) {
+Cells nnv12::cellsOf(int64_t rows, int64_t cols, int64_t wantedCols,
+                     CellGrain grain) {
   constexpr int64_t smallPlane = 7, largePlane = 40;
   if (rows <= smallPlane && cols <= smallPlane)
     return {rows, cols};
   bool isLarge = rows >= largePlane && cols >= largePlane;
-  return {pieceOf(rows, isLarge ? 8 : 4), pieceOf(cols, wantedCols)};
+  int64_t wantedRows = isLarge ? 8 : 4;
+  if (grain == CellGrain::Fine)
+    wantedRows /= 2;
+  return {pieceOf(rows, wantedRows), pieceOf(cols, wantedCols)};
 }
 
 std::optional<Cells> nnv12::cellsOfPlane(mlir::Operation *layer,
-                                         int64_t wantedCols) {
+                                         int64_t wantedCols, CellGrain grain) {
   llvm::ArrayRef<int64_t> shape = nn::typeOf(layer->getResult(0)).getShape();
   if (shape.size() != 4)
     return std::nullopt;
-  return cellsOf(shape[2], shape[3], wantedCols);
+  return cellsOf(shape[2], shape[3], wantedCols, grain);
 }
 
 /// The only axis of a dimension; null where it is blocked.

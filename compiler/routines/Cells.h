@@ -20,16 +20,23 @@ namespace nnv12 {
 /// edge of a plane may have fewer.
 struct Cells {
   int64_t rows = 1, cols = 1;
+  /// The dimensions of the result that are the plane.
+  unsigned rowDim = 2, colDim = 3;
 };
 
 /// Columns of a cell that are a few micro-kernels.
 constexpr int64_t cellCols = 8;
+/// How small cells are. Fewer pixels are computed in vain in small ones, but
+/// each reads the border of its pixels, and all weights.
+enum class CellGrain { Coarse, Fine };
 /// A size that suits planes of `rows` x `cols` pixels, where cells are to have
 /// about so many columns.
-Cells cellsOf(int64_t rows, int64_t cols, int64_t wantedCols = cellCols);
+Cells cellsOf(int64_t rows, int64_t cols, int64_t wantedCols = cellCols,
+              CellGrain grain = CellGrain::Coarse);
 /// A size for the layer's first result, if it has two spatial dimensions.
 std::optional<Cells> cellsOfPlane(mlir::Operation *layer,
-                                  int64_t wantedCols = cellCols);
+                                  int64_t wantedCols = cellCols,
+                                  CellGrain grain = CellGrain::Coarse);
 /// A part of `extent`, about as long as `wanted`: it divides the extent where
 /// some number nearby does.
 int64_t pieceOf(int64_t extent, int64_t wanted);

@@ -108,7 +108,8 @@ void merge(Entry &entry, unsigned d) {
 
 } // namespace
 
-void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
+void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program,
+                            MutableArrayRef<unsigned> apart) {
   size_t rank = program.output.shape.size();
   std::vector<Entry> entries;
   entries.push_back({Value(), program.output, true});
@@ -138,7 +139,7 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
     return;
 
   // Everything in one layout: memory order will do, whatever it is.
-  bool flat = !output.isPadded();
+  bool flat = apart.empty() && !output.isPadded();
   for (Entry &entry : entries)
     flat &= entry.view.elements() == 1 ||
             (entry.inMemory ? entry.view.isLike(output)
@@ -152,26 +153,37 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
     }
   }
 
+  auto isApart = [&](size_t d) { return llvm::is_contained(apart, d); };
+  auto closeUp = [&](size_t removed) {
+    for (unsigned &d : apart)
+      d -= d > removed;
+  };
   for (size_t d = 0; !flat && d < output.shape.size();) {
     bool unit = output.shape.size() > 1 && output.shape[d] == 1 &&
-                llvm::all_of(entries, [&](const Entry &entry) {
+                !isApart(d) && llvm::all_of(entries, [&](const Entry &entry) {
                   return !entry.inMemory || !isBlocked(entry.view, d);
                 });
-    if (unit)
-      for (Entry &entry : entries)
-        removeDim(entry.view, d);
-    else
+    if (!unit) {
       ++d;
+      continue;
+    }
+    for (Entry &entry : entries)
+      removeDim(entry.view, d);
+    closeUp(d);
   }
   for (size_t d = 0; !flat && d + 1 < output.shape.size();) {
     SmallVector<int64_t> shape = output.shape;
-    if (llvm::all_of(entries, [&](const Entry &entry) {
-          return canMerge(entry, d, shape);
-        }))
-      for (Entry &entry : entries)
-        merge(entry, d);
-    else
+    bool mayMerge = isApart(d) == isApart(d + 1) &&
+                    llvm::all_of(entries, [&](const Entry &entry) {
+                      return canMerge(entry, d, shape);
+                    });
+    if (!mayMerge) {
       ++d;
+      continue;
+    }
+    for (Entry &entry : entries)
+      merge(entry, d);
+    closeUp(d);
   }
   program.output = output;
   for (Entry &entry : entries)

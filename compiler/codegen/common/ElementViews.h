@@ -27,7 +27,11 @@ struct ElementProgram {
 /// those that all operands traverse alike, so that for example any element-wise
 /// layer on tensors of one layout is a single loop. Sets the emitter's views
 /// and program.output.
-void simplifyViews(ElementEmitter &e, ElementProgram &program);
+///
+/// `apart` are dimensions of the result that stay apart from all others. They
+/// become those of program.output; equal ones are merged.
+void simplifyViews(ElementEmitter &e, ElementProgram &program,
+                   llvm::MutableArrayRef<unsigned> apart = {});
 
 } // namespace nnv12::codegen
 

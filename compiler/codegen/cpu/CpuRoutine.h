@@ -64,9 +64,16 @@ public:
   virtual std::optional<Cells> cells(Operation *layer) const {
     return std::nullopt;
   }
-  /// Emits the kernel of emit() with other tiles: cells of the result's plane
-  /// for each image, and chunks of channels where a cell is much work. The cuts
-  /// of its map are image and group, rows, columns, channels. It has the same
+  /// The same where these dimensions of the result are the plane.
+  virtual std::optional<Cells> cellsAlong(Operation *layer, unsigned rowDim,
+                                          unsigned colDim) const {
+    Cells usual;
+    return rowDim == usual.rowDim && colDim == usual.colDim ? cells(layer)
+                                                            : std::nullopt;
+  }
+  /// Emits the kernel of emit() with other tiles: cells of the result's plane,
+  /// or runs of its pixels. The cuts of its map are image and group, rows,
+  /// columns, channels; some routines cut the plane alone. It has the same
   /// operands, weight form and order of sums, so that a tile writes the same
   /// bits. The routine may round sizes up. Called only where cells() has a
   /// size.

@@ -268,7 +268,7 @@ public:
         .emit(cast<nn::ConvOp>(layer), symbol);
   }
   std::optional<Cells> cells(Operation *layer) const override {
-    return cellsOfPlane(layer, SlidingWindow::cellCols);
+    return cellsOfPlane(layer, SlidingWindow::cellCols, CellGrain::Fine);
   }
   KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
                        const Cells &size) const override {

@@ -124,7 +124,8 @@ public:
   std::optional<Cells> cells(Operation *layer) const override {
     if (Regions(WindowShape(cast<nn::ConvOp>(layer))))
       return std::nullopt;
-    return PanelConvRoutine::cells(layer);
+    return isFine(layer) ? cellsOfPlane(layer, fineCols, CellGrain::Fine)
+                         : PanelConvRoutine::cells(layer);
   }
   KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
                        const Cells &size) const override {
@@ -141,6 +142,17 @@ public:
   }
 
 private:
+  /// Columns of a fine cell, in which a micro-kernel takes two rows.
+  static constexpr int64_t fineCols = 6;
+  /// A cell of few pixels that reads no border of them, and few weights.
+  static bool isFine(Operation *layer) {
+    auto conv = cast<nn::ConvOp>(layer);
+    constexpr int64_t mostBytes = 512 << 10;
+    return nn::storageSize(conv.getWeights()) <= mostBytes &&
+           llvm::product_of(
+               nn::typeOf(conv.getWeights()).getShape().drop_front(2)) == 1;
+  }
+
   const int64_t block;
 };
 

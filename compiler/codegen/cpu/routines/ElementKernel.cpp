@@ -13,7 +13,9 @@
 
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -80,9 +82,11 @@ static void collectCuts(ElementEmitter &e, Value tensor,
 }
 
 /// Cuts the result's memory, `whole`, into parts: where the computation changes
-/// and before a last block that is partly padding.
-static std::vector<Box>
-boxesOf(ElementEmitter &e, const ElementProgram &program, const Box &whole) {
+/// and before a last block that is partly padding, but along no dimension that
+/// stays whole.
+static std::vector<Box> boxesOf(ElementEmitter &e,
+                                const ElementProgram &program, const Box &whole,
+                                ArrayRef<unsigned> wholeDims) {
   const TensorView &out = program.output;
   std::vector<std::vector<int64_t>> cuts(out.shape.size());
   if (e.view(program.root).shape == out.shape &&
@@ -92,8 +96,8 @@ boxesOf(ElementEmitter &e, const ElementProgram &program, const Box &whole) {
   SmallVector<bool> seen(out.shape.size(), false);
   for (size_t a = 0; a < out.axes.size(); ++a) {
     const Axis &axis = out.axes[a];
-    if (seen[axis.dim])
-      continue; // inside a block
+    if (seen[axis.dim] || llvm::is_contained(wholeDims, axis.dim))
+      continue; // inside a block, or whole
     seen[axis.dim] = true;
     std::vector<int64_t> places;
     for (int64_t cut : cuts[axis.dim])
@@ -163,10 +167,12 @@ namespace {
 class KernelEmitter {
 public:
   KernelEmitter(KernelBuilder &k, Operation *layer, LaneOrder order,
-                Type laneType)
-      : k(k), layer(layer), order(order), e(k, laneType),
+                Type laneType, const std::optional<Cells> &cells = std::nullopt)
+      : k(k), layer(layer), order(order), cells(cells), e(k, laneType),
         program(ElementProgram::of(layer)) {
-    simplifyViews(e, program);
+    if (cells)
+      plane = {cells->rowDim, cells->colDim};
+    simplifyViews(e, program, plane);
   }
 
   KernelInfo emit(StringRef symbol);
@@ -179,6 +185,8 @@ private:
   Shape shapeOf(const Box &box) const;
   /// How the tiles of a box share it out.
   TileMap::Part partOf(const Box &box) const;
+  int64_t emitCells(TileMap &map, ArrayRef<Box> boxes, Value begin, Value end);
+  SmallVector<TileMap::Cut> cutsOfPlane(const Shape &shape) const;
 
   /// Emits the elements at physical position `position` (per axis, `vectorAxis`
   /// included) and stores them.
@@ -188,6 +196,10 @@ private:
   KernelBuilder &k;
   Operation *layer;
   LaneOrder order;
+  std::optional<Cells> cells;
+  SmallVector<unsigned, 2> plane; ///< of the result's view, in cells
+  /// In cells, the positions of a tile along axes of the plane.
+  std::map<int, std::pair<Index, Index>> tileOf;
   ElementEmitter e;
   ElementProgram program;
   Value output;
@@ -401,22 +413,13 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
     e.withLanes(s.lanes, active, body);
   };
 
-  auto row = [&](Index r, Index from, Index to, Value isLast) {
-    int64_t below = 1;
-    for (int a : llvm::reverse(s.rowAxes)) {
-      Coord c =
-          r.isConstant() ? Coord(r.constant) : Coord(k.val(r), 0, s.rows - 1);
-      c = e.at.div(c, below);
-      if (below * extent(a) < s.rows)
-        c = e.at.rem(c, extent(a));
-      position[a] = e.at.add(c, Coord(box.lo[a]));
-      below *= extent(a);
-    }
+  // The steps of a row whose position is set.
+  auto steps = [&](Index from, Index to, Value isLast) {
     bool vectors = s.lanes > 1 && !s.inBlock;
     int64_t whole = vectors ? s.innerElements / s.lanes : s.innerSteps;
     int64_t tail = vectors ? s.innerElements % s.lanes : 0;
     double old = weight;
-    if (whole == 1 && s.chunks == 1) {
+    if (whole == 1 && s.chunks == 1 && !tileOf.count(s.innerAxis)) {
       elements(Index(0), s.lanes);
     } else if (whole > 0) {
       weight = old * whole;
@@ -433,6 +436,44 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
         last();
     }
   };
+  auto row = [&](Index r, Index from, Index to, Value isLast) {
+    int64_t below = 1;
+    for (int a : llvm::reverse(s.rowAxes)) {
+      Coord c =
+          r.isConstant() ? Coord(r.constant) : Coord(k.val(r), 0, s.rows - 1);
+      c = e.at.div(c, below);
+      if (below * extent(a) < s.rows)
+        c = e.at.rem(c, extent(a));
+      position[a] = e.at.add(c, Coord(box.lo[a]));
+      below *= extent(a);
+    }
+    steps(from, to, isLast);
+  };
+  if (cells) {
+    // The rows of a tile, by a loop for each axis.
+    std::function<void(ArrayRef<int>)> rows = [&](ArrayRef<int> rowAxes) {
+      if (rowAxes.empty()) {
+        auto inner = tileOf.find(s.innerAxis);
+        if (inner == tileOf.end())
+          return steps(0, s.innerSteps, Value());
+        int64_t step = s.innerAxis == s.vectorAxis ? s.lanes : 1;
+        auto [first, last] = inner->second;
+        Index to = k.div(k.add(last, step - 1), step);
+        return steps(k.div(first, step), to, k.less(s.innerSteps - 1, to));
+      }
+      int axis = rowAxes.front();
+      auto part = tileOf.find(axis);
+      Index first = 0, last = extent(axis);
+      if (part != tileOf.end())
+        std::tie(first, last) = part->second;
+      hoistedLoop(k, first, last, 1, [&](Value v) {
+        position[axis] =
+            e.at.add(Coord(v, 0, extent(axis) - 1), Coord(box.lo[axis]));
+        rows(rowAxes.drop_front());
+      });
+    };
+    return rows(s.rowAxes);
+  }
 
   double old = weight;
   weight *= s.rows;
@@ -467,6 +508,49 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
   weight = old;
 }
 
+/// The cuts of the plane's axes: rows and columns, or runs of pixels where both
+/// are one axis. Vectors along an axis are not cut.
+SmallVector<TileMap::Cut> KernelEmitter::cutsOfPlane(const Shape &shape) const {
+  SmallVector<TileMap::Cut> cuts;
+  auto cut = [&](unsigned dim, int64_t size) {
+    ArrayRef<Axis> axes = program.output.axes;
+    for (int a = 0; a < int(axes.size()); ++a) {
+      if (axes[a].dim != dim || program.output.block(dim) > 1)
+        continue;
+      if (a == shape.vectorAxis)
+        size = int64_t(llvm::alignTo(size, shape.lanes));
+      int64_t count = llvm::divideCeil(axes[a].extent, size);
+      if (count > 1)
+        cuts.push_back({unsigned(a), count, size});
+    }
+  };
+  if (plane[0] != plane[1])
+    cut(plane[0], cells->rows);
+  cut(plane[1], cells->cols);
+  return cuts;
+}
+
+/// Emits the tiles of a kernel in cells, each of which has its part of all
+/// boxes, and tells the map. Returns how many tiles there are.
+int64_t KernelEmitter::emitCells(TileMap &map, ArrayRef<Box> boxes, Value begin,
+                                 Value end) {
+  SmallVector<TileMap::Cut> cuts = cutsOfPlane(shapeOf(map.whole()));
+  map = TileMap::grid(map.axes, cuts);
+  k.loop(begin, end, 1, [&](Value tile) {
+    Index rest = tile;
+    for (const TileMap::Cut &cut : llvm::reverse(cuts)) {
+      Index first = k.mul(k.rem(rest, cut.count), cut.size);
+      Index last =
+          k.min(k.add(first, cut.size), program.output.axes[cut.axis].extent);
+      rest = k.div(rest, cut.count);
+      tileOf[int(cut.axis)] = {first, last};
+    }
+    for (const Box &box : boxes)
+      emitBox(box, 0, begin, end);
+  });
+  return map.tiles();
+}
+
 KernelInfo KernelEmitter::emit(StringRef symbol) {
   KernelInfo info;
   info.tiles = 0;
@@ -479,11 +563,16 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
     for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
       e.addLeaf(leaf, memory);
     work = workPerElement(program);
-    singleTile = work * program.output.elements() < 2 * tileWork;
+    singleTile = cells || work * program.output.elements() < 2 * tileWork;
     TileMap map;
     for (const Axis &axis : program.output.axes)
       map.axes.push_back({axis.extent, axis.stride});
-    std::vector<Box> boxes = boxesOf(e, program, map.whole());
+    std::vector<Box> boxes = boxesOf(e, program, map.whole(), plane);
+    if (cells) {
+      info.tiles = emitCells(map, boxes, begin, end);
+      info.maps.push_back(std::move(map));
+      return;
+    }
     // Such boxes are cut from memory.
     if (order == LaneOrder::Flat) {
       map.axes.assign(1, {program.output.elements(), 1});
@@ -527,8 +616,11 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
 
 /// Emits a kernel that computes the result of `layer` element by element: loops
 /// over the result's memory, in whichever of a few ways promises to cost least.
-static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
-                                    StringRef symbol) {
+/// In cells it is the same way, but for lanes across axes, which go along rows
+/// then: each lane computes its element all the same.
+static KernelInfo
+emitElementKernel(KernelBuilder &k, Operation *layer, StringRef symbol,
+                  const std::optional<Cells> &cells = std::nullopt) {
   ElementProgram program = ElementProgram::of(layer);
   // Vectors of indices are i32 unless a tensor is too large for that.
   int64_t largest = llvm::product_of(program.output.shape);
@@ -549,6 +641,7 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     OwningOpRef<func::FuncOp> function;
     KernelInfo info;
     double cost = std::numeric_limits<double>::infinity();
+    LaneOrder order = LaneOrder::Rows;
   };
   Candidate best;
   auto attempt = [&](LaneOrder order) {
@@ -559,7 +652,7 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     function->remove();
     OwningOpRef<func::FuncOp> owner(function);
     if (emitter.cost() < best.cost)
-      best = {std::move(owner), info, emitter.cost()};
+      best = {std::move(owner), info, emitter.cost(), order};
     return emitter.cost();
   };
   // Weighs plans against the cost of one instruction for every access.
@@ -591,6 +684,11 @@ static KernelInfo emitElementKernel(KernelBuilder &k, Operation *layer,
     if (sums && cost > perfect)
       attempt(LaneOrder::Scalar);
   }
+  if (cells) {
+    LaneOrder order =
+        best.order == LaneOrder::Scalar ? LaneOrder::Scalar : LaneOrder::Rows;
+    return KernelEmitter(k, layer, order, laneType, cells).emit(symbol);
+  }
   k.module.push_back(best.function.release());
   return best.info;
 }
@@ -616,6 +714,24 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return emitElementKernel(k, layer, symbol);
+  }
+  std::optional<Cells> cellsAlong(Operation *layer, unsigned rowDim,
+                                  unsigned colDim) const override {
+    RankedTensorType type = nn::typeOf(layer->getResult(0));
+    int64_t rows = type.getDimSize(rowDim), cols = type.getDimSize(colDim);
+    // Others are not worth their code.
+    constexpr int64_t leastPixels = 256;
+    TensorView view = TensorView::of(type);
+    if (rows * cols < leastPixels || view.block(rowDim) > 1 ||
+        view.block(colDim) > 1)
+      return std::nullopt;
+    Cells cells = cellsOf(rows, cols, cellCols, CellGrain::Fine);
+    cells.rowDim = rowDim, cells.colDim = colDim;
+    return cells;
+  }
+  KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
+                       const Cells &size) const override {
+    return emitElementKernel(k, layer, symbol, size);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
 };

@@ -197,7 +197,7 @@ public:
     return PoolEmitter(k, op).emit(op, symbol);
   }
   std::optional<Cells> cells(Operation *layer) const override {
-    return cellsOfPlane(layer, SlidingWindow::cellCols);
+    return cellsOfPlane(layer, SlidingWindow::cellCols, CellGrain::Fine);
   }
   KernelInfo emitCells(KernelBuilder &k, Operation *layer, StringRef symbol,
                        const Cells &size) const override {

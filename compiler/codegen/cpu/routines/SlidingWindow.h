@@ -54,7 +54,7 @@ public:
   /// A kernel row is straight-line code: it should not be longer.
   static constexpr int64_t mostKernelCols = 64;
   /// Columns of a cell: one micro-kernel of AVX-512 or Arm's, two of AVX2.
-  static constexpr int64_t cellCols = 14;
+  static constexpr int64_t cellCols = 10;
 
   /// `countedRight`: columns of padding at the right that count as window
   /// elements (averages). `cells`: the size of cells, if there are any.

@@ -116,6 +116,22 @@ std::vector<Bytes> operandsWithZeros(const LayerKernel &kernel,
   return operands;
 }
 
+/// Both write the same bits, all of them or those of some tiles.
+void checkBits(LayerKernel &dense, LayerKernel &inCells, bool runsSome,
+               Random &random) {
+  std::vector<Bytes> operands = operandsWithZeros(dense, random);
+  // Proves the map as well.
+  EXPECT_TRUE(dense.run(operands) == inCells.run(operands));
+  if (!runsSome)
+    return;
+  std::vector<int64_t> all(dense.info().tiles);
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = int64_t(i);
+  Bytes expected = dense.runTiles(operands, all, 0);
+  for (int round = 0; round < 3; ++round)
+    checkSome(inCells, operands, expected, random);
+}
+
 void checkInCells(const std::string &text, llvm::StringRef routine,
                   const Cells &cells, Random &random, int64_t unit = 1,
                   const std::vector<std::string> &targets = testTargets()) {
@@ -134,17 +150,8 @@ void checkInCells(const std::string &text, llvm::StringRef routine,
     checkPixels(*inCells, {most(cells.rows), most(cells.cols)});
     if (!inCells->canRun())
       continue;
-    std::vector<Bytes> operands = operandsWithZeros(*dense, random);
-    // Proves the map as well.
-    EXPECT_TRUE(dense->run(operands) == inCells->run(operands));
-    if (llvm::StringRef(target).starts_with("aarch64"))
-      continue;
-    std::vector<int64_t> all(dense->info().tiles);
-    for (size_t i = 0; i < all.size(); ++i)
-      all[i] = int64_t(i);
-    Bytes expected = dense->runTiles(operands, all, 0);
-    for (int round = 0; round < 3; ++round)
-      checkSome(*inCells, operands, expected, random);
+    checkBits(*dense, *inCells, !llvm::StringRef(target).starts_with("aarch64"),
+              random);
   }
 }
 
@@ -212,6 +219,9 @@ TEST(Cells, Sizes) {
   EXPECT_TRUE(is(cellsOf(112, 112), 8, 8));
   EXPECT_TRUE(is(cellsOf(60, 80), 10, 8));
   EXPECT_TRUE(is(cellsOf(20, 20), 4, 10));
+  EXPECT_TRUE(is(cellsOf(20, 20, 6, CellGrain::Fine), 2, 5));
+  EXPECT_TRUE(is(cellsOf(80, 80, 10, CellGrain::Fine), 4, 10));
+  EXPECT_TRUE(is(cellsOf(7, 7, 4, CellGrain::Fine), 7, 7));
   for (int64_t rows = 1; rows < 70; ++rows)
     for (int64_t cols = 1; cols < 70; ++cols) {
       Cells cells = cellsOf(rows, cols);
@@ -417,6 +427,135 @@ TEST(Cells, QuantizedConv) {
       if (HasFailure())
         return;
     }
+}
+
+namespace {
+
+/// A tensor's type in some layout, "" for the dense one.
+std::string tensorType(llvm::ArrayRef<int64_t> shape,
+                       const std::string &layout) {
+  std::string text = "tensor<";
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + "f32" +
+         (layout.empty() ? "" : ", #nn.layout<\"" + layout + "\">") + ">";
+}
+
+/// A layer with two operands of type `in`.
+std::string elementLayer(const std::string &in, const std::string &out,
+                         const std::string &layer) {
+  return "func.func @main(%x: " + in + ", %y: " + in + ") -> " + out +
+         " {\n%z = " + layer + " -> " + out + "\nreturn %z : " + out + "\n}";
+}
+
+/// Layers of an image of `c` channels, which is even, with the dimensions of
+/// their results that are the plane.
+struct ElementCase {
+  std::string text;
+  unsigned rowDim = 2, colDim = 3;
+};
+std::vector<ElementCase> elementCases(int64_t n, int64_t c, int64_t h,
+                                      int64_t w, const std::string &from,
+                                      const std::string &to) {
+  std::string in = tensorType({n, c, h, w}, from),
+              out = tensorType({n, c, h, w}, to),
+              same = tensorType({n, c, h, w}, from),
+              whole = tensorType({n, 2 * c, h, w}, from),
+              halves = tensorType({n, 2, c, h, w}, ""),
+              shuffled = tensorType({n, c, 2, h, w}, ""),
+              wide = tensorType({n, c, 2 * h, 2 * w}, from),
+              sums = tensorType({n, 1, h, w}, ""),
+              half = tensorType({n, c / 2, h, w}, to),
+              last = tensorType({n, h, w, c}, "");
+  auto scales = [](const char *mode) {
+    return "nn.resize " + std::string(mode) +
+           " %x scales [1.0, 1.0, 2.0, 2.0] coordinates half_pixel nearest "
+           "floor : ";
+  };
+  std::vector<ElementCase> cases = {
+      {elementLayer(in, same, "nn.binary add %x, %y : " + in + ", " + in)},
+      {elementLayer(in, same, "nn.unary %x <sigmoid> : " + in)},
+      {elementLayer(in, whole, "nn.concat %x, %y axis 1 : " + in + ", " + in)},
+      {elementLayer(in, wide, scales("nearest") + in)},
+      {elementLayer(in, wide, scales("linear") + in)},
+      {elementLayer(in, sums,
+                    "nn.reduce mean %x axes [1] keep_dims true : " + in)},
+      {elementLayer(in, half,
+                    "nn.slice %x starts [0, " + std::to_string(c / 2) +
+                        ", 0, 0] sizes [" + std::to_string(n) + ", " +
+                        std::to_string(c / 2) + ", " + std::to_string(h) +
+                        ", " + std::to_string(w) +
+                        "] steps [1, 1, 1, 1] : " + in)},
+      {elementLayer(in, last, "nn.transpose %x [0, 2, 3, 1] : " + in), 1, 2}};
+  if (from != to)
+    cases.push_back({elementLayer(in, out, "nn.adapt %x : " + in)});
+  cases.push_back(
+      {"func.func @main(%x: " + in + ", %y: " + in + ") -> " + shuffled +
+           " {\n%z = nn.fuse (%a = %x, %b = %y) : (" + in + ", " + in +
+           ") -> " + shuffled + " {\n%1 = nn.concat %a, %b axis 1 : " + in +
+           ", " + in + " -> " + whole + "\n%2 = nn.reshape %1 : " + whole +
+           " -> " + halves + "\n%3 = nn.transpose %2 [0, 2, 1, 3, 4] : " +
+           halves + " -> " + shuffled + "\nnn.yield %3 : " + shuffled +
+           "\n}\nreturn %z : " + shuffled + "\n}",
+       3, 4});
+  return cases;
+}
+
+} // namespace
+
+/// A tile has whole vectors of a row, or of rows where these are one axis.
+TEST(Cells, Element) {
+  Random random(11);
+  const char *layouts[] = {"", "aBcd16b"};
+  for (int round = 0; round < randomLayers(); ++round)
+    for (const char *from : layouts)
+      for (const char *to : layouts) {
+        int64_t h = random.from(16, 40), w = random.from(16, 40);
+        for (const ElementCase &x : elementCases(
+                 random.from(1, 2), 2 * random.from(1, 20), h, w, from, to))
+          for (const std::string &target : testTargets()) {
+            Cells cells = randomCells(random);
+            cells.rowDim = x.rowDim, cells.colDim = x.colDim;
+            SCOPED_TRACE(target + " " + std::to_string(cells.rows) + "x" +
+                         std::to_string(cells.cols) + ": " + x.text);
+            std::string error;
+            auto dense = LayerKernel::compile(x.text, target, error, "element");
+            ASSERT_TRUE(dense) << error;
+            auto inCells =
+                LayerKernel::compile(x.text, target, error, "element", cells);
+            ASSERT_TRUE(inCells) << error;
+            // A vector has 16 pixels at most.
+            EXPECT_GE(inCells->info().tiles *
+                          int64_t(llvm::alignTo(cells.rows, 16) *
+                                  llvm::alignTo(cells.cols, 16)),
+                      h * w);
+            if (inCells->canRun())
+              checkBits(*dense, *inCells,
+                        !llvm::StringRef(target).starts_with("aarch64"),
+                        random);
+            if (HasFailure())
+              return;
+          }
+      }
+}
+
+/// Few pixels, and channels in place of a plane.
+TEST(Cells, NoneOfElements) {
+  auto cellsOf = [](const std::string &text, unsigned rowDim, unsigned colDim) {
+    std::string error;
+    auto kernel =
+        LayerKernel::compile(text, testTargets()[0], error, "element");
+    EXPECT_TRUE(kernel) << error;
+    return kernel->routine()
+        .cellsAlong(kernel->layer(), rowDim, colDim)
+        .has_value();
+  };
+  auto sum = [](int64_t h, int64_t w) {
+    return elementCases(1, 32, h, w, "aBcd16b", "aBcd16b")[0].text;
+  };
+  EXPECT_FALSE(cellsOf(sum(15, 17), 2, 3));
+  EXPECT_TRUE(cellsOf(sum(16, 16), 2, 3));
+  EXPECT_FALSE(cellsOf(sum(40, 40), 1, 2));
 }
 
 /// A cell that is much work is cut into chunks of panels.
