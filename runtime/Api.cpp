@@ -34,6 +34,7 @@ static_assert(int(RecordLevel::Piece) == NNV12_RECORD_PIECE);
 static_assert(int(RecordKind::Transform) == NNV12_RECORD_TRANSFORM);
 static_assert(int(RecordKind::GpuKernel) == NNV12_RECORD_GPU_KERNEL);
 static_assert(int(RecordKind::GpuCommands) == NNV12_RECORD_GPU_COMMANDS);
+static_assert(int(RecordKind::Merge) == NNV12_RECORD_MERGE);
 static_assert(sizeof(Record) == sizeof(nnv12_record) &&
               offsetof(Record, flags) == offsetof(nnv12_record, flags));
 static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
@@ -439,6 +440,34 @@ nnv12_status nnv12_session_reset(nnv12_session *session, nnv12_error *error) {
     return reportArgument("session: found NULL", error);
   Fault fault;
   return statusOf(session->reset(fault), fault, error);
+}
+
+static nnv12_status getPixels(nnv12_session *session, bool isInput,
+                              uint32_t number, uint32_t *rows,
+                              uint32_t *columns, uint8_t *pixels,
+                              size_t capacity, nnv12_error *error) {
+  if (!session || !rows || !columns)
+    return reportArgument("session, rows, columns: found NULL", error);
+  Fault fault;
+  return statusOf(session->getPixels(isInput, number, *rows, *columns, pixels,
+                                     capacity, fault),
+                  fault, error);
+}
+
+nnv12_status nnv12_session_get_computed(nnv12_session *session,
+                                        uint32_t operation, uint32_t *rows,
+                                        uint32_t *columns, uint8_t *pixels,
+                                        size_t capacity, nnv12_error *error) {
+  return getPixels(session, /*isInput=*/false, operation, rows, columns, pixels,
+                   capacity, error);
+}
+
+nnv12_status nnv12_session_get_changed(nnv12_session *session, uint32_t input,
+                                       uint32_t *rows, uint32_t *columns,
+                                       uint8_t *pixels, size_t capacity,
+                                       nnv12_error *error) {
+  return getPixels(session, /*isInput=*/true, input, rows, columns, pixels,
+                   capacity, error);
 }
 
 nnv12_status nnv12_tuning_select(nnv12_session *session,

@@ -130,6 +130,9 @@ size_t Session::recorderSize(const LoadedBundle &bundle,
     // dispatch at most, the commands of a stretch, and the device.
     once = std::max(once, 2 * (cold + warm) + 1);
   }
+  // A frame of a stream: its inputs, and results at checks.
+  if (options.stream && level >= RecordLevel::Operation)
+    each += program->inputs()->size() + executes;
   if (level >= RecordLevel::Piece)
     each += uint64_t(executes) * (size.computing + 1);
   nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 0);
@@ -475,8 +478,9 @@ bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
 }
 
 /// Computes a step, and records it where somebody wants that: from `start`,
-/// which this sets to its end.
-void Session::runStep(const Step &step, uint64_t &start) {
+/// which this sets to its end. Where it lists tiles, they are a part of so
+/// many.
+void Session::runStep(const Step &step, uint64_t &start, uint64_t allTiles) {
   if (!start) {
     workers_.run(step);
     return;
@@ -486,6 +490,10 @@ void Session::runStep(const Step &step, uint64_t &start) {
   record.index = step.operation;
   record.kind = RecordKind::Execute;
   record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
+  if (step.tiles) {
+    record.count = partOfAll(step.end - step.begin, allTiles);
+    record.flags |= NNV12_RECORD_PARTIAL;
+  }
   if (recorder_.records(RecordLevel::Piece)) {
     start = workers_.runRecorded(step, start);
   } else {
@@ -493,6 +501,17 @@ void Session::runStep(const Step &step, uint64_t &start) {
     start = recorder_.ticks();
   }
   record.ticks = start - record.start;
+  recorder_.write(record);
+}
+
+/// Writes down that a frame keeps all of an operation's result.
+void Session::recordSkipped(uint32_t index, uint64_t start) {
+  Record record = {};
+  record.start = start;
+  record.index = index;
+  record.kind = RecordKind::Execute;
+  record.flags = NNV12_RECORD_SKIPPED |
+                 (steps_[index].switched ? NNV12_RECORD_SWITCHED : 0);
   recorder_.write(record);
 }
 
@@ -514,15 +533,21 @@ bool Session::runSteps(Fault &fault) {
 /// A run as a frame of the stream. Where it ends early the next one computes
 /// all.
 bool Session::runFrame(Fault &fault) {
-  uint64_t start = recorder_.startTime();
   uint32_t count = stream_.begin(callers_, workers_) ? steps_.size() : 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (isLate())
       return reportStop(i, fault);
     Step step = stream_.stepOf(i);
+    // Operations alone: comparing and merging have records of their own.
+    uint64_t start = recorder_.startTime();
     if (step.begin != step.end)
-      runStep(step, start);
+      runStep(step, start, stream_.tilesOf(i));
+    else if (start)
+      recordSkipped(i, start);
   }
+  if (uint64_t start = count ? 0 : recorder_.startTime())
+    for (uint32_t i = 0; i < steps_.size(); ++i)
+      recordSkipped(i, start);
   stream_.end(callers_);
   return true;
 }
@@ -540,6 +565,32 @@ bool Session::reset(Fault &fault) {
   stream_.forget();
   running_.store(false, std::memory_order_release);
   return true;
+}
+
+bool Session::getPixels(bool isInput, uint32_t number, uint32_t &rows,
+                        uint32_t &columns, uint8_t *pixels, size_t capacity,
+                        Fault &fault) {
+  if (!stream_.isOn())
+    return fault.set(Fault::Unsupported,
+                     "session: found one without a stream, expected one with");
+  size_t count = isInput ? bundle_->inputs().size() : steps_.size();
+  if (number >= count)
+    return fault.set(Fault::InvalidArgument, "%s: found %u, expected below %zu",
+                     isInput ? "input" : "operation", number, count);
+  if (running_.exchange(true, std::memory_order_acquire))
+    return fault.set(Fault::Busy, "the session runs already");
+  VideoPlane plane = stream_.planeOf(isInput, number);
+  rows = plane.rows;
+  columns = plane.cols;
+  bool good = true;
+  if (pixels && capacity < plane.numPixels())
+    good = fault.set(Fault::InvalidArgument,
+                     "capacity: found %zu, expected %" PRIu64, capacity,
+                     plane.numPixels());
+  else if (pixels)
+    good = stream_.tellPixels(isInput, number, pixels, fault);
+  running_.store(false, std::memory_order_release);
+  return good;
 }
 
 /// Whether the preparations of all executes are done. An overlay may have left

@@ -31,6 +31,12 @@ public:
   nnv12_stream_info streamInfo() const;
   /// Makes a stream forget.
   [[nodiscard]] bool reset(artifact::Fault &fault);
+  /// A byte for each pixel of an operation's result, or of an input: whether
+  /// the last run computed it, or found it changed. Without bytes the size
+  /// alone.
+  [[nodiscard]] bool getPixels(bool isInput, uint32_t number, uint32_t &rows,
+                               uint32_t &columns, uint8_t *pixels,
+                               size_t capacity, artifact::Fault &fault);
 
   /// How many threads such a session has.
   static Team::Size teamFor(const LoadedBundle &bundle,
@@ -69,7 +75,8 @@ private:
   [[nodiscard]] bool runOnce(artifact::Fault &fault);
   [[nodiscard]] bool runSteps(artifact::Fault &fault);
   [[nodiscard]] bool runFrame(artifact::Fault &fault);
-  void runStep(const Step &step, uint64_t &start);
+  void runStep(const Step &step, uint64_t &start, uint64_t allTiles = 0);
+  void recordSkipped(uint32_t index, uint64_t start);
   [[nodiscard]] bool runNext(const Step *&next, uint64_t &start,
                              artifact::Fault &fault);
   [[nodiscard]] bool takeOver(const Step *&next, artifact::Fault &fault);

@@ -212,7 +212,7 @@ bool Stream::begin(const CallersBuffers &callers, Workers &workers) {
     const bundle::VideoInput *input = video_->inputs()->Get(i);
     const nnv12_input &given = elementOf(callers.inputs, i);
     if (!isWhole_)
-      isChanged |= match(input, given.data, workers);
+      isChanged |= match(i, given.data, workers);
     else if (given.size)
       memcpy(pages_.data() + input->place(), given.data, given.size);
   }
@@ -224,8 +224,8 @@ bool Stream::begin(const CallersBuffers &callers, Workers &workers) {
 
 /// Finds the pixels of an input that differ, and takes them over. Whether there
 /// are some.
-bool Stream::match(const bundle::VideoInput *input, const void *given,
-                   Workers &workers) {
+bool Stream::match(uint32_t number, const void *given, Workers &workers) {
+  const bundle::VideoInput *input = video_->inputs()->Get(number);
   const bundle::PixelLayout *pixels = input->pixels();
   DirtySet &set = sets_[input->set()];
   MatchJob job = {};
@@ -252,34 +252,41 @@ bool Stream::match(const bundle::VideoInput *input, const void *given,
   step.end = job.numBands();
   step.kernel = matchBands;
   step.operands = &operand;
+  Record record = workers.recorder().begin(RecordKind::Match, number);
   workers.run(step);
   uint64_t changed = set.count();
+  record.count = partOfAll(changed, set.plane().numPixels());
+  workers.recorder().end(record);
   changed_ += changed;
   pixels_ += set.plane().numPixels();
   return changed != 0;
 }
 
-/// Computes the sets before `end`; begin() has those of inputs. Values without
-/// operands never change.
-void Stream::computeSets(uint32_t end) {
+/// Adds the pixels that set `number` has of the sets that it reads.
+void Stream::addReads(DirtySet &set, uint32_t number) const {
   auto window = [](const bundle::VideoWindow *w) {
     return VideoWindow{static_cast<int32_t>(w->num()),
                        static_cast<int32_t>(w->den()), w->low(), w->high()};
   };
+  for (const bundle::VideoRead *read : *video_->sets()->Get(number)->reads()) {
+    const DirtySet &source = sets_[read->set()];
+    if (source.isEmpty())
+      continue;
+    if (read->all())
+      set.addAll(source);
+    else
+      set.addThrough(source, window(read->rows()), window(read->columns()));
+  }
+}
+
+/// Computes the sets before `end`; begin() has those of inputs. Values without
+/// operands never change.
+void Stream::computeSets(uint32_t end) {
   for (; computed_ < end; ++computed_) {
-    DirtySet &set = sets_[computed_];
-    const auto &reads = *video_->sets()->Get(computed_)->reads();
-    if (reads.size())
-      set.clear();
-    for (const bundle::VideoRead *read : reads) {
-      const DirtySet &source = sets_[read->set()];
-      if (source.isEmpty())
-        continue;
-      if (read->all())
-        set.addAll(source);
-      else
-        set.addThrough(source, window(read->rows()), window(read->columns()));
-    }
+    if (!video_->sets()->Get(computed_)->reads()->size())
+      continue;
+    sets_[computed_].clear();
+    addReads(sets_[computed_], computed_);
   }
 }
 
@@ -328,8 +335,7 @@ Step Stream::stepOf(uint32_t execute) {
   uint64_t tiles = part.tiles;
   if (part.grid.tiles != bundle::VideoTiles_All)
     tiles = listTiles(part, set);
-  // Small tiles take longer, and jump about.
-  if (tiles >= part.tiles - part.tiles / 4) {
+  if (areMost(tiles, part)) {
     work_ += part.work;
     return step;
   }

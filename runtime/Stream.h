@@ -53,10 +53,23 @@ public:
   /// The tiles of an execute that are to be computed; none where nothing
   /// changed. Its list of tiles is good until the next call.
   Step stepOf(uint32_t execute);
+  /// How many tiles there are of those that stepOf() lists a part of.
+  uint64_t tilesOf(uint32_t execute) const { return parts_[execute].tiles; }
   /// Copies the outputs.
   void end(const CallersBuffers &callers);
 
   void tell(nnv12_stream_info &info) const;
+
+  // Between runs, for people: see StreamPixels.cpp.
+
+  /// The rows and columns of an execute's result, or of an input.
+  VideoPlane planeOf(bool isInput, uint32_t number) const {
+    return sets_[setOf(isInput, number)].plane();
+  }
+  /// Sets a byte for each of its pixels: whether the last run computed it, or
+  /// found it changed. False, with a fault, where memory is short.
+  [[nodiscard]] bool tellPixels(bool isInput, uint32_t number, uint8_t *pixels,
+                                artifact::Fault &fault);
 
 private:
   /// The rectangles of pixels that tiles of a kernel compute, or runs of
@@ -88,11 +101,20 @@ private:
   void choosePart(Part &part, const bundle::VideoPart *how,
                   const bundle::Operation *operation) const;
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
-  bool match(const bundle::VideoInput *input, const void *given,
-             Workers &workers);
+  bool match(uint32_t number, const void *given, Workers &workers);
   void forgetTries();
+  uint32_t setOf(bool isInput, uint32_t number) const {
+    return isInput ? video_->inputs()->Get(number)->set()
+                   : video_->executes()->Get(number)->set();
+  }
+  void addReads(DirtySet &set, uint32_t number) const;
   void computeSets(uint32_t end);
   uint32_t listTiles(const Part &part, const DirtySet &set);
+  /// Where so many tiles are dirty, all are computed: small tiles take longer,
+  /// and jump about.
+  static bool areMost(uint64_t tiles, const Part &part) {
+    return tiles >= part.tiles - part.tiles / 4;
+  }
 
   const LoadedBundle *bundle_ = nullptr;
   const bundle::ProgramVideo *video_ = nullptr;
@@ -135,8 +157,14 @@ public:
   static bool takesNext() { return false; }
   static bool begin(const CallersBuffers &, Workers &) { return false; }
   static Step stepOf(uint32_t) { return {}; }
+  static uint64_t tilesOf(uint32_t) { return 0; }
   void end(const CallersBuffers &) {}
   void tell(nnv12_stream_info &) const {}
+  static VideoPlane planeOf(bool, uint32_t) { return {}; }
+  [[nodiscard]] static bool tellPixels(bool, uint32_t, uint8_t *,
+                                       artifact::Fault &) {
+    return true;
+  }
 };
 #endif
 

@@ -29,6 +29,8 @@ public:
               uint32_t others, Events &events, Recorder &recorder);
 
   uint32_t threads() const { return count_; }
+  /// The recorder of their steps.
+  Recorder &recorder() const { return *recorder_; }
   /// Sets the number of threads that were started, before the first operation:
   /// no more than create() got.
   void setThreads(uint32_t threads) { count_ = threads; }

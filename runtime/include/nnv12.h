@@ -740,6 +740,28 @@ NNV12_API void nnv12_session_get_stream_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_reset(nnv12_session *session,
                                            nnv12_error *error);
 
+/** Tells the pixels of an operation's result that the last run computed, for
+ *  pictures of a stream's reuse. `*rows` and `*columns` become the size of
+ *  the result's plane; a batch's images lie one below the other, and a result
+ *  without rows and columns is one pixel. `pixels`, the caller's, gets a byte
+ *  for each pixel, row by row: 1 where it was computed, be it since it shares a
+ *  tile with another one, otherwise 0. `capacity` is its size in bytes. NULL:
+ *  the size of the plane alone is asked for. All pixels are computed in runs
+ *  that compute all, and count as computed before the first run, after a reset
+ *  and after a run that failed.
+ *
+ *  NNV12_BUSY: the session runs. NNV12_UNSUPPORTED: it has no stream.
+ *  NNV12_INVALID_ARGUMENT: there is no such operation, or `capacity` is too
+ *  small; `pixels` is untouched then. NNV12_OUT_OF_MEMORY. */
+NNV12_API nnv12_status nnv12_session_get_computed(
+    nnv12_session *session, uint32_t operation, uint32_t *rows,
+    uint32_t *columns, uint8_t *pixels, size_t capacity, nnv12_error *error);
+
+/** The same for an input: its pixels that the last run found changed. */
+NNV12_API nnv12_status nnv12_session_get_changed(
+    nnv12_session *session, uint32_t input, uint32_t *rows, uint32_t *columns,
+    uint8_t *pixels, size_t capacity, nnv12_error *error);
+
 /** For a session of a bundle NNV12_BUNDLE_TUNING: later runs compute these
  *  operations alone; the others do nothing. They are numbered as for
  *  nnv12_bundle_get_operation; one may occur several times. No operations: all
@@ -888,11 +910,23 @@ typedef enum nnv12_record_kind {
   NNV12_RECORD_GPU_DEVICE = 12,   /**< the device is opened */
   NNV12_RECORD_GPU_PIPELINE = 13, /**< pipelines are made */
   NNV12_RECORD_GPU_UPLOAD = 14,   /**< weights are brought there */
-  NNV12_RECORD_GPU_COMMANDS = 15  /**< a stretch's commands are recorded */
+  NNV12_RECORD_GPU_COMMANDS = 15, /**< a stretch's commands are recorded */
+  /** The following are of frames of a stream that reuse values. An input is
+   *  compared with the one that the kept values belong to. index: the input;
+   *  count: pixels that changed. */
+  NNV12_RECORD_MATCH = 16,
+  /** Results that were computed again are compared with the kept ones. index:
+   *  the operation; count: pixels that changed, of all of the result. */
+  NNV12_RECORD_MERGE = 17
 } nnv12_record_kind;
 
 #define NNV12_RECORD_STOLEN 1u   /**< `thread` took it from another lane */
 #define NNV12_RECORD_SWITCHED 2u /**< with the kernel of its switch */
+/** An operation that a frame of a stream computed a part of: see
+ *  nnv12_record.count. */
+#define NNV12_RECORD_PARTIAL 4u
+/** One that a frame of a stream kept the result of, which took no time. */
+#define NNV12_RECORD_SKIPPED 8u
 
 /** One thing that a thread did without a break. Never grows. */
 typedef struct nnv12_record {
@@ -901,8 +935,11 @@ typedef struct nnv12_record {
   uint32_t index; /**< of the operation or the preparation, see the kinds */
   uint32_t run;   /**< of the session, from 0; preparations before the first one
                        belong to it */
-  /** NNV12_RECORD_TILES: where they begin and how many they are, in parts of
-   *  the operation's tiles, of which 65535 are all. */
+  /** In parts of all, of which 65535 are all. NNV12_RECORD_TILES: where they
+   *  begin and how many they are, of the tiles that the operation computed.
+   *  NNV12_RECORD_PARTIAL: `count` is how many it computed, rounded up, of all
+   *  tiles of the kernel for parts. NNV12_RECORD_MATCH and NNV12_RECORD_MERGE:
+   *  `count` is how many pixels changed, rounded up, of all pixels. */
   uint16_t first, count;
   uint8_t kind;   /**< nnv12_record_kind */
   uint8_t thread; /**< 0: the one that called run; then those that only prepare,

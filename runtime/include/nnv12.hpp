@@ -346,6 +346,18 @@ public:
     return info;
   }
 
+  /// The pixels of an operation's result that the last run computed; `rows` and
+  /// `columns` become the size of its plane. See nnv12_session_get_computed.
+  std::vector<uint8_t> computed(uint32_t operation, uint32_t &rows,
+                                uint32_t &columns) {
+    return pixels(nnv12_session_get_computed, operation, rows, columns);
+  }
+  /// The pixels of an input that it found changed.
+  std::vector<uint8_t> changed(uint32_t input, uint32_t &rows,
+                               uint32_t &columns) {
+    return pixels(nnv12_session_get_changed, input, rows, columns);
+  }
+
   /// Forgets all that its stream remembers.
   void reset() {
     nnv12_error error;
@@ -355,6 +367,20 @@ public:
   nnv12_session *get() const { return handle_.get(); }
 
 private:
+  template <typename Get>
+  std::vector<uint8_t> pixels(Get get, uint32_t number, uint32_t &rows,
+                              uint32_t &columns) {
+    nnv12_error error;
+    std::vector<uint8_t> result;
+    detail::check(
+        get(handle_.get(), number, &rows, &columns, nullptr, 0, &error), error);
+    result.resize(size_t(rows) * columns);
+    detail::check(get(handle_.get(), number, &rows, &columns, result.data(),
+                      result.size(), &error),
+                  error);
+    return result;
+  }
+
   const nnv12_bundle *bundle_; ///< the session keeps it
   std::unique_ptr<nnv12_session, detail::Close<nnv12_session_close>> handle_;
 };

@@ -52,7 +52,9 @@ enum class RecordKind : uint8_t {
   GpuDevice = 12,   ///< opened; this and the following are in the GPU's ring
   GpuPipeline = 13, ///< made
   GpuUpload = 14,   ///< of weights
-  GpuCommands = 15  ///< of a stretch, recorded
+  GpuCommands = 15, ///< of a stretch, recorded
+  Match = 16,       ///< a stream's frame: input `index` compared
+  Merge = 17        ///< the same: the result of operation `index` at its check
 };
 
 /// Two in a cache line.
@@ -61,8 +63,9 @@ struct Record {
   uint64_t ticks; ///< from then on
   uint32_t index; ///< of the operation or preparation, a GPU's among its own
   uint32_t run;   ///< of the session, from 0
-  /// Kind Tiles: where its tiles begin, and how many they are, in parts of the
-  /// operation's tiles, of which 65535 are all.
+  /// In parts of all, of which 65535 are all; see partOfAll(). Kind Tiles:
+  /// where its tiles begin, and how many they are. Kind Execute with
+  /// NNV12_RECORD_PARTIAL: tiles. Kinds Match and Merge: pixels that differ.
   uint16_t first, count;
   RecordKind kind;
   uint8_t thread; ///< 0: the one that called run
@@ -74,6 +77,11 @@ struct Record {
 static_assert(sizeof(Record) == 32);
 
 constexpr unsigned wordsPerRecord = sizeof(Record) / sizeof(uint64_t);
+
+/// A part of all as records hold it, rounded up: 0 stands for none.
+constexpr uint16_t partOfAll(uint64_t some, uint64_t all) {
+  return all ? static_cast<uint16_t>((some * 65535 + all - 1) / all) : 0;
+}
 
 /// A record while it may be read and written at once.
 struct SharedRecord {

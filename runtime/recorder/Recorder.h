@@ -94,6 +94,14 @@ public:
   void writeHandOver(uint32_t first, uint32_t count, uint64_t begin,
                      uint64_t end);
 
+  /// A record of the thread that runs the session, which begins now; see end().
+  Record begin(RecordKind kind, uint32_t index) const {
+    Record record = {};
+    record.start = startTime();
+    record.index = index;
+    record.kind = kind;
+    return record;
+  }
   /// Writes a record that began at startTime() and ends now; nothing where that
   /// was 0.
   void end(Record &record);
