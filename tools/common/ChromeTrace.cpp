@@ -75,6 +75,8 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
     json.endObject().endObject();
   }
   for (const nnv12_record &record : recorded.records) {
+    if (isSkipped(record))
+      continue;
     double start = micros(origin, record.start_ns);
     if (record.kind == NNV12_RECORD_COUNTER) {
       addCounter(json,

@@ -162,7 +162,8 @@ private:
   void addLine(uint32_t number) {
     std::vector<Slice> slices;
     for (const nnv12_record &record : recorded_.records)
-      if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER)
+      if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER &&
+          !isSkipped(record))
         slices.push_back({record.start_ns, endOf(record), &record, nullptr});
     if (number == 0)
       for (const ToolStage &stage : recorded_.stages)
@@ -269,6 +270,8 @@ private:
       annotate(result, "multiply-adds", info.multiply_adds);
       annotate(result, "bytes", info.bytes);
       annotate(result, "tiles", info.tiles);
+      if (record.flags & NNV12_RECORD_PARTIAL)
+        annotate(result, "computed / 65535", record.count);
     } else if (!isExecute) {
       annotate(result, "lane", record.lane);
       annotate(result, "stolen", (record.flags & NNV12_RECORD_STOLEN) != 0);

@@ -21,7 +21,8 @@ const char *kindName(const nnv12_record &record) {
       "execute",      "read",         "decode",     "transform",
       "thread start", "run",          "tiles",      "wait",
       "join",         "counter",      "gpu submit", "gpu kernel",
-      "gpu device",   "gpu pipeline", "gpu upload", "gpu commands"};
+      "gpu device",   "gpu pipeline", "gpu upload", "gpu commands",
+      "match",        "merge"};
   return record.kind < std::size(names) ? names[record.kind] : "other";
 }
 
@@ -44,9 +45,13 @@ std::string nameOf(const Bundle &bundle, const nnv12_record &record) {
   case NNV12_RECORD_TILES:
   case NNV12_RECORD_JOIN:
   case NNV12_RECORD_GPU_KERNEL:
+  case NNV12_RECORD_MERGE:
     return record.index < bundle.info().num_operations
                ? layerOf(bundle, record.index)
                : "?";
+  case NNV12_RECORD_MATCH:
+    return record.index < bundle.numInputs() ? bundle.input(record.index).name
+                                             : "?";
   case NNV12_RECORD_WAIT:
     return "wait for " + layerOf(bundle, record.index);
   case NNV12_RECORD_GPU_SUBMIT:

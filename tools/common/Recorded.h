@@ -54,6 +54,13 @@ inline bool isPreparation(const nnv12_record &record) {
          record.kind <= NNV12_RECORD_TRANSFORM;
 }
 
+/// Whether it says that a frame of a stream kept the result of an operation,
+/// which took no time.
+inline bool isSkipped(const nnv12_record &record) {
+  return record.kind == NNV12_RECORD_EXECUTE &&
+         (record.flags & NNV12_RECORD_SKIPPED);
+}
+
 /// "execute", "read"..., "other" for kinds of newer runtimes.
 const char *kindName(const nnv12_record &record);
 

@@ -3,6 +3,7 @@
 #define NNV12_TOOLS_NNV12_PROF_PROFILE_H
 
 #include "tools/nnv12-prof/Model.h"
+#include "tools/nnv12-prof/VideoProfile.h"
 
 namespace nnv12::prof {
 
@@ -29,6 +30,9 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
 std::string profilePage(const std::string &path, const StoredProgram &stored,
                         const Bundle &bundle, const tools::Recorded &recorded,
                         const Profile &profile);
+/// The same with the plan, and the reuse between frames of a clip.
+std::string videoPage(const std::string &path, const StoredProgram &stored,
+                      const Bundle &bundle, const VideoProfile &profile);
 
 } // namespace nnv12::prof
 

@@ -42,7 +42,8 @@ static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
                      record.kind == NNV12_RECORD_GPU_KERNEL ||
                      (record.kind == NNV12_RECORD_TILES && record.thread != 0);
     bool isPreparation = tools::isPreparation(record);
-    if (record.run != run || (!isExecute && !isPreparation))
+    if (record.run != run || (!isExecute && !isPreparation) ||
+        tools::isSkipped(record))
       continue;
     tools::TraceEvent event = eventAt(record, start);
     event.layer = tools::nameOf(bundle, record);
@@ -100,20 +101,35 @@ static const Run *typicalRun(const Profile &profile) {
   return typical;
 }
 
-std::string profilePage(const std::string &path, const StoredProgram &stored,
-                        const Bundle &bundle, const tools::Recorded &recorded,
-                        const Profile &profile) {
-  const bundle::Program *program = stored.program;
-  tools::Plan plan(stored.target, program);
+/// A page with the plan.
+static tools::PlanPage planPage(const std::string &path,
+                                const StoredProgram &stored,
+                                const Bundle &bundle, const tools::Plan &plan) {
   tools::PlanPage page = {path,
                           bundle.info().file_size,
                           bundle.info().model,
                           stored.overlays,
-                          program,
+                          stored.program,
                           plan};
-  page.profile = profileJson(path, bundle, profile);
   if (const char *precision = bundle.property("nnv12.precision"))
     page.precision = precision;
+  return page;
+}
+
+std::string videoPage(const std::string &path, const StoredProgram &stored,
+                      const Bundle &bundle, const VideoProfile &profile) {
+  tools::Plan plan(stored.target, stored.program);
+  tools::PlanPage page = planPage(path, stored, bundle, plan);
+  page.profile = videoJson(path, bundle, profile);
+  return tools::makePage(page);
+}
+
+std::string profilePage(const std::string &path, const StoredProgram &stored,
+                        const Bundle &bundle, const tools::Recorded &recorded,
+                        const Profile &profile) {
+  tools::Plan plan(stored.target, stored.program);
+  tools::PlanPage page = planPage(path, stored, bundle, plan);
+  page.profile = profileJson(path, bundle, profile);
   for (uint32_t i = 0, count = tools::numLines(recorded); i < count; ++i)
     page.lines.push_back(tools::lineName(recorded.info, i));
   if (profile.cold.isKnown) {

@@ -23,6 +23,11 @@ StoredProgram::StoredProgram(const std::string &path, const Bundle &bundle) {
   overlays = artifact::gpuOverlaysIn(stored, file_.data());
   if (!artifact::gpuOf(stored, overlays, program))
     overlays = nullptr;
+  if (!artifact::verifyVideoIn(stored, file_.data(), fault))
+    tools::fail(path + ": " + fault.text);
+  const auto *videos = artifact::videoOverlaysIn(stored, file_.data());
+  if (videos && artifact::isUnderstood(stored, videos, program, number, fault))
+    video = artifact::videoOf(videos, program);
 }
 
 } // namespace nnv12::prof

@@ -20,6 +20,8 @@ public:
   const bundle::Program *program = nullptr;
   /// Verified; null: the program has none that this version understands.
   const bundle::GpuOverlays *overlays = nullptr;
+  /// The same for video.
+  const bundle::ProgramVideo *video = nullptr;
 
 private:
   artifact::MappedFile file_;

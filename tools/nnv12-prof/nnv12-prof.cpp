@@ -12,6 +12,7 @@
 #include "tools/nnv12-prof/Commands.h"
 #include "tools/nnv12-prof/Overhead.h"
 #include "tools/nnv12-prof/Profile.h"
+#include "tools/nnv12-prof/ProfileVideo.h"
 
 #include <cmath>
 #include <cstdio>
@@ -84,6 +85,18 @@ struct ShowOptions {
       writeText(perfetto, perfettoTrace(bundle, recorded));
     if (!table.empty())
       writeText(table, kernelTable(path, bundle, profile, /*withHead=*/true));
+  }
+
+  /// The same for a clip.
+  void show(const std::string &path, const Bundle &bundle,
+            const VideoProfile &profile) const {
+    if (json != "-" && html != "-")
+      printVideo(path, bundle, profile, top);
+    if (!json.empty())
+      writeText(json, videoJson(path, bundle, profile));
+    if (!html.empty())
+      writeText(html,
+                videoPage(path, StoredProgram(path, bundle), bundle, profile));
   }
 };
 
@@ -246,6 +259,8 @@ static constexpr char examples[] =
       for programs
   nnv12-prof model.nnv --perfetto model.pftrace
       a picture of all that was recorded, for ui.perfetto.dev
+  nnv12-prof model.nnv --video clip.y4m --html page.html
+      what a stream reuses of the frames of a clip, by layer
   nnv12-prof model.nnv --record model.nnr & nnv12-prof live model.nnr
       while it runs
 )";
@@ -254,16 +269,43 @@ static int profileMain(int argc, char **argv) {
   std::string bundlePath, recordPath;
   ProfileOptions profile;
   ShowOptions show;
+  VideoOptions video;
   Options options("nnv12-prof", overview, examples);
   options.positional("BUNDLE.nnv", bundlePath);
   options.output("record", "FILE", recordPath,
                  "Keep the recording in FILE, which others may read while it "
                  "is written: see nnv12-prof live and report.");
   show.addTo(options);
+  video.addTo(options);
   profile.addTo(options);
   options.parse(argc, argv);
+  const ProfileOptions defaults;
+  checkVideoOptions(video,
+                    {{"--input", !profile.input.inputs.empty()},
+                     {"--random", profile.input.random},
+                     {"--seed", profile.input.seed != defaults.input.seed},
+                     {"--runs", profile.runs != defaults.runs},
+                     {"--every", profile.every != defaults.every},
+                     {"--fresh-outputs", profile.freshOutputs},
+                     {"--level", profile.level != defaults.level},
+                     {"--record", !recordPath.empty()},
+                     {"--perfetto", !show.perfetto.empty()},
+                     {"--chrome", !show.chrome.empty()},
+                     {"--table", !show.table.empty()}});
   profile.input.random = true;
   Bundle bundle = openBundle(bundlePath, profile.load);
+  if (!video.clip.empty()) {
+    SessionOptions session = profile.session.session();
+    session.stream.reuse = chooseProfiledReuse(video, bundlePath, bundle);
+    VideoInput input(bundlePath, bundle, video, profile.input.image);
+    // Not before the clip is known, which must stay.
+    show.checkOutputs();
+    VideoProfile found = profileVideo(bundlePath, bundle, input, session,
+                                      profile.session.waitFor);
+    found.clip = video.clip;
+    show.show(bundlePath, bundle, found);
+    return 0;
+  }
   show.checkOutputs();
   profile.counters.open();
   if (!recordPath.empty())

@@ -27,8 +27,8 @@ page.tabs = (() => {
     return made.some(tab => tab.id === wanted) ? wanted : made[0].id;
   };
 
-  /// Another tab; returns its element of the page.
-  function add(id, title) {
+  /// Another tab, the last or the first one; returns its element of the page.
+  function add(id, title, isFirst = false) {
     const button = element(
         "button", {
           type: "button",
@@ -39,7 +39,7 @@ page.tabs = (() => {
         title);
     const panel = byId(`panel-${id}`);
     const tab = {id, button, panel};
-    made.push(tab);
+    made[isFirst ? "unshift" : "push"](tab);
     button.addEventListener("click", () => choose(tab));
     button.addEventListener("keydown", event => {
       const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
@@ -50,7 +50,7 @@ page.tabs = (() => {
     });
     panel.setAttribute("role", "tabpanel");
     panel.setAttribute("aria-labelledby", button.id);
-    byId("tabs").append(button);
+    byId("tabs")[isFirst ? "prepend" : "append"](button);
     return panel;
   }
 

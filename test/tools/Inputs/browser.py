@@ -18,6 +18,12 @@ frame.addEventListener("load", () => {
   const wide = () => inside.documentElement.scrollWidth;
   const text = selector =>
       [...inside.querySelectorAll(selector)].map(e => e.textContent);
+  // Canvases with more than one color.
+  const drawn = tab => [...tab.querySelectorAll("canvas")].filter(canvas => {
+    const {data} = canvas.getContext("2d").getImageData(
+        0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size > 1;
+  }).length;
   found.bare = wide();
   found.alien = inside.querySelectorAll("img, b[onclick]").length;
   for (const button of inside.querySelectorAll("[role=tab]")) {
@@ -29,6 +35,7 @@ frame.addEventListener("load", () => {
       hash: frame.contentWindow.location.hash,
       shapes: shown[0].querySelectorAll("rect, circle, .parts i").length,
       rows: shown[0].querySelectorAll("tbody tr").length,
+      drawn: drawn(shown[0]),
       wide: wide()
     });
   }
@@ -78,7 +85,10 @@ assert found["bare"] <= 360, f"{found['bare']} pixels wide"
 for tab in found["tabs"]:
     assert tab["shown"] == [f"panel-{tab['hash'][1:]}"], tab
     assert tab["wide"] <= 360, tab
-    print(f"{tab['title']}: {tab['shapes']} shapes, {tab['rows']} rows")
+    pictures = f", {tab['drawn']} pictures" if tab["drawn"] else ""
+    print(
+        f"{tab['title']}: {tab['shapes']} shapes, {tab['rows']} rows{pictures}"
+    )
 if "descending" in found:
     assert found["descending"] == sorted(found["ascending"], reverse=True)
     assert found["ascending"] == sorted(found["ascending"])

@@ -3,7 +3,7 @@ needing NumPy.
 
 KIND    colors: frames that are red, green and blue in turns; still: one frame
         again and again; moving: rectangles that move over noise, with a cut in
-        the middle
+        the middle; spot: a spot that moves over one picture of noise
 FORMAT  y4m: chroma 4:4:4; raw: rgb24; folder: OUT/frame0.ppm, frame1.ppm...
 OUT     a file or a folder; - is standard output
 """
@@ -20,6 +20,15 @@ def frames(kind, width, height, count, seed):
     if kind == "colors":
         for i in range(count):
             yield [COLORS[i % 3]] * (width * height)
+        return
+    if kind == "spot":
+        still = [(draw.randrange(256),) * 3 for _ in range(width * height)]
+        for i in range(count):
+            pixels = list(still)
+            for place in range(9):
+                y, x = height // 4 + place // 3, 2 * i % (width - 3) + place % 3
+                pixels[y * width + x] = COLORS[0]
+            yield pixels
         return
     scenes = [
         [tuple(draw.randrange(256) for _ in range(3)) for _ in range(4)]

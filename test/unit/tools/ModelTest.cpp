@@ -201,6 +201,28 @@ TEST_F(ModelTest, WarmIsAfterAllChanges) {
   EXPECT_EQ(result.runs[0].number, 6u);
 }
 
+/// An operation that a frame of a stream skipped took no time, and compared
+/// inputs are no operations.
+TEST_F(ModelTest, FramesOfAStream) {
+  addRun(0);
+  addRun(1);
+  for (nnv12_record &record : recorded.records)
+    if (record.run == 1 && record.kind == NNV12_RECORD_EXECUTE &&
+        record.index < 2) {
+      record.duration_ns = 0;
+      record.flags = NNV12_RECORD_SKIPPED;
+    }
+  add(NNV12_RECORD_MATCH, 1, 0, 1'010'000, 5);
+  add(NNV12_RECORD_MERGE, 1, 1, 1'010'600, 5);
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 1u);
+  EXPECT_EQ(result.runs[0].operations, 300 + 400 + 500);
+  EXPECT_EQ(result.operations[0].time.median, 0);
+  EXPECT_EQ(result.operations[2].time.median, 300);
+  EXPECT_EQ(tools::nameOf(*bundle, recorded.records.back()),
+            bundle->operation(1).layer);
+}
+
 TEST_F(ModelTest, Threads) {
   for (uint32_t run = 0; run < 3; ++run) {
     addRun(run);
