@@ -130,7 +130,16 @@ struct KnownOptions {
                        "stream: reuse: found %d, expected at most %d", reuse,
                        int(NNV12_REUSE_BOUNDED));
     session.stream = reuse == NNV12_REUSE_OFF ? nullptr : &stream;
-    return true;
+    return checkTolerance("tolerance", stream.tolerance, fault) &&
+           checkTolerance("input_tolerance", stream.input_tolerance, fault);
+  }
+
+private:
+  static bool checkTolerance(const char *field, float given, Fault &fault) {
+    return (given >= 0 && given <= 1) ||
+           fault.set(Fault::InvalidArgument,
+                     "stream: %s: found %g, expected a number from 0 to 1",
+                     field, double(given));
   }
 };
 
@@ -468,6 +477,18 @@ nnv12_status nnv12_session_get_changed(nnv12_session *session, uint32_t input,
                                        nnv12_error *error) {
   return getPixels(session, /*isInput=*/true, input, rows, columns, pixels,
                    capacity, error);
+}
+
+nnv12_status nnv12_session_hint(nnv12_session *session,
+                                const nnv12_stream_hint *hint,
+                                nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  nnv12_stream_hint known = NNV12_STREAM_HINT_INIT;
+  if (!hint || !readStruct(hint, known))
+    return reportArgument("hint: struct_size is not set", error);
+  Fault fault;
+  return statusOf(session->hint(known, fault), fault, error);
 }
 
 nnv12_status nnv12_tuning_select(nnv12_session *session,

@@ -205,7 +205,7 @@ bool Session::create(LoadedBundle &bundle, const nnv12_session_options &options,
 }
 
 bool Session::createStream(const nnv12_session_options &options, Fault &fault) {
-  return !options.stream || stream_.create(*bundle_, fault);
+  return !options.stream || stream_.create(*bundle_, *options.stream, fault);
 }
 
 bool Session::openOverlay(const nnv12_session_options &options, Team::Size size,
@@ -533,17 +533,26 @@ bool Session::runSteps(Fault &fault) {
 /// A run as a frame of the stream. Where it ends early the next one computes
 /// all.
 bool Session::runFrame(Fault &fault) {
-  uint32_t count = stream_.begin(callers_, workers_) ? steps_.size() : 0;
+  return (!stream_.auditsNext() || computeFrame(/*isAudit=*/true, fault)) &&
+         computeFrame(/*isAudit=*/false, fault);
+}
+
+bool Session::computeFrame(bool isAudit, Fault &fault) {
+  uint32_t count =
+      stream_.begin(callers_, workers_, isAudit) ? steps_.size() : 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (isLate())
       return reportStop(i, fault);
     Step step = stream_.stepOf(i);
-    // Operations alone: comparing and merging have records of their own.
-    uint64_t start = recorder_.startTime();
-    if (step.begin != step.end)
+    // Operations alone: comparing and merging have records of their own. An
+    // audit's would be those of one run twice.
+    uint64_t start = isAudit ? 0 : recorder_.startTime();
+    if (step.begin != step.end) {
       runStep(step, start, stream_.tilesOf(i));
-    else if (start)
+      stream_.finish(i, workers_);
+    } else if (start) {
       recordSkipped(i, start);
+    }
   }
   if (uint64_t start = count ? 0 : recorder_.startTime())
     for (uint32_t i = 0; i < steps_.size(); ++i)
@@ -589,6 +598,17 @@ bool Session::getPixels(bool isInput, uint32_t number, uint32_t &rows,
                      plane.numPixels());
   else if (pixels)
     good = stream_.tellPixels(isInput, number, pixels, fault);
+  running_.store(false, std::memory_order_release);
+  return good;
+}
+
+bool Session::hint(const nnv12_stream_hint &hint, Fault &fault) {
+  if (!stream_.isOn())
+    return fault.set(Fault::InvalidArgument,
+                     "hint: found a session without a stream, expected one");
+  if (running_.exchange(true, std::memory_order_acquire))
+    return fault.set(Fault::Busy, "the session runs already");
+  bool good = stream_.hint(hint, fault);
   running_.store(false, std::memory_order_release);
   return good;
 }
@@ -787,6 +807,7 @@ bool Session::run(const nnv12_input *inputs, uint32_t numInputs,
     lanes_.prepareInBackground(std::min((end - start) / 16, deadline_ - end));
   if (good && !lanes_.isLater())
     lanes_.beginLater();
+  stream_.forgetHints();
   recorder_.endRun(good ? Fault::None : fault.code);
   hasResult_ |= good;
   ++numRuns_;

@@ -37,6 +37,9 @@ public:
   [[nodiscard]] bool getPixels(bool isInput, uint32_t number, uint32_t &rows,
                                uint32_t &columns, uint8_t *pixels,
                                size_t capacity, artifact::Fault &fault);
+  /// Tells a stream about the next run.
+  [[nodiscard]] bool hint(const nnv12_stream_hint &hint,
+                          artifact::Fault &fault);
 
   /// How many threads such a session has.
   static Team::Size teamFor(const LoadedBundle &bundle,
@@ -75,6 +78,7 @@ private:
   [[nodiscard]] bool runOnce(artifact::Fault &fault);
   [[nodiscard]] bool runSteps(artifact::Fault &fault);
   [[nodiscard]] bool runFrame(artifact::Fault &fault);
+  [[nodiscard]] bool computeFrame(bool isAudit, artifact::Fault &fault);
   void runStep(const Step &step, uint64_t &start, uint64_t allTiles = 0);
   void recordSkipped(uint32_t index, uint64_t start);
   [[nodiscard]] bool runNext(const Step *&next, uint64_t &start,

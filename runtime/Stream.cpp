@@ -5,15 +5,28 @@
 
 #include "artifact/Compatibility.h"
 #include "artifact/Limits.h"
+#include "artifact/ProgramView.h"
 #include "runtime/video/InputMatch.h"
+#include "runtime/video/ResultMerge.h"
+#include "runtime/video/SquareSum.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cinttypes>
+#include <cmath>
 
 namespace nnv12::runtime {
 
 using artifact::Fault;
+
+#ifdef NNV12_TEST_HOOKS
+/// Called at the end of each frame with the memory of kept values.
+void (*atEndOfFrame)(const uint8_t *values, bool isWhole) = nullptr;
+#define AT_END_OF_FRAME()                                                      \
+  (atEndOfFrame ? atEndOfFrame(pages_.data(), isWhole_) : (void)0)
+#else
+#define AT_END_OF_FRAME() (void)0
+#endif
 
 static constexpr uint32_t none = ~uint32_t(0);
 static constexpr uint64_t inProgram = ~uint64_t(0);
@@ -29,9 +42,39 @@ static uint64_t aligned(uint64_t size) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-bool Stream::create(const LoadedBundle &bundle, Fault &fault) {
+/// A plane of all images: their rows and columns are alike.
+static VideoPlane planeOf(const bundle::VideoSet *set) {
+  return {1, set->rows(), set->columns()};
+}
+
+static PixelLayout layoutOf(const bundle::PixelLayout *pixels,
+                            const VideoPlane &plane, uint32_t valueSize) {
+  auto inner = static_cast<uint32_t>(pixels->piece() / valueSize);
+  return {plane,
+          static_cast<uint32_t>(pixels->pieces() * inner),
+          inner,
+          valueSize,
+          /*imageStride=*/0,
+          pixels->distance(),
+          pixels->row(),
+          pixels->column()};
+}
+
+bool Stream::create(const LoadedBundle &bundle,
+                    const nnv12_stream_options &options, Fault &fault) {
   bundle_ = &bundle;
-  return load(fault) && allocate(fault);
+  isBounded_ = options.reuse == NNV12_REUSE_BOUNDED;
+  if (!load(fault) || !allocate(fault))
+    return false;
+  auto orElse = [](float given, float own) { return given > 0 ? given : own; };
+  tolerance_ = orElse(options.tolerance, video_->tolerance());
+  inputTolerance_ = orElse(options.input_tolerance, video_->input_tolerance());
+  audits_ = options.audit != 0;
+  uint32_t refresh = options.refresh;
+  if (refresh == 0 && isBounded_)
+    refresh = video_->refresh();
+  pace_.setRefresh(refresh == NNV12_NO_REFRESH ? 0 : refresh);
+  return true;
 }
 
 bool Stream::load(Fault &fault) {
@@ -46,6 +89,10 @@ bool Stream::load(Fault &fault) {
     return fault.set(Fault::Unsupported,
                      "stream: found a bundle without a part for video, "
                      "expected one (nnv12c --video)");
+  if (isBounded_ && overlay->head()->reuse() == bundle::VideoReuse_Exact)
+    return fault.set(Fault::Unsupported,
+                     "stream: reuse: found bounded, expected exact, as the "
+                     "bundle was compiled (nnv12c --video)");
   const bundle::VideoOverlays *all = bundle_->loadVideo(overlayCopy_, fault);
   if (!all)
     return false;
@@ -58,14 +105,21 @@ bool Stream::load(Fault &fault) {
   return true;
 }
 
+bool Stream::isChecked(const bundle::VideoExecute *execute) const {
+  return isBounded_ && execute->check() && execute->check()->pixels()->piece();
+}
+
 bool Stream::allocate(Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
-  uint64_t words = 0, pixels = 0, tiles = 0;
+  uint64_t words = 0, pixels = 0, tiles = 0, checkedRows = 0;
   for (const bundle::VideoSet *set : *video_->sets()) {
-    VideoPlane plane = {1, set->rows(), set->columns()};
+    VideoPlane plane = planeOf(set);
     words += aligned(DirtySet::sizeOf(plane));
     pixels = std::max(pixels, plane.numPixels());
   }
+  for (const bundle::VideoInput *input : *video_->inputs())
+    words +=
+        aligned(DirtySet::sizeOf(planeOf(video_->sets()->Get(input->set()))));
   size_t numOperands = 0;
   auto include = [&](const bundle::VideoPart *how,
                      const bundle::Operation *operation) {
@@ -75,6 +129,11 @@ bool Stream::allocate(Fault &fault) {
   for (uint32_t i = 0; i < video_->executes()->size(); ++i) {
     const bundle::VideoExecute *execute = video_->executes()->Get(i);
     numOperands += execute->places()->size();
+    if (isChecked(execute)) {
+      numOperands += execute->places()->size();
+      checkedRows = std::max<uint64_t>(
+          checkedRows, video_->sets()->Get(execute->set())->rows());
+    }
     include(execute->part(), program->operations()->Get(i));
   }
   for (uint32_t i = 0; i < artifact::numSwitches(program); ++i)
@@ -87,18 +146,22 @@ bool Stream::allocate(Fault &fault) {
   if (!pages_.allocate(memory_, hugePage) || !operands_.allocate(numOperands) ||
       !parts_.allocate(video_->executes()->size()) ||
       !sets_.allocate(video_->sets()->size()) || !tiles_.allocate(tiles) ||
-      !rectangles_.allocate(rectangles) || !marks_.allocate(rectangles))
+      !rectangles_.allocate(rectangles) || !marks_.allocate(rectangles) ||
+      !inputs_.allocate(video_->inputs()->size()) ||
+      !rowSums_.allocate(checkedRows))
     return fault.set(Fault::OutOfMemory,
                      "stream: no memory for %" PRIu64 " bytes", memory_);
   pages_.adviseHuge(memory_);
   uint8_t *next = pages_.data() + arena;
-  for (uint32_t i = 0; i < sets_.size(); ++i) {
-    const bundle::VideoSet *set = video_->sets()->Get(i);
-    VideoPlane plane = {1, set->rows(), set->columns()};
-    sets_[i].create(plane, reinterpret_cast<uint64_t *>(next));
-    sets_[i].clear();
+  auto createSet = [&](DirtySet &set, const VideoPlane &plane) {
+    set.create(plane, reinterpret_cast<uint64_t *>(next));
+    set.clear();
     next += aligned(DirtySet::sizeOf(plane));
-  }
+  };
+  for (uint32_t i = 0; i < sets_.size(); ++i)
+    createSet(sets_[i], planeOf(video_->sets()->Get(i)));
+  for (uint32_t i = 0; i < inputs_.size(); ++i)
+    createSet(inputs_[i].clean, sets_[video_->inputs()->Get(i)->set()].plane());
   for (Part &part : parts_)
     part.switchNumber = none;
   for (uint32_t i = 0; i < artifact::numSwitches(program); ++i)
@@ -170,6 +233,13 @@ void Stream::adopt(const Array<Step> &steps) {
       uint64_t at = execute->places()->Get(k);
       *place++ = at == inProgram ? steps[i].operands[k] : pages_.data() + at;
     }
+    part.checked = nullptr;
+    if (isChecked(execute)) {
+      part.checked = place;
+      place = std::copy(part.whole.operands,
+                        part.whole.operands + execute->places()->size(), place);
+      part.checked[0] = pages_.data() + execute->check()->place();
+    }
     const bundle::Operation *operation = program->operations()->Get(i);
     const bundle::VideoPart *how = execute->part();
     if (steps[i].switched) {
@@ -188,33 +258,39 @@ void Stream::adopt(const Array<Step> &steps) {
 
 void Stream::forget() {
   hasValues_ = false;
-  forgetTries();
+  pace_.forget();
 }
 
 bool Stream::takesNext() {
   ++runs_;
-  if (runsWithout_ == 0)
+  if (pace_.takesNext())
     return true;
-  --runsWithout_;
   hasValues_ = false;
   return false;
 }
 
-bool Stream::begin(const CallersBuffers &callers, Workers &workers) {
-  isWhole_ = !hasValues_;
+bool Stream::begin(const CallersBuffers &callers, Workers &workers,
+                   bool isAudit) {
+  isWhole_ = !hasValues_ || (pace_.isRefreshDue() && !isAudit);
+  isCompared_ = isAudit_ && hasValues_;
+  isAudit_ = isAudit;
+  measures_ = isBounded_ && isWhole_ && pace_.measuresWhole();
   hasValues_ = false; // until the end
   computed_ = 0;
   work_ = allWork_ = 0;
-  ++frames_;
+  changedNow_ = pixelsNow_ = 0;
+  frames_ += !isAudit;
   wholeFrames_ += isWhole_;
   bool isChanged = isWhole_;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i) {
-    const bundle::VideoInput *input = video_->inputs()->Get(i);
     const nnv12_input &given = elementOf(callers.inputs, i);
     if (!isWhole_)
       isChanged |= match(i, given.data, workers);
     else if (given.size)
-      memcpy(pages_.data() + input->place(), given.data, given.size);
+      memcpy(pages_.data() + video_->inputs()->Get(i)->place(), given.data,
+             given.size);
+    if (measures_)
+      measureInput(i, given);
   }
   if (!isChanged)
     for (const Part &part : parts_)
@@ -222,44 +298,93 @@ bool Stream::begin(const CallersBuffers &callers, Workers &workers) {
   return isChanged;
 }
 
-/// Finds the pixels of an input that differ, and takes them over. Whether there
-/// are some.
-bool Stream::match(uint32_t number, const void *given, Workers &workers) {
-  const bundle::VideoInput *input = video_->inputs()->Get(number);
-  const bundle::PixelLayout *pixels = input->pixels();
-  DirtySet &set = sets_[input->set()];
-  MatchJob job = {};
-  // Bytes are compared, so that each is a channel.
-  job.layout = {set.plane(),
-                static_cast<uint32_t>(pixels->pieces() * pixels->piece()),
-                static_cast<uint32_t>(pixels->piece()),
-                /*valueSize=*/1,
-                /*imageStride=*/0,
-                pixels->distance(),
-                pixels->row(),
-                pixels->column()};
-  set.clear();
-  if (job.layout.channels == 0)
-    return false;
-  job.mode = MatchJob::Mode::Exact;
-  job.input = given;
-  job.reference = pages_.data() + input->place();
-  job.dirty = &set;
+/// Calls `kernel` with a job for all of its tiles.
+template <typename Job>
+static void share(Workers &workers, artifact::KernelFn kernel, Job &job,
+                  uint64_t tiles) {
   void *operand = &job;
   Step step = {};
   step.executor = &workers;
   step.count = 1;
-  step.end = job.numBands();
-  step.kernel = matchBands;
+  step.end = tiles;
+  step.kernel = kernel;
   step.operands = &operand;
-  Record record = workers.recorder().begin(RecordKind::Match, number);
   workers.run(step);
+}
+
+/// A record that begins now. An audit's would be those of one run twice.
+static Record beginRecord(const Workers &workers, RecordKind kind,
+                          uint32_t index, bool isAudit) {
+  Record record = workers.recorder().begin(kind, index);
+  if (isAudit)
+    record.start = 0;
+  return record;
+}
+
+/// How the cells of an input are compared in bounded streams.
+static MatchJob::Mode cellModeOf(const bundle::PixelLayout *pixels,
+                                 nnv12_type type, const VideoPlane &plane) {
+  if (plane.isPoint())
+    return MatchJob::Mode::Exact;
+  if (type == NNV12_U8)
+    return MatchJob::Mode::BoundedUint8;
+  uint64_t distances =
+      pixels->row() | pixels->column() | pixels->distance() | pixels->piece();
+  return type == NNV12_F32 && distances % sizeof(float) == 0
+             ? MatchJob::Mode::BoundedF32
+             : MatchJob::Mode::Exact;
+}
+
+/// Finds the pixels of an input that differ, and takes them over. Whether there
+/// are some.
+bool Stream::match(uint32_t number, const void *given, Workers &workers) {
+  const bundle::VideoInput *input = video_->inputs()->Get(number);
+  DirtySet &set = sets_[input->set()];
+  set.clear();
+  if (input->pixels()->piece() == 0)
+    return false;
+  MatchJob job = {};
+  job.mode = MatchJob::Mode::Exact;
+  if (isBounded_)
+    job.mode = cellModeOf(input->pixels(), bundle_->inputs()[number].type,
+                          set.plane());
+  // Elsewhere bytes are compared, so that each is a channel.
+  job.layout = layoutOf(input->pixels(), set.plane(),
+                        job.mode == MatchJob::Mode::BoundedF32 ? 4 : 1);
+  job.limit = inputs_[number].limit;
+  job.input = given;
+  job.reference = pages_.data() + input->place();
+  job.dirty = &set;
+  job.clean = hasHints_ ? &inputs_[number].clean : nullptr;
+  Record record = beginRecord(workers, RecordKind::Match, number, isAudit_);
+  share(workers, matchBands, job, job.numBands());
   uint64_t changed = set.count();
   record.count = partOfAll(changed, set.plane().numPixels());
   workers.recorder().end(record);
-  changed_ += changed;
-  pixels_ += set.plane().numPixels();
+  changedNow_ += changed;
+  pixelsNow_ += set.plane().numPixels();
   return changed != 0;
+}
+
+/// The limit of a mean of squares, where values have that mean of squares.
+static float limitOf(float tolerance, double meanSquare) {
+  return static_cast<float>(double(tolerance) * tolerance * meanSquare);
+}
+
+void Stream::measureInput(uint32_t number, const nnv12_input &given) {
+  double variance = 0;
+  switch (bundle_->inputs()[number].type) {
+  case NNV12_F32:
+    variance = varianceOf(static_cast<const float *>(given.data),
+                          given.size / sizeof(float));
+    break;
+  case NNV12_U8:
+    variance = varianceOf(static_cast<const uint8_t *>(given.data), given.size);
+    break;
+  default:
+    break;
+  }
+  inputs_[number].limit = limitOf(inputTolerance_, variance);
 }
 
 /// Adds the pixels that set `number` has of the sets that it reads.
@@ -324,6 +449,8 @@ Step Stream::stepOf(uint32_t execute) {
   if (isWhole_)
     return part.whole;
   Step step = part.whole;
+  if (part.checked)
+    step.operands = part.checked;
   allWork_ += part.work;
   uint32_t number = video_->executes()->Get(execute)->set();
   computeSets(number + 1);
@@ -347,33 +474,125 @@ Step Stream::stepOf(uint32_t execute) {
   return step;
 }
 
-void Stream::end(const CallersBuffers &callers) {
-  for (uint32_t i = 0; i < video_->outputs()->size(); ++i) {
-    const nnv12_output &wanted = elementOf(callers.outputs, i);
-    if (wanted.size)
-      memcpy(wanted.data, pages_.data() + video_->outputs()->Get(i),
-             wanted.size);
+void Stream::finish(uint32_t execute, Workers &workers) {
+  Part &part = parts_[execute];
+  if (!part.checked || (isWhole_ && !measures_))
+    return;
+  const bundle::VideoExecute *how = video_->executes()->Get(execute);
+  DirtySet &set = sets_[how->set()];
+  PixelLayout layout =
+      layoutOf(how->check()->pixels(), set.plane(), sizeof(float));
+  void *kept = part.whole.operands[0];
+  uint64_t rows = layout.plane.numRows();
+  if (isWhole_) {
+    SquareSumJob job = {layout, static_cast<const float *>(kept),
+                        rowSums_.data()};
+    share(workers, sumSquares, job, rows);
+    part.limit = limitOf(tolerance_, meanSquareOf(job));
+    return;
   }
-  hasValues_ = true;
-  if (isWhole_)
-    return;
-  totalWork_ += work_;
-  totalAllWork_ += allWork_;
-  // Less is not worth the comparing.
-  if (work_ <= allWork_ - allWork_ / 4) {
-    forgetTries();
-    return;
-  }
-  // Copies may follow one new picture.
-  if (++tries_ < 2)
-    return;
-  runsWithout_ = nextWithout_;
-  nextWithout_ = std::min(2 * nextWithout_, most);
+  MergeJob job = {layout,     MergeJob::Mode::BoundedF32,
+                  part.limit, part.checked[0],
+                  kept,       &set};
+  Record record = beginRecord(workers, RecordKind::Merge, execute, isAudit_);
+  share(workers, mergeRows, job, rows);
+  if (record.start)
+    record.count = partOfAll(set.count(), set.plane().numPixels());
+  workers.recorder().end(record);
 }
 
-void Stream::forgetTries() {
-  tries_ = runsWithout_ = 0;
-  nextWithout_ = least;
+/// Adds the squares of the differences of an output's values, and those of the
+/// values.
+static void addSquaredErrors(const float *reused, const float *plain,
+                             size_t count, double (&sums)[2]) {
+  for (size_t i = 0; i < count; ++i) {
+    // Values of the same bytes do not differ, be they NaN.
+    double difference = memcmp(&reused[i], &plain[i], sizeof(float))
+                            ? double(reused[i]) - double(plain[i])
+                            : 0;
+    sums[0] += difference * difference;
+    sums[1] += double(plain[i]) * double(plain[i]);
+  }
+}
+
+void Stream::end(const CallersBuffers &callers) {
+  double squares[2] = {};
+  for (uint32_t i = 0; i < video_->outputs()->size(); ++i) {
+    const nnv12_output &wanted = elementOf(callers.outputs, i);
+    const uint8_t *values = pages_.data() + video_->outputs()->Get(i);
+    if (!wanted.size)
+      continue;
+    if (isCompared_ && bundle_->outputs()[i].type == NNV12_F32)
+      addSquaredErrors(static_cast<const float *>(wanted.data),
+                       reinterpret_cast<const float *>(values),
+                       wanted.size / sizeof(float), squares);
+    memcpy(wanted.data, values, wanted.size);
+  }
+  hasValues_ = true;
+  if (isCompared_) {
+    ++numAudits_;
+    double error = squares[0] > 0 ? sqrt(squares[0] / squares[1]) : squares[0];
+    // NaN is more than any number, and stays.
+    if (auditError_ == auditError_ && !(error <= auditError_))
+      auditError_ = error;
+  }
+  if (isAudit_)
+    return;
+  AT_END_OF_FRAME();
+  if (isWhole_) {
+    pace_.addWhole();
+    return;
+  }
+  changed_ += changedNow_;
+  pixels_ += pixelsNow_;
+  totalWork_ += work_;
+  totalAllWork_ += allWork_;
+  pace_.add(work_, allWork_);
+}
+
+bool Stream::hint(const nnv12_stream_hint &hint, Fault &fault) {
+  if (hint.input >= inputs_.size())
+    return fault.set(Fault::InvalidArgument,
+                     "hint: input: found %u, expected less than %zu",
+                     hint.input, inputs_.size());
+  if (hint.shift_x || hint.shift_y)
+    return fault.set(Fault::Unsupported,
+                     "hint: shift: found (%d, %d), expected (0, 0)",
+                     hint.shift_x, hint.shift_y);
+  if (!hint.clean && hint.num_clean)
+    return fault.set(Fault::InvalidArgument,
+                     "hint: clean: found NULL, expected %zu rectangles",
+                     hint.num_clean);
+  DirtySet &clean = inputs_[hint.input].clean;
+  const VideoPlane &plane = clean.plane();
+  for (size_t i = 0; i < hint.num_clean; ++i) {
+    const nnv12_rectangle &pixels = hint.clean[i];
+    auto fits = [](uint32_t first, uint32_t size, uint32_t all) {
+      return first < all && size >= 1 && size <= all - first;
+    };
+    if (!fits(pixels.x, pixels.width, plane.cols) ||
+        !fits(pixels.y, pixels.height, plane.rows))
+      return fault.set(Fault::InvalidArgument,
+                       "hint: rectangle %zu: found %ux%u pixels at (%u, %u), "
+                       "expected some of the input's %ux%u",
+                       i, pixels.width, pixels.height, pixels.x, pixels.y,
+                       plane.cols, plane.rows);
+  }
+  for (size_t i = 0; i < hint.num_clean; ++i) {
+    const nnv12_rectangle &pixels = hint.clean[i];
+    clean.set({/*image=*/0, pixels.y, pixels.y + pixels.height, pixels.x,
+               pixels.x + pixels.width});
+  }
+  hasHints_ = true;
+  return true;
+}
+
+void Stream::forgetHints() {
+  if (!hasHints_)
+    return;
+  for (Input &input : inputs_)
+    input.clean.clear();
+  hasHints_ = false;
 }
 
 void Stream::tell(nnv12_stream_info &info) const {
@@ -384,6 +603,8 @@ void Stream::tell(nnv12_stream_info &info) const {
   info.computed =
       totalAllWork_ ? double(totalWork_) / double(totalAllWork_) : 0;
   info.runs = runs_;
+  info.audits = numAudits_;
+  info.audit_error = auditError_;
 }
 
 } // namespace nnv12::runtime

@@ -5,12 +5,13 @@
 // computed from, follows the sets of the bundle's overlay for video from layer
 // to layer, and computes the tiles with pixels that may differ.
 //
+// A bounded stream also keeps values that would differ little. At a check point
+// a frame computes the result elsewhere, and takes over the pixels that differ
+// by more than a part of the values' size. Frames that compute all measure
+// that size.
+//
 // The session's own memory is left alone: the first frame, and any other, can
-// be a run without all this. Where nearly all changes from frame to frame, as
-// under a camera that moves, most frames are such runs: after two frames with
-// little to reuse, and after each further one, more of them follow before the
-// next try. The decisions
-// depend on frames alone, never on time.
+// be a run without all this; see runtime/video/StreamPace.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_STREAM_H
@@ -20,6 +21,7 @@
 #include "runtime/Workers.h"
 #include "runtime/system/Structs.h"
 #include "runtime/video/DirtySet.h"
+#include "runtime/video/StreamPace.h"
 
 namespace nnv12::runtime {
 
@@ -27,8 +29,11 @@ namespace nnv12::runtime {
 class Stream : artifact::NonCopyable {
 public:
   /// Reads and checks the overlay of the bundle's program. False, with a fault,
-  /// where it has none, or memory is short.
-  [[nodiscard]] bool create(const LoadedBundle &bundle, artifact::Fault &fault);
+  /// where it has none, or one for less than the options ask for, or memory is
+  /// short.
+  [[nodiscard]] bool create(const LoadedBundle &bundle,
+                            const nnv12_stream_options &options,
+                            artifact::Fault &fault);
   bool isOn() const { return video_ != nullptr; }
   /// The scratch memory that its kernels want of each thread.
   uint64_t scratchSize() const { return scratch_; }
@@ -39,22 +44,36 @@ public:
   /// The next frame computes all, as the first one does.
   void forget();
 
+  /// Notes a hint about the next run. Hints add up.
+  [[nodiscard]] bool hint(const nnv12_stream_hint &hint,
+                          artifact::Fault &fault);
+  /// To be called after each run.
+  void forgetHints();
+
   /// Whether the next run shall be a frame of the stream. False: it is a run
   /// without. To be asked once before each.
   bool takesNext();
+  /// Whether the next frame is to be computed with reuse first, and then all
+  /// of it.
+  bool auditsNext() const {
+    return audits_ && hasValues_ && pace_.isRefreshDue();
+  }
 
-  // For each frame: begin, stepOf for each execute in order unless there is
-  // nothing to compute, end. Where a frame
-  // ends early, the next one computes all.
+  // For each frame: begin, stepOf and finish for each execute in order unless
+  // there is nothing to compute, end. Where a frame ends early, the next one
+  // computes all.
 
   /// Looks for changes of the inputs. False: there are none, and no execute has
-  /// anything to compute.
-  bool begin(const CallersBuffers &callers, Workers &workers);
+  /// anything to compute. `isAudit`: the same frame comes again behind this
+  /// one, to be computed as if this had not been.
+  bool begin(const CallersBuffers &callers, Workers &workers, bool isAudit);
   /// The tiles of an execute that are to be computed; none where nothing
   /// changed. Its list of tiles is good until the next call.
   Step stepOf(uint32_t execute);
   /// How many tiles there are of those that stepOf() lists a part of.
   uint64_t tilesOf(uint32_t execute) const { return parts_[execute].tiles; }
+  /// Ends an execute that computed tiles: merges or measures its result.
+  void finish(uint32_t execute, Workers &workers);
   /// Copies the outputs.
   void end(const CallersBuffers &callers);
 
@@ -88,26 +107,32 @@ private:
     Grid grid;
     uint64_t work;         ///< multiply-adds of all, at least 1
     uint32_t switchNumber; ///< of the program's; none: ~0
+    /// Operands, the result at the place of its check point; null: there is
+    /// none.
+    void **checked;
+    float limit; ///< of that check point
   };
-
-  /// Runs without a stream that follow a frame with little to reuse, at first
-  /// and at most.
-  static constexpr uint32_t least = 8, most = 64;
+  /// An input of the program.
+  struct Input {
+    DirtySet clean; ///< pixels that hints name
+    float limit;    ///< of its cells
+  };
 
   [[nodiscard]] bool load(artifact::Fault &fault);
   [[nodiscard]] bool allocate(artifact::Fault &fault);
+  bool isChecked(const bundle::VideoExecute *execute) const;
   const bundle::Kernel *kernelOf(const bundle::VideoPart *how,
                                  const bundle::Operation *operation) const;
   void choosePart(Part &part, const bundle::VideoPart *how,
                   const bundle::Operation *operation) const;
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
   bool match(uint32_t number, const void *given, Workers &workers);
-  void forgetTries();
   uint32_t setOf(bool isInput, uint32_t number) const {
     return isInput ? video_->inputs()->Get(number)->set()
                    : video_->executes()->Get(number)->set();
   }
   void addReads(DirtySet &set, uint32_t number) const;
+  void measureInput(uint32_t number, const nnv12_input &given);
   void computeSets(uint32_t end);
   uint32_t listTiles(const Part &part, const DirtySet &set);
   /// Where so many tiles are dirty, all are computed: small tiles take longer,
@@ -129,23 +154,35 @@ private:
   Array<uint32_t> tiles_;      ///< of the step that was asked for last
   Array<uint32_t> rectangles_; ///< the dirty ones of its grid
   Array<uint8_t> marks_;       ///< by rectangle: whether it is dirty
+  Array<Input> inputs_;
+  Array<double> rowSums_; ///< of the result that is measured
 
-  uint32_t tries_ = 0;              ///< frames in a row with little to reuse
-  uint32_t runsWithout_ = 0;        ///< that come before the next frame
-  uint32_t nextWithout_ = least;    ///< the next time
-  bool hasValues_ = false;          ///< of the last frame
-  bool isWhole_ = true;             ///< this frame computes all
-  uint32_t computed_ = 0;           ///< sets of this frame so far
-  uint64_t work_ = 0, allWork_ = 0; ///< multiply-adds of this frame
+  bool isBounded_ = false;
+  float tolerance_ = 0, inputTolerance_ = 0; ///< if bounded
+  bool audits_ = false;
+  StreamPace pace_;
+  bool hasHints_ = false;
+  bool hasValues_ = false; ///< of the last frame
+  bool isWhole_ = true;    ///< this frame computes all
+  bool measures_ = false;  ///< and the size of values
+  bool isAudit_ = false;   ///< this frame comes again
+  bool isCompared_ =
+      false;              ///< it came before, and its outputs are the caller's
+  uint32_t computed_ = 0; ///< sets of this frame so far
+  uint64_t work_ = 0, allWork_ = 0;         ///< multiply-adds of this frame
+  uint64_t changedNow_ = 0, pixelsNow_ = 0; ///< of its inputs
   // For people, of frames that are not whole.
   uint64_t frames_ = 0, wholeFrames_ = 0, runs_ = 0;
   uint64_t changed_ = 0, pixels_ = 0, totalWork_ = 0, totalAllWork_ = 0;
+  uint64_t numAudits_ = 0;
+  double auditError_ = 0;
 };
 #else
 /// This library is built without reuse.
 class Stream {
 public:
-  [[nodiscard]] bool create(const LoadedBundle &, artifact::Fault &fault) {
+  [[nodiscard]] bool create(const LoadedBundle &, const nnv12_stream_options &,
+                            artifact::Fault &fault) {
     return fault.set(artifact::Fault::Unsupported,
                      "stream: this library is built without reuse between "
                      "frames");
@@ -154,10 +191,16 @@ public:
   static uint64_t scratchSize() { return 0; }
   void adopt(const Array<Step> &) {}
   void forget() {}
+  static bool hint(const nnv12_stream_hint &, artifact::Fault &) {
+    return false;
+  }
+  void forgetHints() {}
   static bool takesNext() { return false; }
-  static bool begin(const CallersBuffers &, Workers &) { return false; }
+  static bool auditsNext() { return false; }
+  static bool begin(const CallersBuffers &, Workers &, bool) { return false; }
   static Step stepOf(uint32_t) { return {}; }
   static uint64_t tilesOf(uint32_t) { return 0; }
+  void finish(uint32_t, Workers &) {}
   void end(const CallersBuffers &) {}
   void tell(nnv12_stream_info &) const {}
   static VideoPlane planeOf(bool, uint32_t) { return {}; }

@@ -527,10 +527,32 @@ typedef struct nnv12_gpu_options {
 typedef struct nnv12_stream_options {
   size_t struct_size;
   nnv12_reuse reuse;
+  /** BOUNDED, 0 to 1; 0: the bundle's. A pixel of a layer's result keeps its
+   *  values where the root mean square of their differences is at most this
+   *  part of that of the result's values. */
+  float tolerance;
+  /** BOUNDED, 0 to 1; 0: the bundle's. A cell of 8x8 pixels of an input in f32
+   *  or u8 counts as unchanged where the root mean square of its differences is
+   *  at most this part of the standard deviation of the input's values. The
+   *  kept values were computed from a reference picture, and that is compared,
+   *  never the frame before: nothing drifts. */
+  float input_tolerance;
+  /** A frame of so many computes all; NNV12_NO_REFRESH: none does. 0: with
+   *  BOUNDED the bundle's number, otherwise none. Frames that compute less than
+   *  a twentieth of the work do not count, but of 100 frames one computes
+   *  all. */
+  uint32_t refresh;
+  /** Not zero: frames that compute all because of `refresh` are computed with
+   *  reuse as well, and nnv12_stream_info says how much their outputs differ.
+   *  All outputs are as without. */
+  int audit;
 } nnv12_stream_options;
 
+/** For nnv12_stream_options.refresh. */
+#define NNV12_NO_REFRESH 0xffffffffu
+
 #define NNV12_STREAM_OPTIONS_INIT                                              \
-  {sizeof(nnv12_stream_options), NNV12_REUSE_EXACT}
+  {sizeof(nnv12_stream_options), NNV12_REUSE_EXACT, 0, 0, 0, 0}
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
@@ -729,6 +751,11 @@ typedef struct nnv12_stream_info {
   /** Parts of the other frames, 0 to 1: changed pixels of the inputs, and
    *  computed multiply-adds. */
   double changed, computed;
+  uint64_t audits; /**< frames that were computed both ways */
+  /** The largest root mean square of the differences of their outputs in f32,
+   *  as a part of that of the outputs without reuse; NaN where a difference is
+   *  no finite number. */
+  double audit_error;
 } nnv12_stream_info;
 
 /** Not while the session runs. Zeros for a session without a stream. */
@@ -761,6 +788,36 @@ NNV12_API nnv12_status nnv12_session_get_computed(
 NNV12_API nnv12_status nnv12_session_get_changed(
     nnv12_session *session, uint32_t input, uint32_t *rows, uint32_t *columns,
     uint8_t *pixels, size_t capacity, nnv12_error *error);
+/** Pixels of an input: rows and columns as the model has them, from the upper
+ *  left one on. At least one. */
+typedef struct nnv12_rectangle {
+  uint32_t x, y, width, height;
+} nnv12_rectangle;
+
+/** Facts about the next frame of an input, as a decoder or a detector of motion
+ *  knows them. Start from NNV12_STREAM_HINT_INIT. */
+typedef struct nnv12_stream_hint {
+  size_t struct_size;
+  uint32_t input;
+  int32_t shift_x, shift_y; /**< 0: values are not moved */
+  size_t num_clean;
+  /** Pixels that are as in the frame before: they are not compared. An input
+   *  without rows and columns is one pixel. */
+  const nnv12_rectangle *clean;
+} nnv12_stream_hint;
+
+#define NNV12_STREAM_HINT_INIT {sizeof(nnv12_stream_hint), 0, 0, 0, 0, NULL}
+
+/** Tells a stream about the next run, even if that fails. Hints of several
+ *  calls add up. The input must be complete all the same: a frame that computes
+ *  all reads all of it. Where a hint is wrong, results of that frame and later
+ *  ones may be old until a frame computes all, and nothing worse happens. After
+ *  an error nothing is noted. NNV12_INVALID_ARGUMENT: there is no stream, no
+ *  such input, or a rectangle that is not inside of it. NNV12_UNSUPPORTED: a
+ *  shift. NNV12_BUSY: the session runs. */
+NNV12_API nnv12_status nnv12_session_hint(nnv12_session *session,
+                                          const nnv12_stream_hint *hint,
+                                          nnv12_error *error);
 
 /** For a session of a bundle NNV12_BUNDLE_TUNING: later runs compute these
  *  operations alone; the others do nothing. They are numbered as for

@@ -225,7 +225,8 @@ struct SessionOptions {
   bool oversubscribe = false;
   nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
   /// Other than off: runs are frames of a stream.
-  nnv12_stream_options stream = {sizeof(nnv12_stream_options), NNV12_REUSE_OFF};
+  nnv12_stream_options stream = {
+      sizeof(nnv12_stream_options), NNV12_REUSE_OFF, 0, 0, 0, 0};
 
   /// Points to `gpu` and `stream` of these options, which must stay meanwhile.
   nnv12_session_options get() const & {
@@ -362,6 +363,17 @@ public:
   void reset() {
     nnv12_error error;
     detail::check(nnv12_session_reset(get(), &error), error);
+  }
+
+  /// Tells its stream that these pixels of an input are the same in the next
+  /// run as before.
+  void hint(const std::vector<nnv12_rectangle> &clean, uint32_t input = 0) {
+    nnv12_stream_hint hint = NNV12_STREAM_HINT_INIT;
+    hint.input = input;
+    hint.num_clean = clean.size();
+    hint.clean = clean.data();
+    nnv12_error error;
+    detail::check(nnv12_session_hint(get(), &hint, &error), error);
   }
 
   nnv12_session *get() const { return handle_.get(); }

@@ -36,12 +36,24 @@ struct Band {
 uint64_t findChanged(const MatchJob &job, const Band &band) {
   const PixelLayout &layout = band.layout;
   SquareLanes sums[cellsPerWord] = {};
+  // Whole cells of planes, as most models have them.
+  uint32_t done = 0;
+  if (job.mode == MatchJob::Mode::BoundedF32 && layout.inner == 1 &&
+      layout.hasDenseRows()) {
+    done = band.cols / cellSize * cellSize;
+    for (uint32_t block = 0; block < layout.numBlocks(); ++block)
+      for (uint32_t col = 0; col < done; col += cellSize) {
+        const size_t at = block * layout.blockStride + col * layout.colStride;
+        addSquaresOfRows(sums[col / cellSize], band.input + at,
+                         band.reference + at, layout.rowStride, band.rows);
+      }
+  }
   band.forEachRow([&](size_t offset) {
-    if (band.isEqual(offset))
+    if (done == band.cols || band.isEqual(offset))
       return true;
     // At once where values follow each other.
-    const uint32_t step = layout.hasDenseRows() ? band.cols : 1;
-    for (uint32_t col = 0; col < band.cols; col += step) {
+    const uint32_t step = layout.hasDenseRows() ? band.cols - done : 1;
+    for (uint32_t col = done; col < band.cols; col += step) {
       const size_t at = offset + col * layout.colStride;
       const uint8_t *a = band.input + at, *b = band.reference + at;
       SquareLanes *cells = sums + col / cellSize;
@@ -75,22 +87,29 @@ void matchBand(const MatchJob &job, uint64_t firstRow, uint32_t rows) {
       static_cast<uint8_t *>(job.reference) + layout.offsetOf(firstRow), rows,
       layout.plane.cols};
   // Most of a still scene.
-  if (band.forEachRow([&](size_t offset) { return band.isEqual(offset); }))
+  if (!job.clean &&
+      band.forEachRow([&](size_t offset) { return band.isEqual(offset); }))
     return;
+  auto cleanBits = [&](uint32_t row, uint32_t word) {
+    return job.clean ? job.clean->row(firstRow + row)[word] : 0;
+  };
   for (uint32_t word = 0; word < job.dirty->pixelWords(); ++word) {
     band.cols = std::min(64u, layout.plane.cols - word * 64);
-    uint64_t changed = lowBits(band.cols);
-    if (job.mode != MatchJob::Mode::Exact)
+    uint64_t changed = 0;
+    for (uint32_t row = 0; row < rows; ++row)
+      changed |= lowBits(band.cols) & ~cleanBits(row, word);
+    if (changed && job.mode != MatchJob::Mode::Exact)
       changed &= findChanged(job, band);
     for (uint32_t row = 0; changed && row < rows; ++row) {
       const size_t offset = row * layout.rowStride;
       const uint8_t *input = band.input + offset;
       uint8_t *reference = band.reference + offset;
+      const uint64_t looked = changed & ~cleanBits(row, word);
       const uint64_t different =
-          findDifferent(layout, input, reference, changed);
+          findDifferent(layout, input, reference, looked);
       // Equal pixels between them may be copied as well.
       if (different)
-        copyPixels(layout, input, reference, changed);
+        copyPixels(layout, input, reference, looked);
       job.dirty->row(firstRow + row)[word] |= different;
     }
     band.input += 64 * layout.colStride;

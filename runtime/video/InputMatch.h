@@ -33,6 +33,8 @@ struct MatchJob {
   const void *input; ///< the caller's, aligned to its values
   void *reference;
   DirtySet *dirty; ///< of the layout's plane; gets more pixels
+  /// Pixels that are not compared, and keep the reference; null: none.
+  const DirtySet *clean = nullptr;
 
   uint64_t numBands() const {
     return uint64_t(layout.plane.images) *

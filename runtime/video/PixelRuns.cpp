@@ -134,6 +134,19 @@ void addSquares(SquareLanes *sums, const float *a, const float *b,
   }
 }
 
+void addSquaresOfRows(SquareLanes &sum, const uint8_t *a, const uint8_t *b,
+                      size_t rowStride, uint32_t rows) {
+  SquareLanes::Floats low = sum.lanes[0], high = sum.lanes[1];
+  for (; rows; --rows, a += rowStride, b += rowStride) {
+    auto *x = reinterpret_cast<const float *>(a),
+         *y = reinterpret_cast<const float *>(b);
+    low += squaresOf(x, y);
+    high += squaresOf(x + 4, y + 4);
+  }
+  sum.lanes[0] = low;
+  sum.lanes[1] = high;
+}
+
 void addSquares(SquareLanes *sums, const uint8_t *a, const uint8_t *b,
                 size_t perSum, size_t count) {
   while (count) {

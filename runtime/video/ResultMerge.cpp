@@ -9,7 +9,7 @@ namespace {
 
 /// Finds those of the pixels, one at least, that differ by more.
 uint64_t findBeyond(const PixelLayout &layout, float bound,
-                    const uint8_t *computed, const uint8_t *kept, uint32_t cols,
+                    const uint8_t *computed, const uint8_t *kept,
                     uint64_t pixels) {
   // Where values of a channel follow each other, pixel i has lane i % 8 of sum
   // i / 8. Elsewhere it has a sum.
@@ -18,8 +18,10 @@ uint64_t findBeyond(const PixelLayout &layout, float bound,
   uint64_t looked = pixels;
   if (isPlanar) // beginning with a lane 0
     looked = spanOf(pixels | uint64_t(1) << (__builtin_ctzll(pixels) & ~7));
-  SquareLanes sums[64];
-  memset(sums, 0, ((cols - 1) / perSum + 1) * sizeof *sums);
+  SquareLanes sums[64]; // those between are never read
+  for (Runs runs(looked); runs.next();)
+    memset(sums + runs.first / perSum, 0,
+           ((runs.count - 1) / perSum + 1) * sizeof *sums);
   for (uint32_t block = 0, end = layout.numBlocks(); block < end; ++block) {
     const uint32_t channels = layout.channelsOf(block);
     const bool isDense = layout.hasDenseRows() && channels == layout.inner;
@@ -36,13 +38,14 @@ uint64_t findBeyond(const PixelLayout &layout, float bound,
     }
   }
   uint64_t result = 0;
-  for (uint32_t i = 0; i < cols; ++i) {
+  for (uint64_t left = pixels; left; left &= left - 1) {
+    const int i = __builtin_ctzll(left);
     float sum =
         isPlanar ? sums[i / 8].lanes[i / 4 % 2][i % 4] : sums[i].total();
     // NaN is more than any limit.
     result |= uint64_t(!(sum <= bound)) << i;
   }
-  return result & pixels;
+  return result;
 }
 
 } // namespace
@@ -61,11 +64,10 @@ void mergeRows(void *const *operands, int64_t begin, int64_t end,
       const size_t offset = layout.offsetOf(row) + word * 64 * layout.colStride;
       auto *computed = static_cast<const uint8_t *>(job.computed) + offset;
       auto *kept = static_cast<uint8_t *>(job.kept) + offset;
-      const uint32_t cols = std::min(64u, layout.plane.cols - word * 64);
       words[word] =
           job.mode == MergeJob::Mode::Exact
               ? findDifferent(layout, computed, kept, words[word])
-              : findBeyond(layout, bound, computed, kept, cols, words[word]);
+              : findBeyond(layout, bound, computed, kept, words[word]);
       copyPixels(layout, computed, kept, words[word]);
     }
   }

@@ -63,4 +63,31 @@ double meanSquareOf(const SquareSumJob &job) {
   return sum / (double(job.layout.plane.numPixels()) * job.layout.channels);
 }
 
+/// Sums distances from the first value: where all are equal, nothing is left.
+/// Value i goes to lane i % 4.
+template <typename Value>
+static double varianceOfValues(const Value *values, size_t count) {
+  if (count == 0)
+    return 0;
+  double sums[4] = {}, squares[4] = {};
+  for (size_t i = 0; i < count; ++i) {
+    double distance = double(values[i]) - double(values[0]);
+    sums[i % 4] += distance;
+    squares[i % 4] += distance * distance;
+  }
+  double mean = ((sums[0] + sums[2]) + (sums[1] + sums[3])) / double(count);
+  double meanSquare =
+      ((squares[0] + squares[2]) + (squares[1] + squares[3])) / double(count);
+  double variance = meanSquare - mean * mean;
+  return variance < 0 ? 0 : variance;
+}
+
+double varianceOf(const float *values, size_t count) {
+  return varianceOfValues(values, count);
+}
+
+double varianceOf(const uint8_t *values, size_t count) {
+  return varianceOfValues(values, count);
+}
+
 } // namespace nnv12::runtime

@@ -26,6 +26,11 @@ void sumSquares(void *const *operands, int64_t begin, int64_t end,
 /// summed which row.
 double meanSquareOf(const SquareSumJob &job);
 
+/// The mean of the squared distances of values from their mean. NaN where a
+/// value is no finite number.
+double varianceOf(const float *values, size_t count);
+double varianceOf(const uint8_t *values, size_t count);
+
 } // namespace nnv12::runtime
 
 #endif // NNV12_RUNTIME_VIDEO_SQUARESUM_H

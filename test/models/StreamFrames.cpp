@@ -1,16 +1,19 @@
 //===- StreamFrames.cpp - Frames of a stream against runs without -*- C++ -===//
 //
-//   stream-frames BUNDLE.nnv [--frames=N] [--seed=S] [--time]
+//   stream-frames BUNDLE.nnv [--frames=N] [--seed=S] [--bounded] [--time]
 //
 // Random frames (rectangles, noise, copies, all new) go to sessions with a
 // stream, of one, two and four threads, and to one without. All outputs must be
 // equal in every bit, whatever reset, a switch to later routines or a run that
-// fails comes between. With --time: how long runs take, with and without.
+// fails comes between. With --bounded all streams must be equal in every bit,
+// and frames that compute all equal those without; the largest distance from
+// those is told. With --time: how long runs take, with and without.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/include/nnv12.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +28,7 @@ using Buffer = std::vector<uint8_t>;
 struct Options {
   const char *bundle = nullptr;
   unsigned frames = 100, seed = 1;
-  bool isTimed = false;
+  bool isTimed = false, isBounded = false;
 };
 
 Options parse(int argc, char **argv) {
@@ -43,6 +46,8 @@ Options parse(int argc, char **argv) {
       continue;
     if (strcmp(argv[i], "--time") == 0)
       options.isTimed = true;
+    else if (strcmp(argv[i], "--bounded") == 0)
+      options.isBounded = true;
     else
       options.bundle = argv[i];
   }
@@ -136,22 +141,21 @@ private:
 };
 
 struct Runner {
-  Runner(const Bundle &bundle, unsigned threads, bool hasStream,
+  Runner(const Bundle &bundle, unsigned threads, nnv12_reuse reuse,
          nnv12_mode mode)
-      : session(bundle, optionsFor(threads, hasStream, mode)) {
+      : session(bundle, optionsFor(threads, reuse, mode)) {
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
       outputs.emplace_back(bundle.output(i).byte_size);
   }
 
-  static SessionOptions optionsFor(unsigned threads, bool hasStream,
+  static SessionOptions optionsFor(unsigned threads, nnv12_reuse reuse,
                                    nnv12_mode mode) {
     SessionOptions options;
     options.threads = threads;
     options.oversubscribe = true;
     options.mode = mode;
     options.gpu.mode = NNV12_GPU_OFF;
-    if (hasStream)
-      options.stream.reuse = NNV12_REUSE_EXACT;
+    options.stream.reuse = reuse;
     return options;
   }
 
@@ -188,12 +192,33 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
+/// How many frames so far were not computed as a whole.
+uint64_t reusedBy(const Session &session) {
+  nnv12_stream_info info = session.streamInfo();
+  return info.frames - info.whole_frames;
+}
+
+/// The root mean square of the differences of floats, by that of `plain`.
+double distance(const Buffer &reused, const Buffer &plain) {
+  double differences = 0, squares = 0;
+  for (size_t at = 0; at + sizeof(float) <= plain.size(); at += sizeof(float)) {
+    float a, b;
+    memcpy(&a, &reused[at], sizeof a);
+    memcpy(&b, &plain[at], sizeof b);
+    differences += (double(a) - b) * (double(a) - b);
+    squares += double(b) * b;
+  }
+  return differences > 0 ? std::sqrt(differences / squares) : 0;
+}
+
 /// Whether all frames agree.
 bool compare(const Bundle &bundle, const Options &options, nnv12_mode mode) {
-  Runner plain(bundle, 2, false, mode);
+  nnv12_reuse reuse =
+      options.isBounded ? NNV12_REUSE_BOUNDED : NNV12_REUSE_EXACT;
+  Runner plain(bundle, 2, NNV12_REUSE_OFF, mode);
   std::vector<std::unique_ptr<Runner>> streams;
   for (unsigned threads : {1, 2, 4})
-    streams.push_back(std::make_unique<Runner>(bundle, threads, true, mode));
+    streams.push_back(std::make_unique<Runner>(bundle, threads, reuse, mode));
   if (mode != NNV12_MODE_COLD) {
     // Without this the moments differ at which later routines take over.
     plain.session.prepare(std::chrono::seconds(60));
@@ -203,28 +228,42 @@ bool compare(const Bundle &bundle, const Options &options, nnv12_mode mode) {
   Frames frames(bundle, options.seed);
   std::mt19937 random(options.seed);
   std::vector<double> plainTimes, streamTimes;
+  double mostDistance = 0;
   for (unsigned f = 0; f < options.frames; ++f) {
     frames.next();
     std::vector<Input> inputs = frames.all();
     plainTimes.push_back(plain.run(inputs));
+    // Bounded streams depend on all their frames, so that these must be alike.
+    bool resets = !options.isTimed && random() % 23 == 0;
     for (size_t s = 0; s < streams.size(); ++s) {
       Runner &stream = *streams[s];
-      if (!options.isTimed && random() % 23 == 0)
+      if (resets ||
+          (!options.isBounded && !options.isTimed && random() % 23 == 0))
         stream.session.reset();
-      if (!options.isTimed && random() % 17 == 0)
+      if (!options.isBounded && !options.isTimed && random() % 17 == 0)
         stream.fail(inputs, random() % 2000);
+      uint64_t reused = reusedBy(stream.session);
       double time = stream.run(inputs);
       if (s == 1)
         streamTimes.push_back(time);
-      for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
-        if (stream.outputs[i] != plain.outputs[i]) {
+      // Bounded streams are equal to each other alone in frames that reuse
+      // values.
+      bool isWithin = options.isBounded && reusedBy(stream.session) > reused;
+      const Runner &other = isWithin ? *streams[0] : plain;
+      for (uint32_t i = 0; i < bundle.numOutputs(); ++i) {
+        if (stream.outputs[i] != other.outputs[i]) {
           fprintf(stderr,
                   "%s: frame %u, %u threads: output '%s' differs from that "
-                  "without a stream\n",
+                  "%s\n",
                   options.bundle, f, stream.session.threads(),
-                  bundle.output(i).name);
+                  bundle.output(i).name,
+                  isWithin ? "of one thread" : "without a stream");
           return false;
         }
+        if (isWithin && bundle.output(i).type == NNV12_F32)
+          mostDistance = std::max(
+              mostDistance, distance(stream.outputs[i], plain.outputs[i]));
+      }
     }
   }
   nnv12_stream_info info = streams[1]->session.streamInfo();
@@ -235,6 +274,10 @@ bool compare(const Bundle &bundle, const Options &options, nnv12_mode mode) {
          static_cast<unsigned long long>(info.frames),
          static_cast<unsigned long long>(info.whole_frames), 100 * info.changed,
          100 * info.computed, double(info.memory_size) * 1e-6);
+  if (options.isBounded)
+    printf("  outputs are within %.3g of the root mean square of those without "
+           "a stream\n",
+           mostDistance);
   if (options.isTimed)
     printf("  %.3f ms without a stream, %.3f ms with one\n", median(plainTimes),
            median(streamTimes));

@@ -13,10 +13,15 @@
 
 namespace nnv12::tools {
 
-/// By nnv12_reuse.
-static constexpr const char *reuseWords[] = {"off", "exact"};
+/// More is as good as none.
+static constexpr unsigned mostRefresh = 1000000;
 
-void VideoOptions::addTo(Options &options) {
+/// By nnv12_reuse.
+static constexpr const char *reuseWords[] = {"off", "exact", "bounded"};
+
+const char *reuseName(nnv12_reuse reuse) { return reuseWords[reuse]; }
+
+void VideoOptions::addTo(Options &options, const std::string &otherTolerance) {
   options.text("video", "CLIP", clip,
                "Each frame of a clip is an input: a .y4m file, a folder of "
                "images in the order of their names (frame2 before frame10), or "
@@ -31,10 +36,27 @@ void VideoOptions::addTo(Options &options) {
   options.choice("reuse", {reuseWords, std::end(reuseWords)}, reuse,
                  "How a frame uses values of the frame before, for bundles of "
                  "nnv12c --video. Default: as the bundle was compiled.");
+  std::string toleranceHelp =
+      otherTolerance +
+      "With --reuse bounded: a layer's values stay where they would differ by "
+      "at most this part of their root mean square, more than 0 and at most 1. "
+      "Default: the bundle's.";
+  options.real("tolerance", "T", tolerance, toleranceHelp.c_str());
+  options.real("input-tolerance", "T", inputTolerance,
+               "With --reuse bounded: 8x8 pixels of the input stay where they "
+               "differ by at most this part of the standard deviation of its "
+               "values, more than 0 and at most 1. Default: the bundle's.");
+  options.number("refresh", "N", refresh, 0, mostRefresh,
+                 "Compute all of each Nth frame; 0: of none. Default with "
+                 "--reuse bounded: the bundle's number; otherwise: of none.");
+  options.flag("audit", audit,
+               "Compute frames of --refresh with reuse as well, and tell the "
+               "largest difference.");
 }
 
-nnv12_reuse chooseReuse(const VideoOptions &options,
-                        const std::string &bundlePath, const Bundle &bundle) {
+static nnv12_reuse chooseReuse(const VideoOptions &options,
+                               const std::string &bundlePath,
+                               const Bundle &bundle) {
   nnv12_reuse most = bundle.info().reuse;
   if (options.reuse.empty())
     return most;
@@ -44,8 +66,39 @@ nnv12_reuse chooseReuse(const VideoOptions &options,
     fail(bundlePath + ": --reuse: found " + options.reuse +
          ", expected at "
          "most " +
-         reuseWords[most] + ", as the bundle was compiled");
+         reuseName(most) + ", as the bundle was compiled");
   return wanted;
+}
+
+/// A tolerance as a stream has it; 0 where it is not given.
+static float toleranceOf(const char *option, std::optional<double> given) {
+  if (!given)
+    return 0;
+  auto result = static_cast<float>(*given);
+  if (!(result > 0 && *given <= 1))
+    fail(std::string(option) + ": found " + std::to_string(*given) +
+         ", expected a number more than 0 and at most 1");
+  return result;
+}
+
+nnv12_stream_options chooseStream(const VideoOptions &options,
+                                  const std::string &bundlePath,
+                                  const Bundle &bundle) {
+  nnv12_stream_options result = NNV12_STREAM_OPTIONS_INIT;
+  result.reuse = chooseReuse(options, bundlePath, bundle);
+  result.tolerance = toleranceOf("--tolerance", options.tolerance);
+  result.input_tolerance =
+      toleranceOf("--input-tolerance", options.inputTolerance);
+  for (auto [name, isGiven] :
+       {std::pair{"--tolerance", options.tolerance.has_value()},
+        {"--input-tolerance", options.inputTolerance.has_value()}})
+    if (isGiven && result.reuse != NNV12_REUSE_BOUNDED)
+      fail(bundlePath + ": " + name + ": found --reuse " +
+           reuseName(result.reuse) + ", expected bounded");
+  if (options.refresh != VideoOptions::bundlesRefresh)
+    result.refresh = options.refresh ? options.refresh : NNV12_NO_REFRESH;
+  result.audit = options.audit;
+  return result;
 }
 
 void checkVideoOptions(
@@ -55,7 +108,11 @@ void checkVideoOptions(
     for (auto [name, isGiven] :
          {std::pair{"--video-size", !options.size.empty()},
           {"--frames", options.frames > 0},
-          {"--reuse", !options.reuse.empty()}})
+          {"--reuse", !options.reuse.empty()},
+          {"--tolerance", options.tolerance.has_value()},
+          {"--input-tolerance", options.inputTolerance.has_value()},
+          {"--refresh", options.refresh != VideoOptions::bundlesRefresh},
+          {"--audit", options.audit}})
       if (isGiven)
         fail(std::string(name) + ": found no --video, which it is for");
     return;

@@ -6,6 +6,7 @@
 #include "tools/common/ImageInput.h"
 
 #include <memory>
+#include <optional>
 
 namespace nnv12::tools {
 
@@ -15,9 +16,18 @@ struct VideoOptions {
   std::string size;    ///< of raw frames, WIDTHxHEIGHT; empty: they are not raw
   unsigned frames = 0; ///< at most so many; 0: all
   std::string reuse;   ///< a nnv12_reuse in words; empty: as the bundle has it
+  // As in nnv12_stream_options.
+  std::optional<double> tolerance, inputTolerance;
+  static constexpr unsigned bundlesRefresh = ~0u;
+  unsigned refresh = bundlesRefresh; ///< 0: no frame
+  bool audit = false;
 
-  void addTo(Options &options);
+  /// `otherTolerance`: a sentence about another use of --tolerance, if any.
+  void addTo(Options &options, const std::string &otherTolerance = "");
 };
+
+/// As --reuse has it.
+const char *reuseName(nnv12_reuse reuse);
 
 /// Names options that a tool cannot have beside --video, and whether they are
 /// given. Ends the process where one of them is given with --video, or one that
@@ -28,8 +38,9 @@ void checkVideoOptions(
 
 /// How a session uses values of the frame before. Ends the process where the
 /// options ask for more than the bundle has.
-nnv12_reuse chooseReuse(const VideoOptions &options,
-                        const std::string &bundlePath, const Bundle &bundle);
+nnv12_stream_options chooseStream(const VideoOptions &options,
+                                  const std::string &bundlePath,
+                                  const Bundle &bundle);
 
 /// Opens the frames of a clip. Null where `error` tells a fault in one line.
 std::unique_ptr<FrameSource> openFrames(const VideoOptions &options,

@@ -28,9 +28,9 @@ namespace {
 class MeasuredSession {
 public:
   MeasuredSession(const BenchOptions &options, const Bundle &bundle,
-                  const char *name, nnv12_reuse reuse)
+                  const char *name, const nnv12_stream_options &stream)
       : name(name), options_(options),
-        session_(openSession(options.bundle, bundle, withStream(reuse))),
+        session_(openSession(options.bundle, bundle, withStream(stream))),
         outputs_(makeOutputs(bundle)), out_(asOutputs(outputs_)) {
     for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
       outputNames_.emplace_back(bundle.output(i).name);
@@ -67,9 +67,9 @@ public:
   std::vector<double> times, cpuTimes; ///< milliseconds of each frame
 
 private:
-  SessionOptions withStream(nnv12_reuse reuse) const {
+  SessionOptions withStream(const nnv12_stream_options &stream) const {
     SessionOptions result = options_.session.session();
-    result.stream.reuse = reuse;
+    result.stream = stream;
     return result;
   }
 
@@ -93,7 +93,8 @@ struct VideoResults {
   int width = 0, height = 0; ///< of the clip
   double step = 0;           ///< VideoAges::step()
   std::vector<AgeRow> rows;
-  nnv12_stream_info stream = {}; ///< of the session that reuses values
+  nnv12_stream_options options = {}; ///< of the session that reuses values
+  nnv12_stream_info stream = {};     ///< of that session
   double otherCpus = -1;
 };
 
@@ -142,6 +143,11 @@ static void printVideo(const BenchOptions &options, const Bundle &bundle,
            "of the work was done; %.2f MB of values\n",
            100 * results.stream.changed, 100 * results.stream.computed,
            double(results.stream.memory_size) * 1e-6);
+  if (results.stream.audits)
+    printf("audits: outputs of %llu frames with reuse differ by at most %.3g "
+           "of the root mean square\n",
+           static_cast<unsigned long long>(results.stream.audits),
+           results.stream.audit_error);
   if (std::string busy =
           busyText(results.otherCpus, unsigned(sysconf(_SC_NPROCESSORS_ONLN)));
       !busy.empty())
@@ -194,11 +200,19 @@ static std::string makeVideoJson(const BenchOptions &options,
   json.member("step", results.step);
   if (results.stream.frames) {
     json.key("stream").beginObject();
+    const nnv12_stream_options &stream = results.options;
+    json.member("reuse", reuseName(stream.reuse));
+    // Zeros are the bundle's.
+    json.member("tolerance", double(stream.tolerance));
+    json.member("input_tolerance", double(stream.input_tolerance));
+    json.member("refresh", uint64_t(stream.refresh));
     json.member("frames", results.stream.frames);
     json.member("whole_frames", results.stream.whole_frames);
     json.member("memory_bytes", results.stream.memory_size);
     json.member("changed", results.stream.changed);
-    json.member("computed", results.stream.computed).endObject();
+    json.member("computed", results.stream.computed);
+    json.member("audits", results.stream.audits);
+    json.member("audit_error", results.stream.audit_error).endObject();
   }
   if (results.frames > 1)
     json.objects("answers", results.rows, [&](const AgeRow &row) {
@@ -218,12 +232,15 @@ void benchVideo(const BenchOptions &options) {
   VideoInput video(options.bundle, bundle, options.video, options.input.image);
   checkOutput(options.json);
   OtherPrograms others;
-  MeasuredSession plain(options, bundle, "plain", NNV12_REUSE_OFF);
+  nnv12_stream_options reuse =
+                           chooseStream(options.video, options.bundle, bundle),
+                       none = NNV12_STREAM_OPTIONS_INIT;
+  none.reuse = NNV12_REUSE_OFF;
+  MeasuredSession plain(options, bundle, "plain", none);
   // One of its own, so that each session meets caches as others leave them.
-  MeasuredSession noisy(options, bundle, "noise", NNV12_REUSE_OFF);
-  nnv12_reuse reuse = chooseReuse(options.video, options.bundle, bundle);
+  MeasuredSession noisy(options, bundle, "noise", none);
   std::optional<MeasuredSession> stream;
-  if (reuse != NNV12_REUSE_OFF)
+  if (reuse.reuse != NNV12_REUSE_OFF)
     stream.emplace(options, bundle, "reuse", reuse);
   std::vector<Tensor> inputs;
   inputs.emplace_back(video.input());
@@ -260,6 +277,7 @@ void benchVideo(const BenchOptions &options) {
   if (stream) {
     results.sessions.push_back(&*stream);
     results.rows.push_back({"reuse", savedTime(plain, *stream), ages.way(1)});
+    results.options = reuse;
     results.stream = stream->session().streamInfo();
   }
   results.frames = ages.numFrames();

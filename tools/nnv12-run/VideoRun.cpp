@@ -126,6 +126,13 @@ static std::string makeLine(const Bundle &bundle, const FrameResult &result) {
   return json.line() + "\n";
 }
 
+static void printAudits(const nnv12_stream_info &info) {
+  printf("%llu frame%s audited: outputs with reuse differ by at most %.3g of "
+         "the root mean square\n",
+         static_cast<unsigned long long>(info.audits),
+         info.audits == 1 ? "" : "s", info.audit_error);
+}
+
 void runVideo(const CommandLine &options, const Bundle &bundle,
               Session &session) {
   VideoInput video(options.bundle, bundle, options.video, options.input.image);
@@ -164,8 +171,11 @@ void runVideo(const CommandLine &options, const Bundle &bundle,
     finishOutput();
   }
   lines.finish();
-  if (options.json != "-")
-    times.print();
+  if (options.json == "-")
+    return;
+  times.print();
+  if (options.video.audit)
+    printAudits(session.streamInfo());
 }
 
 } // namespace nnv12::run

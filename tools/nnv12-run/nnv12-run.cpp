@@ -83,8 +83,6 @@ static CommandLine parseOptions(int argc, char **argv) {
                "of the tolerance. An output NAME with a NAME.count is compared "
                "without its padding. Inputs without --input come from "
                "DIR/input_I.npy.");
-  options.real("tolerance", "X", result.tolerance.relative,
-               "For --expect: |a-b| may be X * max|b| + 1e-5. Default 1e-4.");
   options.real("half-units", "N", result.tolerance.halfUnits,
                "For --expect of f16: |a-b| may also be N units in the last "
                "place of max|b|. Default 4.");
@@ -109,7 +107,8 @@ static CommandLine parseOptions(int argc, char **argv) {
       "end of the last run, in the Trace Event Format, for Perfetto, "
       "chrome://tracing and nnv12-inspect --html; - is standard "
       "output, instead of the summary of the outputs.");
-  result.video.addTo(options);
+  result.video.addTo(
+      options, "For --expect: |a-b| may be T * max|b| + 1e-5. Default 1e-4. ");
   options.text("json", "FILE", result.json,
                "For --video: write a JSON object for each frame to FILE, one a "
                "line; - is standard output, instead of the text.");
@@ -120,6 +119,11 @@ static CommandLine parseOptions(int argc, char **argv) {
   result.session.addTo(options);
   result.load.addTo(options);
   options.parse(argc, argv);
+  // One option, of --expect or of --video.
+  if (result.video.clip.empty() && result.video.tolerance) {
+    result.tolerance.relative = *result.video.tolerance;
+    result.video.tolerance.reset();
+  }
   checkVideo(result);
   return result;
 }
@@ -277,8 +281,7 @@ int main(int argc, char **argv) {
   std::unique_ptr<Recorder> recorder;
   SessionOptions sessionOptions = options.session.session();
   if (!options.video.clip.empty())
-    sessionOptions.stream.reuse =
-        chooseReuse(options.video, options.bundle, bundle);
+    sessionOptions.stream = chooseStream(options.video, options.bundle, bundle);
   if (!options.trace.empty()) {
     recorder = std::make_unique<Recorder>(bundle, sessionOptions,
                                           NNV12_RECORD_OPERATION, options.runs);

@@ -125,12 +125,15 @@ struct MatchCase {
   }
 
   void expectMatch(Draws &draws) {
-    OwnedSet dirty(layout.plane);
-    dirty.fill(draws, draws.oneOf(2) ? 0 : 100); // stay dirty
+    OwnedSet dirty(layout.plane), clean(layout.plane);
+    dirty.fill(draws, draws.oneOf(2) ? 0 : 100);                // stay dirty
+    clean.fill(draws, static_cast<uint32_t>(draws.from(0, 3))); // 1: all
+    const std::vector<bool> skipped = clean.pixels();
     std::vector<bool> expected = dirty.pixels();
     Bytes after = reference, before = input;
     forEach([&](uint64_t row, uint32_t col) {
-      if (!differs(row, col) || !isInChanged(row, col))
+      if (skipped[row * layout.plane.cols + col] || !differs(row, col) ||
+          !isInChanged(row, col))
         return;
       expected[row * layout.plane.cols + col] = true;
       for (uint32_t channel = 0; channel < layout.channels; ++channel) {
@@ -140,6 +143,8 @@ struct MatchCase {
     });
     MatchJob job = {layout,           mode,      limit, input.data(),
                     reference.data(), &dirty.set};
+    if (!clean.set.isEmpty() || draws.oneOf(2))
+      job.clean = &clean.set;
     runInPieces(draws, matchKernel, &job, job.numBands());
     ASSERT_EQ(dirty.pixels(), expected);
     ASSERT_TRUE(reference == after);

@@ -70,4 +70,36 @@ TEST(SquareSumTest, HoldsLargeValues) {
   EXPECT_NEAR(runtime::meanSquareOf(job) / 4.5e76, 1, 1e-6);
 }
 
+TEST(VarianceTest, IsThatOfTheValues) {
+  Draws draws(3);
+  for (int i = 0; i < 100; ++i) {
+    auto count = static_cast<size_t>(draws.from(1, 300));
+    std::vector<float> floats(count);
+    std::vector<uint8_t> bytes(count);
+    double offset = draws.oneOf(2) ? 0 : 1e6, sums[2] = {}, squares[2] = {};
+    for (size_t k = 0; k < count; ++k) {
+      floats[k] = static_cast<float>(offset + double(draws.from(-100, 100)));
+      bytes[k] = draws.byte();
+      sums[0] += floats[k] / double(count);
+      sums[1] += bytes[k] / double(count);
+    }
+    for (size_t k = 0; k < count; ++k) {
+      squares[0] += std::pow(floats[k] - sums[0], 2) / double(count);
+      squares[1] += std::pow(bytes[k] - sums[1], 2) / double(count);
+    }
+    ASSERT_NEAR(runtime::varianceOf(floats.data(), count), squares[0], 1e-6);
+    ASSERT_NEAR(runtime::varianceOf(bytes.data(), count), squares[1], 1e-6);
+  }
+}
+
+TEST(VarianceTest, OfFewOrFaultyValues) {
+  EXPECT_EQ(runtime::varianceOf(static_cast<float *>(nullptr), 0), 0);
+  float values[] = {0.1f, 0.1f, 0.1f, 0.1f, 0.1f};
+  EXPECT_EQ(runtime::varianceOf(values, 5), 0);
+  values[3] = std::nanf("");
+  EXPECT_TRUE(std::isnan(runtime::varianceOf(values, 5)));
+  values[3] = INFINITY;
+  EXPECT_TRUE(std::isnan(runtime::varianceOf(values, 5)));
+}
+
 } // namespace

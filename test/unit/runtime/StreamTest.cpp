@@ -142,9 +142,9 @@ TEST_F(StreamTest, CountsFramesAndWork) {
   for (uint32_t threads : {1, 2, 4}) {
     Session session(bundle, options(threads));
     EXPECT_EQ(session.streamInfo().frames, 0u);
-    // x, five results and the place of check points have 256 bytes; a set has
-    // 2 rows of a word, and room.
-    EXPECT_EQ(session.streamInfo().memory_size, 7 * 256u + 6 * 64u);
+    // x, five results and a place for check points, of 256 bytes. A set has 2
+    // rows of a word, and room; hints have one.
+    EXPECT_EQ(session.streamInfo().memory_size, 7 * 256u + 7 * 64u);
     ASSERT_TRUE(gives(session, x));
     EXPECT_EQ(session.streamInfo().frames, 0u) << "the first run is none";
     ASSERT_TRUE(gives(session, x));
@@ -306,7 +306,8 @@ TEST_F(StreamTest, OlderCallersKnowLess) {
   Bundle bundle(path);
   // Fields of a stream's options that are not there have their defaults.
   SessionOptions wanted = options();
-  wanted.stream = {offsetof(nnv12_stream_options, reuse), NNV12_REUSE_OFF};
+  wanted.stream.struct_size = offsetof(nnv12_stream_options, reuse);
+  wanted.stream.reuse = NNV12_REUSE_OFF;
   {
     Session session(bundle, wanted);
     EXPECT_GT(session.streamInfo().memory_size, 0u);
