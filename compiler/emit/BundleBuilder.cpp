@@ -115,6 +115,7 @@ void BundleBuilder::addProgram(const codegen::Target &target,
 LogicalResult BundleBuilder::write(MLIRContext &context,
                                    const std::string &path,
                                    const std::string &signingKey) {
+  bundle.segments.clear();
   for (const codegen::CodeBlob &blob : blobs)
     bundle.segments.push_back({artifact::SegmentKind::Code,
                                {{blob.bytes.data(), blob.bytes.size()}}});

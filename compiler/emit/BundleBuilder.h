@@ -40,8 +40,8 @@ public:
   void addProgram(const codegen::Target &target, artifact::Program program,
                   const KernelTable &kernels, codegen::CodeBlob code);
 
-  /// Writes the file. On failure a diagnostic has been emitted and nothing was
-  /// written.
+  /// Writes the file; more than once if need be. On failure a diagnostic has
+  /// been emitted and nothing was written.
   mlir::LogicalResult write(mlir::MLIRContext &context, const std::string &path,
                             const std::string &signingKey);
 

@@ -50,6 +50,8 @@ double cosineDistance(const Answer &a, const Answer &b) {
 
 void VideoAges::addTo(Sums &sums, const Answer &answer, const Answer &full) {
   sums.distance += distance(answer, full);
+  if (measure_)
+    sums.change += measure_(full, answer);
   double away = cosineDistance(answer, full);
   if (away <= sums.worst)
     return;
@@ -69,6 +71,17 @@ void VideoAges::add(const Answer &full, const std::vector<Answer> &ways) {
     for (size_t i = 0; i < numSkips; ++i)
       addTo(skipping_[i], last_[i], full);
   }
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    Share &share = shares_[i];
+    if (frames_ > 0)
+      share.due += leastShare + shareStep * unsigned(i);
+    if (share.due >= 100) {
+      share.due -= 100;
+      addTo(share.sums, share.last, full);
+    } else {
+      share.last = full;
+    }
+  }
   before_ = full;
   ++frames_;
 }
@@ -77,11 +90,20 @@ double VideoAges::step() const {
   return frames_ > 1 ? steps_ / double(frames_ - 1) : 0;
 }
 
+AnswerAge VideoAges::leavingOut(double share) const {
+  assert(!shares_.empty() && "it was asked for");
+  double number = std::round((100 * share - leastShare) / shareStep);
+  return finish(
+      shares_[size_t(std::clamp(number, 0.0, double(shares_.size() - 1)))]
+          .sums);
+}
+
 AnswerAge VideoAges::finish(const Sums &sums) const {
   AnswerAge result;
   if (frames_ < 2)
     return result;
   result.distance = sums.distance / double(frames_ - 1);
+  result.change = sums.change / double(frames_ - 1);
   if (step() > 0)
     result.age = result.distance / step();
   result.worst = sums.worst;

@@ -10,6 +10,8 @@
 
 #include "tools/common/Tensor.h"
 
+#include <functional>
+
 namespace nnv12::tools {
 
 /// All outputs of a model for a frame, one behind the other.
@@ -31,6 +33,7 @@ struct AnswerAge {
   double age = 0;      ///< distance / the mean of full answers in a row
   double worst = 0;    ///< the largest cosineDistance()
   uint64_t worstFrame = 0;
+  double change = 0; ///< mean of the measure that VideoAges was given
 };
 
 /// Compares ways to answer the frames of a clip with full answers. Keeps a few
@@ -41,8 +44,18 @@ public:
   /// third and fourth.
   static constexpr unsigned skips[] = {2, 3, 4};
 
-  /// So many ways are given answers of; skipping is known without.
-  explicit VideoAges(size_t numWays) : ways_(numWays) {}
+  /// Parts of the frames that leavingOut() knows, in hundredths.
+  static constexpr unsigned leastShare = 5, mostShare = 95, shareStep = 5;
+
+  /// So many ways are given answers of; skipping is known without, and with
+  /// `knowsShares` leavingOut() as well.
+  explicit VideoAges(size_t numWays, bool knowsShares = false)
+      : ways_(numWays),
+        shares_(knowsShares ? (mostShare - leastShare) / shareStep + 1 : 0) {}
+
+  /// Another measure of a full answer and one of a way. For all frames.
+  using Measure = std::function<double(const Answer &, const Answer &)>;
+  void setMeasure(Measure measure) { measure_ = std::move(measure); }
 
   /// The full answer to the next frame, and that of each way.
   void add(const Answer &full, const std::vector<Answer> &ways);
@@ -55,13 +68,23 @@ public:
   AnswerAge way(size_t number) const { return finish(ways_[number]); }
   /// The age when each nth frame is run, by the number of n in `skips`.
   AnswerAge skipping(size_t number) const { return finish(skipping_[number]); }
+  /// The age when that part of the frames is left out, evenly: the nearest one
+  /// that is known.
+  AnswerAge leavingOut(double share) const;
 
 private:
   struct Sums {
-    double distance = 0, worst = 0;
+    double distance = 0, worst = 0, change = 0;
     uint64_t worstFrame = 0;
   };
   static constexpr size_t numSkips = sizeof skips / sizeof *skips;
+
+  /// Leaves out a part of the frames.
+  struct Share {
+    Sums sums;
+    Answer last;
+    unsigned due = 0; ///< hundredths of a frame
+  };
 
   void addTo(Sums &sums, const Answer &answer, const Answer &full);
   AnswerAge finish(const Sums &sums) const;
@@ -72,6 +95,8 @@ private:
   std::vector<Sums> ways_;
   Sums skipping_[numSkips];
   Answer last_[numSkips]; ///< the answers that skipping has
+  std::vector<Share> shares_;
+  Measure measure_;
 };
 
 } // namespace nnv12::tools

@@ -23,6 +23,8 @@ struct BenchOptions {
   tools::RunOptions session;
   tools::InputOptions input;
   tools::VideoOptions video;
+  /// That of answers at most. Given: tolerances of reuse are tried.
+  std::optional<double> maxAge;
 };
 
 } // namespace nnv12::bench

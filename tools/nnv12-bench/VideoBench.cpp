@@ -1,21 +1,20 @@
 //===- VideoBench.cpp - Measures runs over the frames of a video ----------===//
 #include "tools/nnv12-bench/VideoBench.h"
 
+#include "tools/common/AnswerChange.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/OtherPrograms.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
-#include "tools/common/VideoAges.h"
-#include "tools/common/WarmUp.h"
+#include "tools/nnv12-bench/FrameSession.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <optional>
-#include <random>
 #include <unistd.h>
 
 namespace nnv12::bench {
@@ -24,24 +23,13 @@ using namespace tools;
 
 namespace {
 
-/// A session that takes turns with others on the same frames.
-class MeasuredSession {
+/// A session whose frames are measured.
+class MeasuredSession : public FrameSession {
 public:
   MeasuredSession(const BenchOptions &options, const Bundle &bundle,
                   const char *name, const nnv12_stream_options &stream)
-      : name(name), options_(options),
-        session_(openSession(options.bundle, bundle, withStream(stream))),
-        outputs_(makeOutputs(bundle)), out_(asOutputs(outputs_)) {
-    for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
-      outputNames_.emplace_back(bundle.output(i).name);
-    if (options.session.waitFor)
-      prepareSession(options.bundle, session_, options.session.waitFor);
-  }
+      : FrameSession(options, bundle, stream), name(name) {}
 
-  /// Runs until nothing is left to prepare.
-  void warmUp(const std::vector<Input> &in) {
-    tools::warmUp(session_, 2, [&] { run(in); });
-  }
   /// Runs a frame and notes its times.
   void measure(const std::vector<Input> &in) {
     double cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID), start = milliseconds();
@@ -49,35 +37,9 @@ public:
     times.push_back(milliseconds() - start);
     cpuTimes.push_back(milliseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
   }
-  void run(const std::vector<Input> &in) {
-    runSession(options_.bundle, session_, in, out_);
-  }
-  /// The next frame is as the first one.
-  void forget() { session_.reset(); }
-  /// The answer of the last run, to a frame that `place` names.
-  void takeAnswer(const std::string &place, Answer &answer) const {
-    size_t fault = makeAnswer(outputs_, answer);
-    if (fault < outputs_.size())
-      fail(options_.bundle + ": output '" + outputNames_[fault] +
-           "': " + place + ": found NaN or infinity, expected finite numbers");
-  }
-  const Session &session() const { return session_; }
 
   const char *name;
   std::vector<double> times, cpuTimes; ///< milliseconds of each frame
-
-private:
-  SessionOptions withStream(const nnv12_stream_options &stream) const {
-    SessionOptions result = options_.session.session();
-    result.stream = stream;
-    return result;
-  }
-
-  const BenchOptions &options_;
-  Session session_;
-  std::vector<Tensor> outputs_;
-  std::vector<Output> out_;
-  std::vector<std::string> outputNames_;
 };
 
 /// A way to answer frames with less than a full run of each.
@@ -92,6 +54,7 @@ struct VideoResults {
   uint64_t frames = 0;
   int width = 0, height = 0; ///< of the clip
   double step = 0;           ///< VideoAges::step()
+  AnswerChange::Kind change = AnswerChange::Kind::None;
   std::vector<AgeRow> rows;
   nnv12_stream_options options = {}; ///< of the session that reuses values
   nnv12_stream_info stream = {};     ///< of that session
@@ -111,12 +74,6 @@ static double savedTime(const MeasuredSession &plain,
   };
   double all = sum(plain.times);
   return all > 0 ? 1 - sum(stream.times) / all : 0;
-}
-
-/// Adds -1, 0 or 1 to each level. The same for the same seed, on each machine.
-static void addNoise(std::mt19937 &random, Levels &levels) {
-  for (uint8_t &level : levels)
-    level = uint8_t(std::clamp(int(level) + int(random() % 3) - 1, 0, 255));
 }
 
 /// Answers are compared from the second frame on.
@@ -158,18 +115,32 @@ static void printVideo(const BenchOptions &options, const Bundle &bundle,
   }
   if (!hasAges(results))
     printf("no answer differs from the one before: there are no ages\n");
-  printf("  %-16s %10s %10s %10s\n", "answers", "saved", "age", "worst");
+  bool isTopOne = results.change == AnswerChange::Kind::TopOne,
+       hasRows = results.change == AnswerChange::Kind::Rows;
+  printf("  %-16s %10s %10s %10s", "answers", "saved", "age", "worst");
+  printf(isTopOne ? "      top-1\n" : hasRows ? "       rows\n" : "\n");
   for (const AgeRow &row : results.rows) {
     printf("  %-16s %8.0f %% ", row.name.c_str(), 100 * row.saved);
     if (hasAges(results))
       printf("%10.2f", row.age.age);
     else
       printf("%10s", "-");
-    printf(" %10.3g\n", 1000 * row.age.worst);
+    printf(" %10.3g", 1000 * row.age.worst);
+    if (isTopOne)
+      printf(" %8.1f %%", 100 * (1 - row.age.change));
+    if (hasRows)
+      printf(" %10.2f", row.age.change);
+    printf("\n");
   }
   printf("age: the mean distance from full answers, by that of full answers to "
          "two frames in a row\n"
          "worst: the largest 1 - cosine of a frame, in thousandths\n");
+  if (isTopOne)
+    printf("top-1: frames with the class of the full answer\n");
+  if (hasRows)
+    printf("rows: the mean number of rows whose largest score is another by "
+           "more than %g\n",
+           AnswerChange::scoreStep);
 }
 
 static std::string makeVideoJson(const BenchOptions &options,
@@ -222,6 +193,10 @@ static std::string makeVideoJson(const BenchOptions &options,
       json.member("age", hasAges(results) ? row.age.age : NAN);
       json.member("worst", 1000 * row.age.worst);
       json.member("worst_frame", row.age.worstFrame);
+      if (results.change == AnswerChange::Kind::TopOne)
+        json.member("top1", 1 - row.age.change);
+      if (results.change == AnswerChange::Kind::Rows)
+        json.member("rows", row.age.change);
     });
   json.endObject().endObject();
   return json.text();
@@ -238,16 +213,23 @@ void benchVideo(const BenchOptions &options) {
   none.reuse = NNV12_REUSE_OFF;
   MeasuredSession plain(options, bundle, "plain", none);
   // One of its own, so that each session meets caches as others leave them.
-  MeasuredSession noisy(options, bundle, "noise", none);
+  FrameSession noisy(options, bundle, none);
   std::optional<MeasuredSession> stream;
   if (reuse.reuse != NNV12_REUSE_OFF)
     stream.emplace(options, bundle, "reuse", reuse);
   std::vector<Tensor> inputs;
   inputs.emplace_back(video.input());
   std::vector<Input> in = asInputs(inputs);
-  std::mt19937 random(options.input.seed);
+  PixelNoise noise(options.input.seed);
   std::vector<Answer> ways(stream ? 2 : 1);
   VideoAges ages(ways.size());
+  std::vector<nnv12_tensor_info> outputs;
+  for (uint32_t i = 0; i < bundle.numOutputs(); ++i)
+    outputs.push_back(bundle.output(i));
+  AnswerChange change(outputs);
+  ages.setMeasure([&](const Answer &full, const Answer &given) {
+    return change.between(full, given);
+  });
   Answer full;
   for (Levels levels; video.next(levels);) {
     video.fill(levels, inputs[0]);
@@ -259,6 +241,8 @@ void benchVideo(const BenchOptions &options) {
     }
     plain.measure(in);
     plain.takeAnswer(video.place(), full);
+    if (video.count() == 1)
+      change.look(full);
     if (stream) {
       // As the first frame of the clip: nothing of the other runs is left.
       if (video.count() == 1)
@@ -266,7 +250,7 @@ void benchVideo(const BenchOptions &options) {
       stream->measure(in);
       stream->takeAnswer(video.place(), ways[1]);
     }
-    addNoise(random, levels);
+    noise.addTo(levels);
     video.fill(levels, inputs[0]);
     noisy.run(in);
     noisy.takeAnswer(video.place(), ways[0]);
@@ -284,6 +268,7 @@ void benchVideo(const BenchOptions &options) {
   results.width = video.width();
   results.height = video.height();
   results.step = ages.step();
+  results.change = change.kind();
   results.rows.push_back({"noise of 1 level", 0, ages.way(0)});
   static constexpr const char *skipNames[] = {
       "every 2nd frame", "every 3rd frame", "every 4th frame"};

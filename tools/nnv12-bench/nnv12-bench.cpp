@@ -9,6 +9,7 @@
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-bench/VideoBench.h"
+#include "tools/nnv12-bench/VideoTrials.h"
 
 #include <cassert>
 #include <cstdio>
@@ -69,6 +70,24 @@ static void checkVideo(const BenchOptions &given) {
                                   {"--drop-caches", given.dropCaches},
                                   {"--unbacked", given.unbacked},
                                   {"--profile", given.profile}});
+  if (!given.maxAge)
+    return;
+  if (given.video.clip.empty())
+    fail("--max-age: found no --video, which it is for");
+  if (given.video.clip == "-")
+    fail("--max-age: found --video -, expected a file or a folder, which can "
+         "be read again");
+  for (auto [name, isGiven] :
+       {std::pair{"--reuse", !given.video.reuse.empty()},
+        {"--tolerance", given.video.tolerance.has_value()},
+        {"--input-tolerance", given.video.inputTolerance.has_value()},
+        {"--refresh", given.video.refresh != VideoOptions::bundlesRefresh},
+        {"--audit", given.video.audit}})
+    if (isGiven)
+      fail(std::string("--max-age, ") + name +
+           ": found both, expected one of them");
+  if (*given.maxAge < 0)
+    fail("--max-age: found a number below 0, expected 0 or more");
 }
 
 static BenchOptions parseOptions(int argc, char **argv) {
@@ -97,6 +116,12 @@ static BenchOptions parseOptions(int argc, char **argv) {
   options.flag("profile", result.profile,
                "Print the median time of each layer over the warm runs.");
   result.video.addTo(options);
+  options.real("max-age", "AGE", result.maxAge,
+               "Try tolerances of reuse between frames, for "
+               "bundles of nnv12c --video bounded, on the first half of the "
+               "clip. Those that save most work and whose answers are no "
+               "older than AGE, or 1.3 times as old as with noise of a level, "
+               "are tried on the second half.");
   result.input.addTo(options);
   result.session.addTo(options);
   result.load.addTo(options);
@@ -379,7 +404,7 @@ int main(int argc, char **argv) {
   if (options.reportTo)
     return coldMain(options);
   if (!options.video.clip.empty()) {
-    benchVideo(options);
+    options.maxAge ? tryTolerances(options) : benchVideo(options);
     finishOutput();
     return 0;
   }

@@ -76,6 +76,12 @@ enum class VideoMode {
   Bounded ///< or values that differ little stay
 };
 
+/// A clip by which tolerances of reuse are found.
+struct ClipOptions {
+  std::string path;    ///< empty: there is none
+  double maxAge = 0.5; ///< of answers (tools/common/VideoAges.h)
+};
+
 struct CompileOptions {
   std::string input;
   /// The model, where it is not in the file `input`.
@@ -102,6 +108,7 @@ struct CompileOptions {
   std::string gpuProfile;
   /// How frames of a video use values of the frame before.
   VideoMode video = VideoMode::Off;
+  ClipOptions clip; ///< for VideoMode::Bounded
   /// Properties that the bundle adds to the model's own, and the file with the
   /// names of classes, one a line; empty: none.
   std::vector<std::pair<std::string, std::string>> properties;

@@ -14,7 +14,6 @@
 #include "compiler/emit/TuningDispatches.h"
 #include "compiler/emit/TuningKernels.h"
 #include "compiler/emit/TuningLayers.h"
-#include "compiler/emit/VideoEmitter.h"
 #include "compiler/import/Import.h"
 #include "compiler/plan/Report.h"
 #include "compiler/plan/UsedExtension.h"
@@ -43,6 +42,7 @@
 #include "tools/nnv12c/ProgramCode.h"
 #include "tools/nnv12c/RoundingError.h"
 #include "tools/nnv12c/Stage.h"
+#include "tools/nnv12c/VideoClip.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -201,7 +201,7 @@ private:
     // The import adds those that the model names.
     for (const std::string &file :
          {options.input, options.profile, options.gpuProfile,
-          options.signingKey, options.labels})
+          options.signingKey, options.labels, options.clip.path})
       inputs.add(file);
     for (const auto &[name, file] : options.import.constants)
       inputs.add(file);
@@ -497,8 +497,8 @@ private:
       printSummary(lowered.main(), lowered.plan, lowered.planned,
                    builder.weights.size(), os);
       if (const artifact::Program &program = builder.bundle.programs.back();
-          program.video)
-        printVideoSummary(program, os);
+          program.video && options.summary)
+        printVideo(program, lowered, os);
       if (!selected.report.empty())
         os << "  layouts    " << selected.report << "\n";
       if (overlay)
@@ -523,12 +523,41 @@ private:
       os << *error;
     }
     os << precisionReport;
+    if (!options.clip.path.empty()) {
+      auto report = findTolerancesFor(builder);
+      if (failed(report))
+        return failure();
+      os << *report;
+    }
     Stage stage(options, "write");
     if (failed(builder.write(context, options.output, options.signingKey)))
       return failure();
     if (options.summary)
       llvm::outs() << summary;
     return success();
+  }
+
+  /// Tries the bundle on the clip, and gives its programs the tolerances.
+  /// Returns lines for people.
+  FailureOr<std::string> findTolerancesFor(BundleBuilder &builder) {
+    Stage stage(options, "clip");
+    TemporaryFolder folder;
+    if (!folder.error.empty())
+      return error() << "no folder for temporary files: " << folder.error,
+             failure();
+    std::string trial = folder.file("trial.nnv");
+    if (failed(builder.write(context, trial, /*signingKey=*/"")))
+      return failure();
+    ClipTolerances found;
+    std::string fault = findTolerances(trial, options.clip, folder, found);
+    if (!fault.empty())
+      return error() << fault, failure();
+    for (artifact::Program &program : builder.bundle.programs) {
+      program.video->inputTolerance = found.input;
+      program.video->tolerance = found.value;
+      program.video->refresh = found.refresh;
+    }
+    return std::move(found.report);
   }
 
   /// Adds the times of kernels inside of the model to the costs, if these are

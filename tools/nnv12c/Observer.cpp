@@ -138,6 +138,8 @@ FailureOr<std::string> Observer::bundleOf(const std::string &bytes,
   how.emit = Emit::Bundle;
   how.precision = {};
   how.weights = weights;
+  how.video = VideoMode::Off;
+  how.clip = {};
   how.targets.clear();
   how.profile.clear();
   how.gpuProfile.clear();

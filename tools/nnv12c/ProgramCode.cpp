@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/OverlayEmitter.h"
 #include "compiler/emit/VideoEmitter.h"
+#include "compiler/emit/VideoTimes.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/verify/PlanProof.h"
 #include "compiler/verify/VideoProof.h"
@@ -185,4 +186,20 @@ LogicalResult nnv12::addLowered(const CompileOptions &options,
   builder.addProgram(lowered.target(), std::move(lowered.emitted.program),
                      lowered.kernels.table, std::move(code));
   return success();
+}
+
+void nnv12::printVideo(const artifact::Program &program, const Lowered &lowered,
+                       llvm::raw_ostream &os) {
+  printVideoSummary(program, os);
+  const ModelPlan &plan = lowered.plan;
+  std::vector<double> times;
+  for (uint32_t layer : lowered.emitted.layers)
+    times.push_back(plan.problem.layers[layer].candidates[1].execute);
+  search::FrameTimes frames = search::predictFrames(
+      frameProblemOf(program, times, plan.device.profile->big.memoryGBps));
+  std::optional<double> gpu;
+  plan::ProgramOp planned = lowered.planned;
+  if (plan::GpuOp overlay = planned.gpu(); overlay && overlay.getWarm())
+    gpu = double(*overlay.getWarm()) / 1e6;
+  printVideoTimes(frames, plan.warmTime, gpu, os);
 }

@@ -84,6 +84,11 @@ mlir::LogicalResult addLowered(const CompileOptions &options,
                                BundleBuilder &builder, Lowered &lowered,
                                codegen::CodeBlob code);
 
+/// Prints lines for people on the part for video of a program, which is that of
+/// `lowered` with its code.
+void printVideo(const artifact::Program &program, const Lowered &lowered,
+                llvm::raw_ostream &os);
+
 } // namespace nnv12
 
 #endif // NNV12_TOOLS_NNV12C_PROGRAMCODE_H

@@ -8,6 +8,7 @@
 #include "tools/nnv12c/Compiler.h"
 #include "tools/nnv12c/EarlyEnd.h"
 #include "tools/nnv12c/OptionErrors.h"
+#include "tools/nnv12c/VideoClip.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
@@ -227,6 +228,18 @@ static cl::opt<VideoMode, true> videoMode(
                clEnumValN(VideoMode::Bounded, "bounded",
                           "sessions may also keep values that would differ "
                           "little")));
+static cl::opt<std::string, true> videoClip(
+    "video-clip", cl::location(given.clip.path),
+    Help{"With --video bounded: a clip (.y4m) or a folder of images. "
+         "Tolerances are tried on its first half, and those taken that save "
+         "most work within --max-age",
+         "CLIP"});
+static cl::opt<double, true> maxAge(
+    "max-age", cl::location(given.clip.maxAge), cl::init(ClipOptions().maxAge),
+    Help{"With --video-clip: how old answers may be on average, in frames "
+         "(default 0.5); 1.3 times the age of answers to noise of one level is "
+         "allowed always",
+         "AGE"});
 static cl::opt<double, true>
     storageMBps("storage-mbps", cl::location(given.storageMBps),
                 Help{"Plan for storage that reads N MB a second, whatever the "
@@ -440,6 +453,26 @@ static std::string setPrecision(PrecisionOptions &options) {
   return "";
 }
 
+/// Checks the options on a clip. "" or the fault.
+static std::string findClipFault(const CompileOptions &options) {
+  if (!videoClip.getNumOccurrences())
+    return maxAge.getNumOccurrences()
+               ? "--max-age: found no --video-clip, which it is for"
+               : "";
+  if (options.video != VideoMode::Bounded)
+    return std::string("--video-clip: found ") +
+           (options.video == VideoMode::Off ? "no --video" : "--video exact") +
+           ", expected --video bounded";
+  if (options.emit != Emit::Bundle)
+    return "--video-clip: found --emit of something else, expected a bundle";
+  if (!(options.clip.maxAge >= 0 && options.clip.maxAge < 1e6))
+    return "--max-age: found " + std::to_string(options.clip.maxAge) +
+           ", expected a number, at least 0";
+  if (options.clip.path.empty())
+    return "--video-clip: found '', expected a file or a folder";
+  return checkClip(options.clip.path);
+}
+
 /// NAME=REST, at the last '=' so that names may hold one.
 static bool split(StringRef text, StringRef &name, StringRef &rest) {
   std::tie(name, rest) = text.rsplit('=');
@@ -489,7 +522,7 @@ int main(int argc, char **argv) {
        quantized, routines,   checkBounds,     checkTiles,     listOps,
        layouts,   layoutSeed, layoutMargin,    layoutTable,    listRoutines,
        inModel,   precision,  calibrateRandom, calibrateCrops, calibrateSamples,
-       maxMemory, weights,    videoMode},
+       maxMemory, weights,    videoMode,       maxAge},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
@@ -564,6 +597,9 @@ int main(int argc, char **argv) {
   if (layoutTable.getNumOccurrences())
     options.plan.layoutLimits.table = layoutTable;
   std::string fault = setPrecision(options.precision);
+  if (!fault.empty())
+    return fail(fault);
+  fault = findClipFault(options);
   if (!fault.empty())
     return fail(fault);
   if (options.emit == Emit::Qdq && precision == Precision::F32)

@@ -3,7 +3,8 @@ needing NumPy.
 
 KIND    colors: frames that are red, green and blue in turns; still: one frame
         again and again; moving: rectangles that move over noise, with a cut in
-        the middle; spot: a spot that moves over one picture of noise
+         the middle; spot: a spot that moves over one picture of noise; mark: a
+         small rectangle that moves over a frame that stays
 FORMAT  y4m: chroma 4:4:4; raw: rgb24; folder: OUT/frame0.ppm, frame1.ppm...
 OUT     a file or a folder; - is standard output
 """
@@ -28,6 +29,15 @@ def frames(kind, width, height, count, seed):
             for place in range(9):
                 y, x = height // 4 + place // 3, 2 * i % (width - 3) + place % 3
                 pixels[y * width + x] = COLORS[0]
+            yield pixels
+        return
+    if kind == "mark":
+        still = next(frames("still", width, height, 1, seed))
+        for i in range(count):
+            pixels = list(still)
+            for y in range(i % height, min(i % height + 6, height)):
+                for x in range(i % width, min(i % width + 8, width)):
+                    pixels[y * width + x] = COLORS[i % 3]
             yield pixels
         return
     scenes = [

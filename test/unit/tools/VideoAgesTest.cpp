@@ -96,6 +96,29 @@ TEST(VideoAges, IsThatOfTheDefinition) {
   }
 }
 
+/// Leaving out: a frame has the last answer where another whole one is due.
+TEST(VideoAges, OfSharesThatAreLeftOut) {
+  std::mt19937 random(1);
+  std::vector<Answer> full;
+  for (size_t i = 0; i < 70; ++i)
+    full.push_back({double(random() % 100), double(random() % 100)});
+  VideoAges ages(0, /*knowsShares=*/true);
+  for (const Answer &answer : full)
+    ages.add(answer, {});
+  for (int percent : {5, 35, 50, 65, 95}) {
+    std::vector<Answer> old = {full[0]};
+    for (int i = 1; i < 70; ++i) {
+      bool isLeftOut = i * percent / 100 > (i - 1) * percent / 100;
+      old.push_back(isLeftOut ? old.back() : full[size_t(i)]);
+    }
+    SCOPED_TRACE(percent);
+    expectNear(ages.leavingOut(percent / 100.0), oracle(full, old));
+    expectNear(ages.leavingOut(percent / 100.0 + 0.02), oracle(full, old));
+  }
+  expectNear(ages.leavingOut(0), ages.leavingOut(0.05));
+  expectNear(ages.leavingOut(1), ages.leavingOut(0.95));
+}
+
 /// By hand: the answer grows by one each frame.
 TEST(VideoAges, OfEvenSteps) {
   VideoAges ages(1);
