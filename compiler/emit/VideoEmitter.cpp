@@ -57,7 +57,7 @@ public:
 
 private:
   /// Multiply-adds that a value of a result with a check point takes at least.
-  static constexpr double workPerValue = 8;
+  static constexpr double workPerValue = 128;
 
   //===--------------------------------------------------------------------===//
   // Memory
