@@ -522,9 +522,8 @@ const Fault faultsOfPixels[] = {
      [](auto &t) { t.video().switches[0] = t.execute("conv").part; },
      "switch 0: found parts of a result whose tiles are no boxes"},
     {"another kernel", [](auto &t) { t.execute("conv").part.kernel = 0; },
-     "execute 1: found kernel 0 (conv.direct.nChw16c.cells) for parts, "
-     "expected "
-     "one of the same layer by "},
+     "execute 1: found kernel 0 (element.cells) for parts, expected one of "
+     "the same layer by "},
     {"a kernel that is not there",
      [](auto &t) { t.execute("conv").part.kernel = 99; },
      "execute 1: found kernel 99 for parts, expected one of "},
