@@ -43,7 +43,7 @@ static uint64_t aligned(uint64_t size) {
 //===----------------------------------------------------------------------===//
 
 /// A plane of all images: their rows and columns are alike.
-static VideoPlane planeOf(const bundle::VideoSet *set) {
+static VideoPlane planeOfSet(const bundle::VideoSet *set) {
   return {1, set->rows(), set->columns()};
 }
 
@@ -74,6 +74,9 @@ bool Stream::create(const LoadedBundle &bundle,
   if (refresh == 0 && isBounded_)
     refresh = video_->refresh();
   pace_.setRefresh(refresh == NNV12_NO_REFRESH ? 0 : refresh);
+  // Comparing cells and values takes longer than comparing bytes.
+  if (isBounded_)
+    pace_.setMost(5);
   return true;
 }
 
@@ -113,13 +116,13 @@ bool Stream::allocate(Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   uint64_t words = 0, pixels = 0, tiles = 0, checkedRows = 0;
   for (const bundle::VideoSet *set : *video_->sets()) {
-    VideoPlane plane = planeOf(set);
+    VideoPlane plane = planeOfSet(set);
     words += aligned(DirtySet::sizeOf(plane));
     pixels = std::max(pixels, plane.numPixels());
   }
   for (const bundle::VideoInput *input : *video_->inputs())
-    words +=
-        aligned(DirtySet::sizeOf(planeOf(video_->sets()->Get(input->set()))));
+    words += aligned(
+        DirtySet::sizeOf(planeOfSet(video_->sets()->Get(input->set()))));
   size_t numOperands = 0;
   auto include = [&](const bundle::VideoPart *how,
                      const bundle::Operation *operation) {
@@ -159,7 +162,7 @@ bool Stream::allocate(Fault &fault) {
     next += aligned(DirtySet::sizeOf(plane));
   };
   for (uint32_t i = 0; i < sets_.size(); ++i)
-    createSet(sets_[i], planeOf(video_->sets()->Get(i)));
+    createSet(sets_[i], planeOfSet(video_->sets()->Get(i)));
   for (uint32_t i = 0; i < inputs_.size(); ++i)
     createSet(inputs_[i].clean, sets_[video_->inputs()->Get(i)->set()].plane());
   for (Part &part : parts_)

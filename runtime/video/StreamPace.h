@@ -21,6 +21,9 @@ public:
   /// A frame of `refresh` computes all; 0: none does.
   void setRefresh(uint32_t refresh) { refresh_ = refresh; }
 
+  /// A frame pays that computes at most so many eighths of the work.
+  void setMost(uint32_t eighths) { mostEighths_ = eighths; }
+
   /// Nothing is known of the frames so far.
   void forget() {
     forgetTries();
@@ -55,7 +58,7 @@ public:
     ++frames_;
     busyFrames_ += work > allWork / 20;
     // Less is not worth the comparing.
-    if (work <= allWork - allWork / 4)
+    if (work <= allWork - allWork / 8 * (8 - mostEighths_))
       return forgetTries();
     // Copies may follow one new picture.
     if (++tries_ < 2)
@@ -79,7 +82,7 @@ private:
   }
   void forgetWhole() { frames_ = busyFrames_ = 0; }
 
-  uint32_t refresh_ = 0;
+  uint32_t refresh_ = 0, mostEighths_ = 6;
   uint32_t tries_ = 0;       ///< frames in a row with little to reuse
   uint32_t runsWithout_ = 0; ///< that come before the next frame
   uint32_t nextWithout_ = leastWithout; ///< the next time

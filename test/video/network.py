@@ -25,8 +25,8 @@ FUSED = {
 class Plane:
     """Which pixels of a value may have changed: `mask` is [pictures, 1, rows,
     columns], of floats; [pictures, 1, 1, 1] is said of all of a value.
-    `border`: the same of the padding at the ends of rows and of columns, each
-    [pictures, 1, 1, 1]; values that are shifted that way meet it anew. None: it
+    `border` says it of the padding at the ends of rows and of columns, each
+    [pictures, 1, 1, 1]: the border is new to values that are shifted. None: it
     has not changed."""
 
     def __init__(self, mask, border=None):

@@ -17,8 +17,8 @@ Each frame runs
   DeepCache      blocks of the frame before that match by more than 20 dB, at
                  their place ("none") or at the motion of the camera that a
                  search finds; values are shifted by it, and reused pixel by
-                 pixel; each 10th frame is plain. --grid searches has each search,
-                 --grid parameters other dB, sizes of blocks and N
+                 pixel; each 10th frame is plain. --grid searches has each
+                 search, --grid parameters other dB, sizes of blocks and N
   skip n         each nth frame is plain, the others have its answer
 
 Beside each of them: frames skipped in turns, so many that as much is saved.

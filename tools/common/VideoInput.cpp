@@ -56,10 +56,10 @@ void VideoOptions::addTo(Options &options, const std::string &otherTolerance) {
 
 static nnv12_reuse chooseReuse(const VideoOptions &options,
                                const std::string &bundlePath,
-                               const Bundle &bundle) {
+                               const Bundle &bundle, nnv12_gpu_mode gpu) {
   nnv12_reuse most = bundle.info().reuse;
   if (options.reuse.empty())
-    return most;
+    return gpu == NNV12_GPU_WAIT ? NNV12_REUSE_OFF : most;
   auto wanted = static_cast<nnv12_reuse>(
       std::find(reuseWords, std::end(reuseWords), options.reuse) - reuseWords);
   if (wanted > most)
@@ -83,9 +83,9 @@ static float toleranceOf(const char *option, std::optional<double> given) {
 
 nnv12_stream_options chooseStream(const VideoOptions &options,
                                   const std::string &bundlePath,
-                                  const Bundle &bundle) {
+                                  const Bundle &bundle, nnv12_gpu_mode gpu) {
   nnv12_stream_options result = NNV12_STREAM_OPTIONS_INIT;
-  result.reuse = chooseReuse(options, bundlePath, bundle);
+  result.reuse = chooseReuse(options, bundlePath, bundle, gpu);
   result.tolerance = toleranceOf("--tolerance", options.tolerance);
   result.input_tolerance =
       toleranceOf("--input-tolerance", options.inputTolerance);

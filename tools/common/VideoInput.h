@@ -36,11 +36,12 @@ void checkVideoOptions(
     const VideoOptions &options,
     const std::vector<std::pair<const char *, bool>> &others);
 
-/// How a session uses values of the frame before. Ends the process where the
-/// options ask for more than the bundle has.
+/// How a session uses values of the frame before. Without an option it does not
+/// where its GPU is waited for. Ends the process where the options ask for more
+/// than the bundle has.
 nnv12_stream_options chooseStream(const VideoOptions &options,
                                   const std::string &bundlePath,
-                                  const Bundle &bundle);
+                                  const Bundle &bundle, nnv12_gpu_mode gpu);
 
 /// Opens the frames of a clip. Null where `error` tells a fault in one line.
 std::unique_ptr<FrameSource> openFrames(const VideoOptions &options,

@@ -4,6 +4,7 @@ For `tools/measure-video`. A result is one that test/video/simulate.py writes: a
 network on a clip. Numbers of the paper are quoted from its text and tables.
 """
 import statistics
+import textwrap
 
 # Names that our pages have for clips.
 CLIPS = {
@@ -32,6 +33,13 @@ def table(heads, rows):
     lines = ["| " + " | ".join(heads) + " |"]
     lines.append("|---|" + "---:|" * (len(heads) - 1))
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def prose(*sentences):
+    """Lines as wide as those of our pages."""
+    return textwrap.wrap(
+        " ".join(sentences), 120, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def clip_name(stem):
@@ -93,7 +101,13 @@ def matching(found, conditions):
                 *(percent(mean(found[c][search]["matched"])) for c in clips),
             ]
         )
-    return ["### Table 4: matching", "", *conditions, "", *table(heads, rows)]
+    return [
+        "### Table 4: matching",
+        "",
+        *prose(*conditions),
+        "",
+        *table(heads, rows),
+    ]
 
 
 def saving(results):
@@ -121,17 +135,20 @@ def saving(results):
     return [
         "### Figures 10 and 11: saved, by network and by clip",
         "",
-        "Theirs: 18.2 % of the time on average with DeepCache, 8.9 % with "
-        "DeepMon: AlexNet 28.1 and 13.1 %, GoogLeNet 19.7 and 10.2 %,",
-        "YOLO 14.2 % with DeepCache. At best 47.1 % (AlexNet, billiards), at "
-        "worst 3.8 % (ResNet-50, a marching band). Ours:",
+        *prose(
+            "Theirs: 18.2 % of the time on average with DeepCache, 8.9 % "
+            "with DeepMon: AlexNet 28.1 and 13.1 %, GoogLeNet 19.7 and "
+            "10.2 %, YOLO 14.2 % with DeepCache. At best 47.1 % (AlexNet, "
+            "billiards), at worst 3.8 % (ResNet-50, a marching band). "
+            "Ours:"
+        ),
         "",
         *table(heads, rows),
     ]
 
 
 def ages(results):
-    """What figures 13 and 14 leave out."""
+    """Answers beside those of skipped frames; no figure has them."""
     heads = ["network", "clip", "noise", "no search: saved", "age; worst"]
     heads += ["skipping", "search: saved", "age; worst", "skipping"]
     heads += ["40 dB, 0.02: saved", "age; worst", "skipping"]
@@ -151,7 +168,10 @@ def ages(results):
     return [
         "### The age of answers, beside skipping frames",
         "",
-        "Theirs compares no answers with those of frames that are skipped.",
+        *prose(
+            "Theirs compares no answers with those of frames that are "
+            "skipped."
+        ),
         "",
         *table(heads, rows),
     ]
@@ -180,7 +200,7 @@ def searches(results):
     return [
         "### Each search in the networks, means of all networks",
         "",
-        "Theirs: matched as in table 4; no other figures by search.",
+        *prose("Theirs: matched as in table 4; no other figures by search."),
         "",
         *table(heads, rows),
     ]
@@ -205,9 +225,12 @@ def depth(results):
     return [
         "### Figure 12: saved, by depth",
         "",
-        "Theirs: the gain comes from the first layers. GoogLeNet's third "
-        "convolution, 165 ms, saves 90.2 ms (55 %). Ours, by quarters",
-        "of the multiply-adds in order, with the search, mean of the clips:",
+        *prose(
+            "Theirs: the gain comes from the first layers. GoogLeNet's "
+            "third convolution, 165 ms, saves 90.2 ms (55 %). Ours, by "
+            "quarters of the multiply-adds in order, with the search, "
+            "mean of the clips:"
+        ),
         "",
         *table(heads, rows),
     ]
@@ -234,10 +257,12 @@ def classes(results):
     return [
         "### Figure 13: classes",
         "",
-        "Theirs: at most 3 % less top-1 accuracy and 1.5 % less top-3, of "
-        "62.8 and 76.1 %. Our clips have no labels. Ours: frames",
-        "whose first class is another one than plain's; whose first three "
-        "classes lack plain's first:",
+        *prose(
+            "Theirs: at most 3 % less top-1 accuracy and 1.5 % less "
+            "top-3, of 62.8 and 76.1 %. Our clips have no labels. Ours: "
+            "frames whose first class is another one than plain's; whose "
+            "first three classes lack plain's first:"
+        ),
         "",
         *table(heads, rows),
     ]
@@ -264,10 +289,12 @@ def squares(results):
     return [
         "### Figure 14: mean squared error",
         "",
-        "Theirs: median 0.00166 (YOLO) and 2.617 (steering, in degrees), "
-        "DeepMon 0.00164 and 2.017. The scale is that of the outputs, so that",
-        "a number says something beside others of its row alone. Ours, "
-        "medians of the frames:",
+        *prose(
+            "Theirs: median 0.00166 (YOLO) and 2.617 (steering, in "
+            "degrees), DeepMon 0.00164 and 2.017. The scale is that of "
+            "the outputs, so that a number says something beside others "
+            "of its row alone. Ours, medians of the frames:"
+        ),
         "",
         *table(heads, rows),
     ]
@@ -301,11 +328,14 @@ def parameters(results):
     lines = [
         "### Figures 16 and 17: threshold, blocks, and plain frames",
         "",
-        "Theirs (GoogLeNet, basketball): 20 dB saves 18.3 % (917 to 748 ms) "
-        "and loses 2.1 % of top-1; higher thresholds save less and lose",
-        "less. Larger blocks save more and lose more; one pixel saves 2.19 % "
-        "and loses 0.2 %. No figure has other numbers than 10 of frames",
-        "between plain ones. Ours: saved, age (age of skipping), by clip:",
+        *prose(
+            "Theirs (GoogLeNet, basketball): 20 dB saves 18.3 % (917 to "
+            "748 ms) and loses 2.1 % of top-1; higher thresholds save "
+            "less and lose less. Larger blocks save more and lose more; "
+            "one pixel saves 2.19 % and loses 0.2 %. No figure has other "
+            "numbers than 10 of frames between plain ones. Ours: saved, "
+            "age (age of skipping), by clip:"
+        ),
     ]
     for network, found in networks(results).items():
         heads = [network] + [clip_name(r["clip"]) for r in found]
@@ -347,8 +377,10 @@ def work(found):
     return [
         "### Table 1: time by kinds of layers",
         "",
-        "Activations are the rest in their rows; we compute them with the "
-        "convolution before.",
+        *prose(
+            "Activations are the rest in their rows; we compute them with "
+            "the convolution before."
+        ),
         "",
         *table(heads, rows),
     ]
@@ -365,8 +397,10 @@ def memory(found):
     return [
         "### Figure 18: memory",
         "",
-        "Theirs: 2.5 to 43.8 MB more, as only results of convolutions stay. "
-        "Ours:",
+        *prose(
+            "Theirs: 2.5 to 43.8 MB more, as only results of convolutions "
+            "stay. Ours:"
+        ),
         "",
         *table(heads, rows),
     ]

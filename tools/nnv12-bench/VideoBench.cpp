@@ -208,7 +208,8 @@ void benchVideo(const BenchOptions &options) {
   checkOutput(options.json);
   OtherPrograms others;
   nnv12_stream_options reuse =
-                           chooseStream(options.video, options.bundle, bundle),
+                           chooseStream(options.video, options.bundle, bundle,
+                                        options.session.session().gpu.mode),
                        none = NNV12_STREAM_OPTIONS_INIT;
   none.reuse = NNV12_REUSE_OFF;
   MeasuredSession plain(options, bundle, "plain", none);

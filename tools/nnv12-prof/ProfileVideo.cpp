@@ -104,15 +104,17 @@ static void addPixels(Session &session, const Levels &levels,
   }
 }
 
-nnv12_reuse chooseProfiledReuse(const VideoOptions &options,
-                                const std::string &path, const Bundle &bundle) {
+nnv12_stream_options chooseProfiledStream(const VideoOptions &options,
+                                          const std::string &path,
+                                          const Bundle &bundle) {
   if (bundle.info().reuse == NNV12_REUSE_OFF)
     fail(path + ": --video: found a bundle without a part for video, expected "
                 "one (nnv12c --video)");
-  nnv12_reuse reuse = chooseReuse(options, path, bundle);
-  if (reuse == NNV12_REUSE_OFF)
+  nnv12_stream_options stream =
+      chooseStream(options, path, bundle, NNV12_GPU_OFF);
+  if (stream.reuse == NNV12_REUSE_OFF)
     fail("--reuse: found off, expected a profile of frames that reuse values");
-  return reuse;
+  return stream;
 }
 
 VideoProfile profileVideo(const std::string &path, const Bundle &bundle,

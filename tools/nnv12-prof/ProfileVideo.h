@@ -11,8 +11,9 @@ namespace nnv12::prof {
 
 /// How the stream that is profiled reuses values. Ends the process where the
 /// bundle has no part for video, or less than the options ask for.
-nnv12_reuse chooseProfiledReuse(const tools::VideoOptions &options,
-                                const std::string &path, const Bundle &bundle);
+nnv12_stream_options chooseProfiledStream(const tools::VideoOptions &options,
+                                          const std::string &path,
+                                          const Bundle &bundle);
 
 /// Runs the frames of a clip in two sessions that take turns, a plain one and a
 /// stream as `session` says, on CPUs alone, and records both. Each waits so

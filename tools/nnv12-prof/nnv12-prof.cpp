@@ -296,7 +296,7 @@ static int profileMain(int argc, char **argv) {
   Bundle bundle = openBundle(bundlePath, profile.load);
   if (!video.clip.empty()) {
     SessionOptions session = profile.session.session();
-    session.stream.reuse = chooseProfiledReuse(video, bundlePath, bundle);
+    session.stream = chooseProfiledStream(video, bundlePath, bundle);
     VideoInput input(bundlePath, bundle, video, profile.input.image);
     // Not before the clip is known, which must stay.
     show.checkOutputs();

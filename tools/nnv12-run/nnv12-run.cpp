@@ -281,7 +281,8 @@ int main(int argc, char **argv) {
   std::unique_ptr<Recorder> recorder;
   SessionOptions sessionOptions = options.session.session();
   if (!options.video.clip.empty())
-    sessionOptions.stream = chooseStream(options.video, options.bundle, bundle);
+    sessionOptions.stream = chooseStream(options.video, options.bundle, bundle,
+                                         sessionOptions.gpu.mode);
   if (!options.trace.empty()) {
     recorder = std::make_unique<Recorder>(bundle, sessionOptions,
                                           NNV12_RECORD_OPERATION, options.runs);

@@ -467,8 +467,17 @@ TEST_F(SessionTest, WrongOptionsOfProcessorsAndStreams) {
   EXPECT_EQ(refusal(defaults),
             std::pair(NNV12_INVALID_ARGUMENT,
                       std::string("stream: reuse: found 7, expected at most "
-                                  "1")));
+                                  "2")));
   EXPECT_EQ(recorderSize(defaults), 0u);
+  nnv12_gpu_options gpu = NNV12_GPU_OPTIONS_INIT;
+  gpu.mode = NNV12_GPU_WAIT;
+  defaults.gpu = &gpu;
+  stream.reuse = NNV12_REUSE_EXACT;
+  EXPECT_EQ(refusal(defaults),
+            std::pair(NNV12_INVALID_ARGUMENT,
+                      std::string("stream: found a GPU that is waited for "
+                                  "(NNV12_GPU_WAIT), expected none: the CPU "
+                                  "computes what changed")));
   stream.reuse = NNV12_REUSE_OFF;
   EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
   stream.struct_size = 0;

@@ -82,6 +82,23 @@ TEST(StreamPaceTest, RefreshLeavesRunsWithout) {
   }
 }
 
+/// Two frames in a row with more work than pays are followed by others without.
+TEST(StreamPaceTest, GivesUpWhereMostIsComputed) {
+  for (uint32_t most : {6, 5}) {
+    for (uint64_t above : {0, 1}) {
+      StreamPace pace;
+      if (most != 6) // else the default
+        pace.setMost(most);
+      pace.addWhole();
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_TRUE(pace.takesNext());
+        pace.add(125 * most + above, 1000);
+      }
+      EXPECT_EQ(pace.takesNext(), !above) << most;
+    }
+  }
+}
+
 TEST(StreamPaceTest, MeasuresFirstAndEachSixteenthWholeFrame) {
   StreamPace pace;
   for (int i = 0; i < 50; ++i) {
