@@ -130,6 +130,11 @@ struct KnownOptions {
                        "stream: reuse: found %d, expected at most %d", reuse,
                        int(NNV12_REUSE_BOUNDED));
     session.stream = reuse == NNV12_REUSE_OFF ? nullptr : &stream;
+    if (session.stream && gpu.mode == NNV12_GPU_WAIT)
+      return fault.set(Fault::InvalidArgument,
+                       "stream: found a GPU that is waited for "
+                       "(NNV12_GPU_WAIT), expected none: the CPU computes what "
+                       "changed");
     return checkTolerance("tolerance", stream.tolerance, fault) &&
            checkTolerance("input_tolerance", stream.input_tolerance, fault);
   }

@@ -23,9 +23,9 @@ class VideoEmitter {
 public:
   VideoEmitter(func::FuncOp main, artifact::VideoReuse reuse,
                const ExecutionOrder &order, const KernelTable &kernels,
-               KernelTable &cells, EmittedProgram &emitted)
-      : main(main), order(order), kernels(kernels), cells(cells),
-        emitted(emitted), program(emitted.program), planes(main) {
+               KernelTable &cells, EmittedProgram &emitted, double checkedWork)
+      : main(main), checkedWork(checkedWork), order(order), kernels(kernels),
+        cells(cells), emitted(emitted), program(emitted.program), planes(main) {
     result.reuse = reuse;
   }
 
@@ -56,9 +56,6 @@ public:
   }
 
 private:
-  /// Multiply-adds that a value of a result with a check point takes at least.
-  static constexpr double workPerValue = 128;
-
   //===--------------------------------------------------------------------===//
   // Memory
   //===--------------------------------------------------------------------===//
@@ -236,7 +233,7 @@ private:
     double work =
         kernels[program.operations[executeOf[op]].kernel].facts.multiplyAdds;
     if (!plane || !type.getElementType().isF32() || !type.getNumElements() ||
-        work < workPerValue * double(type.getNumElements()))
+        work < checkedWork * double(type.getNumElements()))
       return;
     if (auto pixels = pixelLayout(type, plane))
       execute.check = {0, *pixels};
@@ -361,6 +358,7 @@ private:
   }
 
   func::FuncOp main;
+  const double checkedWork; ///< multiply-adds of a value
   const ExecutionOrder &order;
   const KernelTable &kernels;
   KernelTable &cells;
@@ -381,8 +379,9 @@ private:
 LogicalResult nnv12::emitVideo(func::FuncOp main, artifact::VideoReuse reuse,
                                const ExecutionOrder &order,
                                const KernelTable &kernels, KernelTable &cells,
-                               EmittedProgram &emitted) {
-  return VideoEmitter(main, reuse, order, kernels, cells, emitted).run();
+                               EmittedProgram &emitted, double checkedWork) {
+  return VideoEmitter(main, reuse, order, kernels, cells, emitted, checkedWork)
+      .run();
 }
 
 void nnv12::printVideoSummary(const artifact::Program &program,

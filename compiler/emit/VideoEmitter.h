@@ -7,19 +7,24 @@
 
 namespace nnv12 {
 
+/// Comparing a value takes about as long as so many multiply-adds, whose caches
+/// are warm.
+constexpr double leastCheckedWork = 128;
+
 /// Fills in `program.video` of an emitted program of `main`: a place in the
 /// arena for each value that stays for the next frame, the sets of pixels that
 /// depend on changes, and which tiles compute them. The rest of the program
 /// stays as it is. Kernels in cells are added to `cells`, whose numbers are
 /// those of `program.video.kernels`: the caller fills these in. With
-/// `VideoReuse::Bounded` results of convolutions in f32 get check points. Fails
-/// with a diagnostic where no layer with rows and columns depends on a part of
-/// an input.
+/// `VideoReuse::Bounded` results of convolutions in f32 get check points, if a
+/// value takes at least so many multiply-adds. Fails with a diagnostic where no
+/// layer with rows and columns depends on a part of an input.
 mlir::LogicalResult emitVideo(mlir::func::FuncOp main,
                               artifact::VideoReuse reuse,
                               const ExecutionOrder &order,
                               const KernelTable &kernels, KernelTable &cells,
-                              EmittedProgram &emitted);
+                              EmittedProgram &emitted,
+                              double checkedWork = leastCheckedWork);
 
 /// Prints a line about a program's part for video: the memory of kept values,
 /// and how parts of layers are computed in most frames.

@@ -107,7 +107,8 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
 
 std::string PlannedModel::addVideo(artifact::VideoReuse reuse) {
   std::string fault = faultOf([&] {
-    return emitVideo(main, reuse, *order, *kernels, *cells, emitted);
+    return emitVideo(main, reuse, *order, *kernels, *cells, emitted,
+                     /*checkedWork=*/8);
   });
   program = emitted.program;
   return fault;

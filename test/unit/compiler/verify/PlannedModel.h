@@ -26,7 +26,8 @@ public:
                PlanOptions options, bool alternatives,
                const std::string &target = "host");
 
-  /// Adds a part for video to the program; the fault, or nothing.
+  /// Adds a part for video to the program; the fault, or nothing. Results of 8
+  /// multiply-adds a value get check points.
   std::string
   addVideo(artifact::VideoReuse reuse = artifact::VideoReuse::Exact);
 
