@@ -133,8 +133,7 @@ struct KnownOptions {
     if (session.stream && gpu.mode == NNV12_GPU_WAIT)
       return fault.set(Fault::InvalidArgument,
                        "stream: found a GPU that is waited for "
-                       "(NNV12_GPU_WAIT), expected none: the CPU computes what "
-                       "changed");
+                       "(NNV12_GPU_WAIT), expected none: CPUs compute frames");
     return checkTolerance("tolerance", stream.tolerance, fault) &&
            checkTolerance("input_tolerance", stream.input_tolerance, fault);
   }

@@ -481,10 +481,10 @@ private:
   LogicalResult followChecks() {
     for (auto [i, layer] : llvm::enumerate(claim.layers))
       if (const auto &check = video.executes[i].check)
-        if (failed(followCheck(*check, layer, [&, number = i] {
-              return fault(layer->getLoc(),
-                           formatv("execute {0}: check point", number));
-            })))
+        if (failed(
+                followCheck(*check, layer, [number = i, at = layer->getLoc()] {
+                  return fault(at, formatv("execute {0}: check point", number));
+                })))
           return failure();
     return success();
   }

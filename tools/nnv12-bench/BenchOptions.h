@@ -23,7 +23,7 @@ struct BenchOptions {
   tools::RunOptions session;
   tools::InputOptions input;
   tools::VideoOptions video;
-  /// That of answers at most. Given: tolerances of reuse are tried.
+  /// Answers may be so old. Given: tolerances of reuse are tried.
   std::optional<double> maxAge;
 };
 

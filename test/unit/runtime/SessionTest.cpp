@@ -476,8 +476,8 @@ TEST_F(SessionTest, WrongOptionsOfProcessorsAndStreams) {
   EXPECT_EQ(refusal(defaults),
             std::pair(NNV12_INVALID_ARGUMENT,
                       std::string("stream: found a GPU that is waited for "
-                                  "(NNV12_GPU_WAIT), expected none: the CPU "
-                                  "computes what changed")));
+                                  "(NNV12_GPU_WAIT), expected none: CPUs "
+                                  "compute frames")));
   stream.reuse = NNV12_REUSE_OFF;
   EXPECT_EQ(refusal(defaults), std::pair(NNV12_OK, std::string()));
   stream.struct_size = 0;
