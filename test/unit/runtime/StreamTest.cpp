@@ -462,7 +462,7 @@ TEST_F(StreamTest, BesideAnOverlayForAGpu) {
   write(both.bundle);
   Bundle bundle(path);
   SessionOptions wanted = options();
-  wanted.gpu.mode = NNV12_GPU_WAIT;
+  wanted.gpu.mode = NNV12_GPU_AFTER_FIRST;
   Session session(bundle, wanted);
   for (int i = 0; i < 5; ++i) {
     x[size_t(i)] += 1;
