@@ -452,15 +452,24 @@ Step Stream::stepOf(uint32_t execute) {
   if (isWhole_)
     return part.whole;
   Step step = part.whole;
-  if (part.checked)
-    step.operands = part.checked;
+  merges_ = false;
   allWork_ += part.work;
   uint32_t number = video_->executes()->Get(execute)->set();
   computeSets(number + 1);
-  const DirtySet &set = sets_[number];
+  DirtySet &set = sets_[number];
   if (set.isEmpty()) {
     step.end = step.begin;
     return step;
+  }
+  if (part.checked) {
+    // Where most pixels are dirty, few of them would stay. All are taken over
+    // then, since those between them may have stayed in frames before.
+    uint64_t pixels = set.plane().numPixels();
+    merges_ = set.count() < pixels - pixels / 4;
+    if (merges_)
+      step.operands = part.checked;
+    else
+      set.setAll();
   }
   uint64_t tiles = part.tiles;
   if (part.grid.tiles != bundle::VideoTiles_All)
@@ -479,7 +488,7 @@ Step Stream::stepOf(uint32_t execute) {
 
 void Stream::finish(uint32_t execute, Workers &workers) {
   Part &part = parts_[execute];
-  if (!part.checked || (isWhole_ && !measures_))
+  if (!part.checked || !(isWhole_ ? measures_ : merges_))
     return;
   const bundle::VideoExecute *how = video_->executes()->Get(execute);
   DirtySet &set = sets_[how->set()];

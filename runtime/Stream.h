@@ -165,6 +165,7 @@ private:
   bool hasValues_ = false; ///< of the last frame
   bool isWhole_ = true;    ///< this frame computes all
   bool measures_ = false;  ///< and the size of values
+  bool merges_ = false;    ///< the step that was asked for last has a check
   bool isAudit_ = false;   ///< this frame comes again
   bool isCompared_ =
       false;              ///< it came before, and its outputs are the caller's

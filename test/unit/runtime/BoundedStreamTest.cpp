@@ -293,6 +293,33 @@ TEST_F(BoundedStreamTest, KeptValuesAreWithinTheirBounds) {
     }
 }
 
+/// The same where most pixels change after some have stayed.
+TEST_F(BoundedStreamTest, MostChangeAfterSomeStayed) {
+  Bundle bundle(path);
+  std::mt19937 random(1);
+  SessionOptions wanted = options();
+  wanted.stream.tolerance = 0.1f;
+  wanted.stream.input_tolerance = 1e-6f;
+  Session session(bundle, wanted);
+  Inspection inspection(sample, wanted.stream);
+  auto runNext = [&] {
+    inspection.input = x;
+    run(session, x);
+  };
+  for (int i = 0; i < 500; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      x[random() % x.size()] += float(random() % 100) / 10 - 5;
+      runNext();
+    }
+    for (float &value : x)
+      if (random() % 8)
+        value = float(random() % 200) - 100;
+    runNext();
+    ASSERT_FALSE(HasFatalFailure()) << "round " << i;
+  }
+  EXPECT_GT(inspection.numKept, 0u);
+}
+
 /// A change that is too small from frame to frame is seen in the end.
 TEST_F(BoundedStreamTest, SlowChangesDoNotDrift) {
   Bundle bundle(path);
