@@ -538,15 +538,16 @@ bool Session::runFrame(Fault &fault) {
 }
 
 bool Session::computeFrame(bool isAudit, Fault &fault) {
+  // An audit's records would be those of one run twice.
+  auto startTime = [&] { return isAudit ? 0 : recorder_.startTime(); };
   uint32_t count =
       stream_.begin(callers_, workers_, isAudit) ? steps_.size() : 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (isLate())
       return reportStop(i, fault);
     Step step = stream_.stepOf(i);
-    // Operations alone: comparing and merging have records of their own. An
-    // audit's would be those of one run twice.
-    uint64_t start = isAudit ? 0 : recorder_.startTime();
+    // Operations alone: comparing and merging have records of their own.
+    uint64_t start = startTime();
     if (step.begin != step.end) {
       runStep(step, start, stream_.tilesOf(i));
       stream_.finish(i, workers_);
@@ -554,7 +555,7 @@ bool Session::computeFrame(bool isAudit, Fault &fault) {
       recordSkipped(i, start);
     }
   }
-  if (uint64_t start = count ? 0 : recorder_.startTime())
+  if (uint64_t start = count ? 0 : startTime())
     for (uint32_t i = 0; i < steps_.size(); ++i)
       recordSkipped(i, start);
   stream_.end(callers_);

@@ -69,15 +69,18 @@ search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
   for (const artifact::VideoInput &input : video.inputs)
     problem.inputs.push_back(
         {input.set, perMatch * traffic(input.pixels, input.set)});
+  // By execute: the switch that is taken by then.
+  std::vector<std::optional<size_t>> switches(times.size());
+  for (size_t k = 0; k < program.switches.size(); ++k)
+    switches[program.switches[k].operation] = k;
   for (size_t i = 0; i < times.size(); ++i) {
     const artifact::VideoExecute &from = video.executes[i];
     const artifact::Operation *operation = &program.operations[i];
     const artifact::VideoPart *part = &from.part;
-    for (size_t k = 0; k < program.switches.size(); ++k)
-      if (program.switches[k].operation == i) {
-        operation = &program.switches[k].replacement;
-        part = &video.switches[k];
-      }
+    if (switches[i]) {
+      operation = &program.switches[*switches[i]].replacement;
+      part = &video.switches[*switches[i]];
+    }
     search::FrameExecute execute = {from.set, apart * times[i]};
     bool hasOwn = part->kernel == artifact::VideoPart::ownKernel;
     const artifact::Kernel &kernel = hasOwn ? program.kernels[operation->kernel]
