@@ -233,6 +233,26 @@ TEST_F(StreamRecordsTest, LevelsAndSampling) {
   }
 }
 
+/// A frame that is computed twice has the records of one.
+TEST_F(StreamRecordsTest, Audits) {
+  SessionOptions wanted = options();
+  wanted.stream.reuse = NNV12_REUSE_BOUNDED;
+  wanted.stream.refresh = 1;
+  wanted.stream.audit = 1;
+  Recorder recorder(*bundle, wanted, NNV12_RECORD_OPERATION, 8);
+  wanted.recorder = recorder.get();
+  Session session(*bundle, wanted);
+  Recording recording = recorder.recording();
+  for (uint32_t i = 0; i < 6; ++i) {
+    x[0] += i % 2 ? 0 : 1; // every other one has no changes
+    run(session);
+    Records records = recordsOf(recording, i);
+    EXPECT_EQ(records[NNV12_RECORD_EXECUTE].size(), numExecutes) << i;
+    EXPECT_EQ(records.count(NNV12_RECORD_MATCH), 0u) << i;
+  }
+  EXPECT_EQ(session.streamInfo().audits, 4u);
+}
+
 TEST_F(StreamRecordsTest, MemoryHoldsTheRunsThatItIsFor) {
   SessionOptions wanted = options();
   nnv12_session_options stream = wanted.get();
