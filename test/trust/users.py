@@ -166,6 +166,14 @@ class Attack:
         self.swapped = int(self.process.communicate(timeout=60)[0] or -1)
 
 
+def has_bytes(file):
+    """Whether a file has bytes; the attacker may be exchanging its folder."""
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def check_controls(world):
     """Checks that code of the other would show, if there were some."""
     profile = world.home / "p.json"
@@ -182,7 +190,7 @@ def check_controls(world):
     (inside / "a.nnv").touch()
     with Attack(world, shared) as attack:
         for _ in range(200):
-            if (inside / "a.nnv").stat().st_size:
+            if has_bytes(inside / "a.nnv"):
                 break
             threading.Event().wait(0.05)
     if attack.swapped < 1:
