@@ -17,11 +17,16 @@ namespace nnv12::artifact {
 
 namespace {
 
-/// Whether an operand's place is another one with video.
-bool moves(const bundle::Program *program, const bundle::Operand *operand) {
+/// Whether frames cannot find an operand where the program has it: in buffers
+/// of the caller.
+bool mustMove(const bundle::Operand *operand) {
   return operand->space() == bundle::Space_Input ||
-         operand->space() == bundle::Space_Output ||
-         isIn(program, operand, bundle::MemoryKind_Arena);
+         operand->space() == bundle::Space_Output;
+}
+
+/// Whether an operand's place may be another one with video.
+bool mayMove(const bundle::Program *program, const bundle::Operand *operand) {
+  return mustMove(operand) || isIn(program, operand, bundle::MemoryKind_Arena);
 }
 
 class VideoChecks : public KernelChecks {
@@ -177,7 +182,8 @@ private:
              execute->places()->size(), operands->size());
     for (uint32_t i = 0; i < operands->size(); ++i) {
       bool isMoved = execute->places()->Get(i) != inProgram;
-      if (isMoved != moves(program_, operands->Get(i)))
+      if (isMoved ? !mayMove(program_, operands->Get(i))
+                  : mustMove(operands->Get(i)))
         refuse({&where, "operand", i}, "place: found %s",
                isMoved ? "one for weights|none" : "none|one in the arena");
       if (isMoved)
@@ -185,8 +191,8 @@ private:
                     operands->Get(i));
     }
     // Those before it are computed by then.
-    expect(where, "set", execute->set(), nextSet_, video_->sets()->size());
-    nextSet_ = execute->set() + 1;
+    expect(where, "set", execute->set(), lastSet_, video_->sets()->size());
+    lastSet_ = execute->set();
     verifyPart(where, execute->part(), operation, execute->set());
     if (execute->check())
       verifyCheck({&where, "check point"}, execute, operation);
@@ -234,7 +240,8 @@ private:
              execute->places()->size());
     for (uint32_t i = 0; i < operands->size(); ++i) {
       bool isMoved = execute->places()->Get(i) != inProgram;
-      if (isMoved != moves(program_, operands->Get(i)))
+      if (isMoved ? !mayMove(program_, operands->Get(i))
+                  : mustMove(operands->Get(i)))
         refuse({&where, "operand", i}, "found another space|the execute's");
       if (isMoved)
         expectPlace({&where, "operand", i}, execute->places()->Get(i),
@@ -306,7 +313,7 @@ private:
   const bundle::ProgramVideo *video_;
   Where root_, overlay_ = {&root_, "video"};
   uint64_t pixelsLeft_ = maxPixels;
-  uint32_t nextSet_ = 0; ///< of the next execute, at least
+  uint32_t lastSet_ = 0; ///< of the execute before
 };
 
 } // namespace

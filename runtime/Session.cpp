@@ -540,8 +540,10 @@ bool Session::runFrame(Fault &fault) {
 bool Session::computeFrame(bool isAudit, Fault &fault) {
   // An audit's records would be those of one run twice.
   auto startTime = [&] { return isAudit ? 0 : recorder_.startTime(); };
-  uint32_t count =
-      stream_.begin(callers_, workers_, isAudit) ? steps_.size() : 0;
+  Stream::Frame frame = stream_.begin(callers_, workers_, isAudit);
+  if (frame == Stream::Frame::Left)
+    return runSteps(fault);
+  uint32_t count = frame == Stream::Frame::Same ? 0 : steps_.size();
   for (uint32_t i = 0; i < count; ++i) {
     if (isLate())
       return reportStop(i, fault);

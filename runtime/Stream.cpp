@@ -31,6 +31,10 @@ void (*atEndOfFrame)(const uint8_t *values, bool isWhole) = nullptr;
 static constexpr uint32_t none = ~uint32_t(0);
 static constexpr uint64_t inProgram = ~uint64_t(0);
 
+/// Where more than this part of an input changed, layers have next to nothing
+/// to reuse: their sets have a border around each change.
+static constexpr uint64_t mostChanged = 3; // a third
+
 static constexpr size_t hugePage = size_t(1) << 21;
 
 static uint64_t aligned(uint64_t size) {
@@ -243,6 +247,7 @@ void Stream::adopt(const Array<Step> &steps) {
                         part.whole.operands + execute->places()->size(), place);
       part.checked[0] = pages_.data() + execute->check()->place();
     }
+    part.isInTail = execute->places()->Get(0) == inProgram;
     const bundle::Operation *operation = program->operations()->Get(i);
     const bundle::VideoPart *how = execute->part();
     if (steps[i].switched) {
@@ -272,33 +277,55 @@ bool Stream::takesNext() {
   return false;
 }
 
-bool Stream::begin(const CallersBuffers &callers, Workers &workers,
-                   bool isAudit) {
-  isWhole_ = !hasValues_ || (pace_.isRefreshDue() && !isAudit);
-  isCompared_ = isAudit_ && hasValues_;
-  isAudit_ = isAudit;
-  measures_ = isBounded_ && isWhole_ && pace_.measuresWhole();
-  hasValues_ = false; // until the end
-  computed_ = 0;
-  work_ = allWork_ = 0;
-  changedNow_ = pixelsNow_ = 0;
-  frames_ += !isAudit;
-  wholeFrames_ += isWhole_;
-  bool isChanged = isWhole_;
+/// Takes over the inputs of a frame that computes all.
+void Stream::takeInputs(const CallersBuffers &callers) {
+  isWhole_ = true;
+  measures_ = isBounded_ && pace_.measuresWhole();
+  ++wholeFrames_;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i) {
     const nnv12_input &given = elementOf(callers.inputs, i);
-    if (!isWhole_)
-      isChanged |= match(i, given.data, workers);
-    else if (given.size)
+    if (given.size)
       memcpy(pages_.data() + video_->inputs()->Get(i)->place(), given.data,
              given.size);
     if (measures_)
       measureInput(i, given);
   }
-  if (!isChanged)
+}
+
+Stream::Frame Stream::begin(const CallersBuffers &callers, Workers &workers,
+                            bool isAudit) {
+  bool isWhole = !hasValues_ || (pace_.isRefreshDue() && !isAudit);
+  isCompared_ = isAudit_ && hasValues_;
+  isAudit_ = isAudit;
+  isWhole_ = measures_ = false;
+  hasValues_ = false; // until the end
+  computed_ = 0;
+  work_ = allWork_ = tailWork_ = 0;
+  changedNow_ = pixelsNow_ = 0;
+  frames_ += !isAudit;
+  if (isWhole) {
+    takeInputs(callers);
+    return Frame::Computed;
+  }
+  bool isChanged = false;
+  for (uint32_t i = 0; i < video_->inputs()->size(); ++i)
+    isChanged |= match(i, elementOf(callers.inputs, i).data, workers);
+  if (!isChanged) {
     for (const Part &part : parts_)
       allWork_ += part.work;
-  return isChanged;
+    return Frame::Same;
+  }
+  // Inputs of one pixel tell nothing of others.
+  bool hasPlanes = pixelsNow_ > video_->inputs()->size();
+  if (!isAudit && hasPlanes && changedNow_ > pixelsNow_ / mostChanged) {
+    addChanges();
+    if (pace_.addPoor()) {
+      --frames_;
+      return Frame::Left;
+    }
+    takeInputs(callers);
+  }
+  return Frame::Computed;
 }
 
 /// Calls `kernel` with a job for all of its tiles.
@@ -454,6 +481,7 @@ Step Stream::stepOf(uint32_t execute) {
   Step step = part.whole;
   merges_ = false;
   allWork_ += part.work;
+  tailWork_ += part.isInTail ? part.work : 0;
   uint32_t number = video_->executes()->Get(execute)->set();
   computeSets(number + 1);
   DirtySet &set = sets_[number];
@@ -555,11 +583,10 @@ void Stream::end(const CallersBuffers &callers) {
     pace_.addWhole();
     return;
   }
-  changed_ += changedNow_;
-  pixels_ += pixelsNow_;
+  addChanges();
   totalWork_ += work_;
   totalAllWork_ += allWork_;
-  pace_.add(work_, allWork_);
+  pace_.add(work_, allWork_, tailWork_);
 }
 
 bool Stream::hint(const nnv12_stream_hint &hint, Fault &fault) {

@@ -59,14 +59,18 @@ public:
     return audits_ && hasValues_ && pace_.isRefreshDue();
   }
 
-  // For each frame: begin, stepOf and finish for each execute in order unless
-  // there is nothing to compute, end. Where a frame ends early, the next one
-  // computes all.
+  // For each frame: begin, stepOf and finish for each execute in order if some
+  // are to be computed, and end unless the frame is left. Where a frame ends
+  // early, the next one computes all.
 
-  /// Looks for changes of the inputs. False: there are none, and no execute has
-  /// anything to compute. `isAudit`: the same frame comes again behind this
-  /// one, to be computed as if this had not been.
-  bool begin(const CallersBuffers &callers, Workers &workers, bool isAudit);
+  enum class Frame : uint8_t {
+    Same, ///< nothing changed: no execute has anything to compute
+    Computed,
+    Left ///< so much changed that a run without the stream takes less time
+  };
+  /// Looks for changes of the inputs. `isAudit`: the same frame comes again
+  /// behind this one, to be computed as if this had not been.
+  Frame begin(const CallersBuffers &callers, Workers &workers, bool isAudit);
   /// The tiles of an execute that are to be computed; none where nothing
   /// changed. Its list of tiles is good until the next call.
   Step stepOf(uint32_t execute);
@@ -106,6 +110,7 @@ private:
     uint64_t tiles;            ///< of this kernel
     Grid grid;
     uint64_t work;         ///< multiply-adds of all, at least 1
+    bool isInTail;         ///< the result is in the program's memory
     uint32_t switchNumber; ///< of the program's; none: ~0
     /// Operands, the result at the place of its check point; null: there is
     /// none.
@@ -127,6 +132,11 @@ private:
                   const bundle::Operation *operation) const;
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
   bool match(uint32_t number, const void *given, Workers &workers);
+  void takeInputs(const CallersBuffers &callers);
+  void addChanges() {
+    changed_ += changedNow_;
+    pixels_ += pixelsNow_;
+  }
   uint32_t setOf(bool isInput, uint32_t number) const {
     return isInput ? video_->inputs()->Get(number)->set()
                    : video_->executes()->Get(number)->set();
@@ -171,8 +181,10 @@ private:
       false;              ///< it came before, and its outputs are the caller's
   uint32_t computed_ = 0; ///< sets of this frame so far
   uint64_t work_ = 0, allWork_ = 0;         ///< multiply-adds of this frame
+  uint64_t tailWork_ = 0;                   ///< of the layers behind all cells
   uint64_t changedNow_ = 0, pixelsNow_ = 0; ///< of its inputs
-  // For people, of frames that are not whole.
+  // For people: changes of frames that compared inputs, and the work of those
+  // that reused values.
   uint64_t frames_ = 0, wholeFrames_ = 0, runs_ = 0;
   uint64_t changed_ = 0, pixels_ = 0, totalWork_ = 0, totalAllWork_ = 0;
   uint64_t numAudits_ = 0;
@@ -198,7 +210,10 @@ public:
   void forgetHints() {}
   static bool takesNext() { return false; }
   static bool auditsNext() { return false; }
-  static bool begin(const CallersBuffers &, Workers &, bool) { return false; }
+  enum class Frame : uint8_t { Same, Computed, Left };
+  static Frame begin(const CallersBuffers &, Workers &, bool) {
+    return Frame::Same;
+  }
   static Step stepOf(uint32_t) { return {}; }
   static uint64_t tilesOf(uint32_t) { return 0; }
   void finish(uint32_t, Workers &) {}

@@ -23,34 +23,44 @@ class VideoEmitter {
 public:
   VideoEmitter(func::FuncOp main, artifact::VideoReuse reuse,
                const ExecutionOrder &order, const KernelTable &kernels,
-               KernelTable &cells, EmittedProgram &emitted, double checkedWork)
-      : main(main), checkedWork(checkedWork), order(order), kernels(kernels),
-        cells(cells), emitted(emitted), program(emitted.program), planes(main) {
+               KernelTable &cells, EmittedProgram &emitted, double checkedWork,
+               ChooseTail chooseTail)
+      : main(main), checkedWork(checkedWork), chooseTail(chooseTail),
+        order(order), kernels(kernels), cells(cells), emitted(emitted),
+        program(emitted.program), planes(main) {
     result.reuse = reuse;
   }
 
   LogicalResult run() {
-    placeValues();
-    addInputs();
     for (auto [i, number] : llvm::enumerate(emitted.layers))
       executeOf[order.layers()[number]] = i;
     for (const artifact::Switch &change : program.switches)
       replacementOf[change.operation] = change.replacement.kernel;
     result.executes.resize(program.operations.size());
+    addInputs();
     for (Operation &op : main.getBody().front())
       if (op.getNumResults() && !isa<nn::ConstantOp>(op))
         addLayer(&op);
-    for (const artifact::Switch &change : program.switches)
-      result.switches.push_back(
-          partInCells(change.replacement.kernel,
-                      order.layers()[emitted.layers[change.operation]]));
-    placeChecks();
-    for (Value output : main.getBody().front().getTerminator()->getOperands())
-      result.outputs.push_back(*placeOf(output));
     if (!reusesParts)
       return main.emitError()
              << "--video: found no layer with rows and columns that depends on "
                 "a part of an input, expected a convolution or a pooling";
+    tail = chooseTail ? chooseTail(result) : result.executes.size();
+    if (tail < result.executes.size())
+      joinTail();
+    placeValues();
+    for (auto [i, input] : llvm::enumerate(main.getArguments()))
+      result.inputs[i].place = *placeOf(input);
+    for (size_t i = 0; i < result.executes.size(); ++i)
+      addExecute(i);
+    for (const artifact::Switch &change : program.switches)
+      result.switches.push_back(change.operation < tail
+                                    ? partInCells(change.replacement.kernel,
+                                                  layerOf(change.operation))
+                                    : artifact::VideoPart());
+    placeChecks();
+    for (Value output : main.getBody().front().getTerminator()->getOperands())
+      result.outputs.push_back(*placeOf(output));
     program.video = std::move(result);
     return success();
   }
@@ -61,11 +71,13 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Every value has a place of its own, behind those that are made before.
+  /// Those that the tail makes for itself lie in the program's memory.
   void placeValues() {
     for (Value input : main.getArguments())
       place(input);
     for (const ExecutionOrder::Tensor &tensor : order.tensors())
-      place(tensor.value);
+      if (tail == result.executes.size() || tensor.first < emitted.layers[tail])
+        place(tensor.value);
     for (Value output : main.getBody().front().getTerminator()->getOperands())
       place(order.baseOf(output));
   }
@@ -78,7 +90,8 @@ private:
                         artifact::memoryAlignment);
   }
 
-  /// Where a value lies in the arena; none for constants.
+  /// Where a value lies in the arena; none for constants, and for values that
+  /// stay within the tail.
   std::optional<uint64_t> placeOf(Value value) const {
     Aliases::Place place = order.placeOf(value);
     auto it = places.find(place.base);
@@ -114,7 +127,7 @@ private:
       }
       uint32_t set = addSet(plane, input);
       setOf[input] = set;
-      result.inputs.push_back({set, *placeOf(input), *pixels});
+      result.inputs.push_back({set, /*place=*/0, *pixels});
     }
   }
 
@@ -202,8 +215,36 @@ private:
       return;
     artifact::VideoExecute &out = result.executes[*execute];
     out.set = number;
+    addCheck(out, op);
+  }
+
+  /// Layers of the tail share one set: a pixel that changes with any pixel that
+  /// one of them reads from outside. So they run together, or not at all.
+  void joinTail() {
+    uint32_t number = result.executes[tail].set;
+    artifact::VideoSet joined = {1, 1};
+    for (size_t i = number; i < result.sets.size(); ++i)
+      for (const artifact::VideoRead &read : result.sets[i].reads) {
+        auto isSame = [&](const artifact::VideoRead &other) {
+          return other.set == read.set;
+        };
+        if (read.set < number && llvm::none_of(joined.reads, isSame))
+          joined.reads.push_back({read.set, /*all=*/true});
+      }
+    result.sets.resize(number);
+    result.sets.push_back(std::move(joined));
+    for (artifact::VideoExecute &execute :
+         MutableArrayRef(result.executes).drop_front(tail)) {
+      execute.set = number;
+      execute.check.reset();
+    }
+  }
+
+  void addExecute(size_t number) {
+    Operation *op = layerOf(number);
+    artifact::VideoExecute &execute = result.executes[number];
     auto add = [&](Value value) {
-      out.places.push_back(
+      execute.places.push_back(
           placeOf(value).value_or(artifact::VideoExecute::asInProgram));
     };
     for (Value value : op->getResults())
@@ -211,11 +252,16 @@ private:
     for (Value value : op->getOperands())
       add(value);
     // Cells of the routine that computes most frames: others take code.
-    unsigned kernel = program.operations[*execute].kernel;
-    out.part = replacementOf.contains(*execute)
-                   ? partOf(kernels[kernel].info, op)
-                   : partInCells(kernel, op);
-    addCheck(out, op);
+    unsigned kernel = program.operations[number].kernel;
+    if (number >= tail)
+      return;
+    execute.part = replacementOf.contains(static_cast<uint32_t>(number))
+                       ? partOf(kernels[kernel].info, op)
+                       : partInCells(kernel, op);
+  }
+
+  Operation *layerOf(size_t execute) const {
+    return order.layers()[emitted.layers[execute]];
   }
 
   //===--------------------------------------------------------------------===//
@@ -359,6 +405,7 @@ private:
 
   func::FuncOp main;
   const double checkedWork; ///< multiply-adds of a value
+  const ChooseTail chooseTail;
   const ExecutionOrder &order;
   const KernelTable &kernels;
   KernelTable &cells;
@@ -371,6 +418,7 @@ private:
   llvm::DenseMap<Operation *, uint32_t> executeOf;
   /// By execute: the kernel that a switch takes over with.
   llvm::DenseMap<uint32_t, unsigned> replacementOf;
+  size_t tail = 0; ///< the first execute of it
   bool reusesParts = false;
 };
 
@@ -379,8 +427,10 @@ private:
 LogicalResult nnv12::emitVideo(func::FuncOp main, artifact::VideoReuse reuse,
                                const ExecutionOrder &order,
                                const KernelTable &kernels, KernelTable &cells,
-                               EmittedProgram &emitted, double checkedWork) {
-  return VideoEmitter(main, reuse, order, kernels, cells, emitted, checkedWork)
+                               EmittedProgram &emitted, double checkedWork,
+                               ChooseTail chooseTail) {
+  return VideoEmitter(main, reuse, order, kernels, cells, emitted, checkedWork,
+                      chooseTail)
       .run();
 }
 
@@ -392,12 +442,21 @@ void nnv12::printVideoSummary(const artifact::Program &program,
     tiles.push_back(execute.part.tiles);
   for (auto [change, part] : llvm::zip(program.switches, video.switches))
     tiles[change.operation] = part.tiles;
+  // Executes of the tail share a set.
+  uint32_t last = video.executes.back().set;
+  auto numTail = llvm::count_if(
+      video.executes, [&](const auto &execute) { return execute.set == last; });
+  if (numTail == 1)
+    numTail = 0;
   auto numCells = llvm::count(tiles, artifact::VideoTiles::Cells),
-       numWhole = llvm::count(tiles, artifact::VideoTiles::All);
+       numWhole = llvm::count(tiles, artifact::VideoTiles::All) - numTail;
   os << "  video      "
      << (video.reuse == artifact::VideoReuse::Exact ? "exact: " : "bounded: ")
      << llvm::format("%.2f MB of values", double(video.arenaSize) * 1e-6)
      << "; of " << tiles.size() << " layers " << numCells << " in cells, "
-     << tiles.size() - numCells - numWhole << " in rows, " << numWhole
-     << " whole\n";
+     << static_cast<int64_t>(tiles.size()) - numCells - numWhole - numTail
+     << " in rows, " << numWhole << " whole";
+  if (numTail)
+    os << ", the last " << numTail << " whole with any change";
+  os << "\n";
 }

@@ -11,6 +11,12 @@ namespace nnv12 {
 /// are warm.
 constexpr double leastCheckedWork = 128;
 
+/// Says which execute is the first one of the tail: from there on each frame
+/// with a change computes all of each layer, in the memory of plain runs. The
+/// number of executes: there is no tail. The part for video has sets, inputs
+/// and check points then, as they are without a tail, but no places.
+using ChooseTail = llvm::function_ref<size_t(const artifact::ProgramVideo &)>;
+
 /// Fills in `program.video` of an emitted program of `main`: a place in the
 /// arena for each value that stays for the next frame, the sets of pixels that
 /// depend on changes, and which tiles compute them. The rest of the program
@@ -24,7 +30,8 @@ mlir::LogicalResult emitVideo(mlir::func::FuncOp main,
                               const ExecutionOrder &order,
                               const KernelTable &kernels, KernelTable &cells,
                               EmittedProgram &emitted,
-                              double checkedWork = leastCheckedWork);
+                              double checkedWork = leastCheckedWork,
+                              ChooseTail chooseTail = nullptr);
 
 /// Prints a line about a program's part for video: the memory of kept values,
 /// and how parts of layers are computed in most frames.

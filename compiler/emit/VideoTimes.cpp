@@ -48,10 +48,17 @@ static search::FrameWindow windowOf(const artifact::VideoWindow &window) {
   return {window.num, window.den, window.low, window.high};
 }
 
-search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
-                                           llvm::ArrayRef<double> times,
-                                           double memoryGBps) {
-  const artifact::ProgramVideo &video = *program.video;
+/// Whether an execute belongs to the tail: its result lies where the program
+/// has it.
+static bool isInTail(const artifact::VideoExecute &execute) {
+  return !execute.places.empty() &&
+         execute.places[0] == artifact::VideoExecute::asInProgram;
+}
+
+/// The costs of frames where each layer with pixels has tiles of one.
+static search::FrameProblem problemOfPixels(const artifact::ProgramVideo &video,
+                                            llvm::ArrayRef<double> times,
+                                            double memoryGBps) {
   assert(times.size() == video.executes.size() && "a time for each execute");
   search::FrameProblem problem;
   for (const artifact::VideoSet &set : video.sets) {
@@ -69,6 +76,32 @@ search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
   for (const artifact::VideoInput &input : video.inputs)
     problem.inputs.push_back(
         {input.set, perMatch * traffic(input.pixels, input.set)});
+  for (auto [from, time] : llvm::zip(video.executes, times)) {
+    search::FrameExecute execute = {from.set,
+                                    isInTail(from) ? time : apart * time};
+    execute.tiles = execute.whole * inCells;
+    if (problem.sets[from.set].numPixels() > 1)
+      execute.tileRows = execute.tileColumns = 1;
+    if (from.check)
+      execute.merge = perMerge * traffic(from.check->pixels, from.set);
+    execute.plain = time;
+    problem.executes.push_back(execute);
+    problem.plain += time;
+  }
+  problem.bookkeeping = perSet * double(video.sets.size());
+  return problem;
+}
+
+size_t nnv12::chooseVideoTail(const artifact::ProgramVideo &video,
+                              llvm::ArrayRef<double> times, double memoryGBps) {
+  return search::chooseTail(problemOfPixels(video, times, memoryGBps));
+}
+
+search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
+                                           llvm::ArrayRef<double> times,
+                                           double memoryGBps) {
+  const artifact::ProgramVideo &video = *program.video;
+  search::FrameProblem problem = problemOfPixels(video, times, memoryGBps);
   // By execute: the switch that is taken by then.
   std::vector<std::optional<size_t>> switches(times.size());
   for (size_t k = 0; k < program.switches.size(); ++k)
@@ -81,11 +114,12 @@ search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
       operation = &program.switches[*switches[i]].replacement;
       part = &video.switches[*switches[i]];
     }
-    search::FrameExecute execute = {from.set, apart * times[i]};
+    search::FrameExecute &execute = problem.executes[i];
     bool hasOwn = part->kernel == artifact::VideoPart::ownKernel;
     const artifact::Kernel &kernel = hasOwn ? program.kernels[operation->kernel]
                                             : video.kernels[part->kernel];
     execute.tiles = execute.whole * (hasOwn ? 1 : inCells);
+    execute.tileRows = execute.tileColumns = 0;
     if (part->tiles != VideoTiles::All) {
       TileSize size = tileSizeOf(*part, kernel);
       execute.isFlat = part->tiles == VideoTiles::Runs;
@@ -95,12 +129,7 @@ search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
                                 ? video.sets[from.set].columns
                                 : size.columns;
     }
-    if (from.check)
-      execute.merge = perMerge * traffic(from.check->pixels, from.set);
-    problem.executes.push_back(execute);
-    problem.plain += times[i];
   }
-  problem.bookkeeping = perSet * double(video.sets.size());
   return problem;
 }
 

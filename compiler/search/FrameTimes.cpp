@@ -130,6 +130,19 @@ static double changedTiles(const FrameExecute &execute, const FrameSet &set,
          double(tiles.size());
 }
 
+static double executeTime(const FrameProblem &problem,
+                          const FrameExecute &execute,
+                          const std::vector<uint8_t> &changed) {
+  double part = changedTiles(execute, problem.sets[execute.set], changed);
+  double time =
+      part >= problem.wholeFrom ? execute.whole : part * execute.tiles;
+  if (execute.merge > 0)
+    time += execute.merge *
+            double(std::count(changed.begin(), changed.end(), 1)) /
+            double(changed.size());
+  return time;
+}
+
 double nnv12::search::frameTime(const FrameProblem &problem,
                                 const FramePixels &pixels) {
   double time = 0;
@@ -141,15 +154,8 @@ double nnv12::search::frameTime(const FrameProblem &problem,
   if (!isChanged)
     return time;
   time += problem.bookkeeping;
-  for (const FrameExecute &execute : problem.executes) {
-    const std::vector<uint8_t> &changed = pixels[execute.set];
-    double part = changedTiles(execute, problem.sets[execute.set], changed);
-    time += part >= problem.wholeFrom ? execute.whole : part * execute.tiles;
-    if (execute.merge > 0)
-      time += execute.merge *
-              double(std::count(changed.begin(), changed.end(), 1)) /
-              double(changed.size());
-  }
+  for (const FrameExecute &execute : problem.executes)
+    time += executeTime(problem, execute, pixels[execute.set]);
   return time;
 }
 
@@ -194,13 +200,53 @@ static std::vector<uint8_t> drawChange(const FrameSet &set, uint32_t share,
   return pixels;
 }
 
-FrameTimes nnv12::search::predictFrames(const FrameProblem &problem) {
-  assert(problem.plain > 0 && "a run takes time");
+/// Calls `visit(pixels of all sets)` for random frames of which so many
+/// thousandths changed. Returns how many they were.
+template <typename Visit>
+static uint64_t forRandomFrames(const FrameProblem &problem, uint32_t share,
+                                Visit visit) {
   uint64_t pixels = 1;
   for (const FrameSet &set : problem.sets)
     pixels += set.numPixels();
   uint64_t frames = std::clamp(mostPixels / pixels / std::size(shares),
                                uint64_t(1), mostFrames);
+  std::mt19937 random(1);
+  for (uint64_t i = 0; i < frames; ++i) {
+    FramePixels changed(problem.sets.size());
+    for (const FrameInput &input : problem.inputs)
+      if (problem.sets[input.set].numPixels() > 1)
+        changed[input.set] = drawChange(problem.sets[input.set], share, random);
+    followChange(problem, changed);
+    visit(changed);
+  }
+  return frames;
+}
+
+size_t nnv12::search::chooseTail(const FrameProblem &problem) {
+  size_t count = problem.executes.size();
+  std::vector<double> loss(count, 0); // of all frames, by execute
+  for (uint32_t share : {20, 50})
+    forRandomFrames(problem, share, [&](const FramePixels &changed) {
+      for (size_t i = 0; i < count; ++i) {
+        const FrameExecute &execute = problem.executes[i];
+        loss[i] +=
+            executeTime(problem, execute, changed[execute.set]) - execute.plain;
+      }
+    });
+  size_t best = count;
+  double most = 0, sum = 0;
+  for (size_t i = count; i-- > 0;) {
+    sum += loss[i];
+    if (sum > most) {
+      most = sum;
+      best = i;
+    }
+  }
+  return best;
+}
+
+FrameTimes nnv12::search::predictFrames(const FrameProblem &problem) {
+  assert(problem.plain > 0 && "a run takes time");
   FrameTimes result;
   auto add = [&](double share, double time) {
     // A larger change takes no less. Chance may make it look so.
@@ -212,17 +258,11 @@ FrameTimes nnv12::search::predictFrames(const FrameProblem &problem) {
   followChange(problem, none);
   add(0, frameTime(problem, none) / problem.plain);
   for (uint32_t share : shares) {
-    std::mt19937 random(1);
     double sum = 0;
-    for (uint64_t i = 0; i < frames; ++i) {
-      FramePixels changed(problem.sets.size());
-      for (const FrameInput &input : problem.inputs)
-        if (problem.sets[input.set].numPixels() > 1)
-          changed[input.set] =
-              drawChange(problem.sets[input.set], share, random);
-      followChange(problem, changed);
-      sum += frameTime(problem, changed);
-    }
+    uint64_t frames =
+        forRandomFrames(problem, share, [&](const FramePixels &changed) {
+          sum += frameTime(problem, changed);
+        });
     add(share / 1000.0, sum / double(frames) / problem.plain);
   }
   return result;

@@ -44,6 +44,7 @@ struct FrameExecute {
   bool isFlat = false;
   double tiles = 0; ///< milliseconds of all tiles, one by one
   double merge = 0; ///< of comparing all pixels with the kept ones
+  double plain = 0; ///< of all tiles in a run without reuse
 };
 
 struct FrameInput {
@@ -70,6 +71,12 @@ using FramePixels = std::vector<std::vector<uint8_t>>;
 void followChange(const FrameProblem &problem, FramePixels &pixels);
 /// Milliseconds of a frame with these pixels of all sets.
 double frameTime(const FrameProblem &problem, const FramePixels &pixels);
+
+/// The execute from which on layers had better be computed whole in each frame
+/// that has a change, in the memory of a run without reuse, as nearly all of
+/// their pixels change anyway; the number of executes where none had. That is
+/// for frames that changed a little, in 2 and 5 % of the input.
+size_t chooseTail(const FrameProblem &problem);
 
 /// Predicted times by the changed share of the input.
 struct FrameTimes {

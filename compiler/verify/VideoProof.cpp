@@ -120,18 +120,22 @@ private:
   // Sets
   //===--------------------------------------------------------------------===//
 
-  /// Each input and each layer has a set.
+  /// Each input and each layer has a set. Where there are less sets, layers
+  /// from some one on share the last set.
   LogicalResult numberSets() {
-    uint32_t count = 0;
+    uint32_t count = 0, found = video.sets.size();
     for (Value input : main.getArguments())
       setOf[input] = count++;
+    uint32_t last = std::max(found, count + 1) - 1;
     for (Operation &op : main.getBody().front()) {
       if (!op.getNumResults() || isa<nn::ConstantOp>(op))
         continue;
       for (Value result : op.getResults())
-        setOf[result] = count;
+        setOf[result] = std::min(count, last);
       ++count;
     }
+    if (count > last + 1)
+      sharedSet = last;
     auto check = [&](const char *what, size_t found,
                      size_t expected) -> LogicalResult {
       if (found == expected)
@@ -141,7 +145,8 @@ private:
     };
     FunctionType type = main.getFunctionType();
     return success(
-        succeeded(check("sets", video.sets.size(), count)) &&
+        succeeded(check("sets", found, std::min(count, last + 1))) &&
+        succeeded(checkSharedSet()) &&
         succeeded(check("inputs", video.inputs.size(), type.getNumInputs())) &&
         succeeded(
             check("outputs", video.outputs.size(), type.getNumResults())) &&
@@ -149,6 +154,18 @@ private:
             check("executes", video.executes.size(), claim.layers.size())) &&
         succeeded(
             check("switches", video.switches.size(), program.switches.size())));
+  }
+
+  /// Layers that share a set run together, or not at all.
+  LogicalResult checkSharedSet() {
+    if (!sharedSet)
+      return success();
+    const VideoSet &set = video.sets[*sharedSet];
+    if (set.rows == 1 && set.columns == 1)
+      return success();
+    return fault(main.getLoc(), "set " + Twine(*sharedSet))
+           << "found " << set.rows << " rows of " << set.columns
+           << " that layers share, expected one pixel";
   }
 
   /// The plane of a value whose set has one. Several results share a set, of
@@ -289,6 +306,8 @@ private:
         nn::neededPart(operand, whole, result).isEmpty())
       return success();
     uint32_t number = setOf[to], source = setOf[value];
+    if (source == number) // they share it
+      return success();
     SmallVector<const VideoRead *> reads;
     for (const VideoRead &read : video.sets[number].reads)
       if (read.set == source)
@@ -365,38 +384,66 @@ private:
     if (execute.set != set)
       return fault(layer->getLoc(), name)
              << "found set " << execute.set << ", expected " << set;
-    for (unsigned i = results; i < count; ++i)
-      if (execute.places[i] != VideoExecute::asInProgram &&
-          failed(
-              checkRead(layer->getOperand(i - results), execute.places[i], [&] {
-                return fault(layer->getLoc(), name + ": operand " + Twine(i));
-              })))
+    const artifact::Operation &operation = program.operations[number];
+    auto placeOf = [&](unsigned i) -> std::optional<uint64_t> {
+      if (execute.places[i] == VideoExecute::asInProgram)
+        return std::nullopt;
+      return execute.places[i];
+    };
+    for (unsigned i = results; i < count; ++i) {
+      Value value = layer->getOperand(i - results);
+      auto wrong = [&] {
+        return fault(layer->getLoc(), name + ": operand " + Twine(i));
+      };
+      std::optional<uint64_t> place = placeOf(i);
+      if (failed(place
+                     ? checkRead(value, *place, wrong)
+                     : checkUnmoved(value, operation.operands[i], set, wrong)))
         return failure();
-    if (failed(checkUnmoved(execute, program.operations[number], layer, name)))
-      return failure();
-    for (unsigned r = 0; r < results; ++r)
-      if (failed(keep(layer->getResult(r), execute.places[r], [&] {
-            return fault(layer->getLoc(), name + ": result " + Twine(r));
-          })))
+    }
+    for (unsigned r = 0; r < results; ++r) {
+      Value value = layer->getResult(r);
+      auto wrong = [&] {
+        return fault(layer->getLoc(), name + ": result " + Twine(r));
+      };
+      std::optional<uint64_t> place = placeOf(r);
+      if (failed(place ? keep(value, *place, wrong)
+                       : pass(value, operation.operands[r], set, wrong)))
         return failure();
+    }
     return success();
   }
 
   /// An operand that lies where the program has it is weights: the plan is
-  /// proven, and nothing changes them.
-  static LogicalResult checkUnmoved(const VideoExecute &execute,
-                                    const artifact::Operation &operation,
-                                    Operation *layer, StringRef name) {
-    for (auto [i, place] : llvm::enumerate(execute.places)) {
-      Space space = operation.operands[i].space;
-      if (place == VideoExecute::asInProgram && space != Space::Weights &&
-          space != Space::Prepared)
-        return fault(layer->getLoc(), name)
-               << "operand " << i
-               << ": found it where the program has it, expected a place that "
-                  "no other run writes";
-    }
+  /// proven, and nothing changes them. Or a layer with the same set has left
+  /// it in the program's arena in this frame.
+  LogicalResult checkUnmoved(Value value, const artifact::Operand &operand,
+                             uint32_t set, Fault fault) {
+    if (operand.space == Space::Weights || operand.space == Space::Prepared)
+      return success();
+    if (failed(checkPassing(operand, set, fault)))
+      return failure();
+    return expect(read(operand), values.of(value), operand.size, operand.offset,
+                  fault);
+  }
+
+  /// A result is in the program's arena for layers with the same set.
+  LogicalResult pass(Value value, const artifact::Operand &operand,
+                     uint32_t set, Fault fault) {
+    if (failed(checkPassing(operand, set, fault)))
+      return failure();
+    of(operand).write(operand.offset, operand.offset + operand.size,
+                      values.computed(value));
     return success();
+  }
+
+  /// No other layers, and no runs between frames, may come between.
+  LogicalResult checkPassing(const artifact::Operand &operand, uint32_t set,
+                             Fault fault) {
+    if (operand.space == Space::Arena && sharedSet == set)
+      return success();
+    return fault() << "found it where the program has it, expected a place "
+                      "that no other run writes";
   }
 
   /// The operands that move lie where those of the execute do. They are of the
@@ -406,9 +453,21 @@ private:
     std::string name = formatv("switch {0}", number);
     const artifact::Operation &replacement =
         program.switches[number].replacement;
-    return success(
-        succeeded(checkUnmoved(execute, replacement, layer, name)) &&
-        succeeded(checkPart(video.switches[number], replacement, layer, name)));
+    const artifact::Operation &own =
+        program.operations[program.switches[number].operation];
+    for (auto [i, place] : llvm::enumerate(execute.places)) {
+      const artifact::Operand &operand = replacement.operands[i],
+                              &expected = own.operands[i];
+      if (place != VideoExecute::asInProgram ||
+          operand.space == Space::Weights || operand.space == Space::Prepared)
+        continue;
+      if (operand.space != Space::Arena || expected.space != Space::Arena ||
+          operand.offset != expected.offset)
+        return fault(layer->getLoc(), name)
+               << "operand " << i << ": found it elsewhere in the program, "
+               << "expected the execute's place";
+    }
+    return checkPart(video.switches[number], replacement, layer, name);
   }
 
   /// The kernel that computes a part of an operation's result: its own, or one
@@ -517,6 +576,7 @@ private:
   const video::Planes planes;
   MemoryImage arena;
   llvm::DenseMap<Value, uint32_t> setOf;
+  std::optional<uint32_t> sharedSet; ///< of the layers of the tail
   llvm::DenseMap<Operation *, size_t> executeOf;
   llvm::DenseMap<size_t, size_t> switchOf; ///< by execute
 };

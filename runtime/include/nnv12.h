@@ -742,15 +742,19 @@ typedef struct nnv12_stream_info {
   size_t struct_size;    /**< set by the caller */
   uint64_t runs;         /**< so far, but the first one */
   uint64_t frames;       /**< of these, those that reused values, or kept them
-                              for the next run. The others computed all, as
-                              without a stream: after two frames with little
-                              to reuse, 8 such runs follow, after the next such
-                              frame 16, and so on up to 64 */
+                              for the next run. The others were computed as
+                              without a stream: behind two frames in a row with
+                              little to reuse, 8 such runs follow, behind the
+                              next such frame 16, and so on up to 64. The second
+                              frame in a row of which more than a third of the
+                              pixels changed is such a run itself */
   uint64_t whole_frames; /**< of these, those that computed all */
   uint64_t memory_size;  /**< bytes for kept values, beside the arena */
-  /** Parts of the other frames, 0 to 1: changed pixels of the inputs, and
-   *  computed multiply-adds. */
-  double changed, computed;
+  /** The part of the inputs' pixels that changed, 0 to 1, in runs that compared
+   *  them. */
+  double changed;
+  /** The part of the multiply-adds that frames computed which reused values. */
+  double computed;
   uint64_t audits; /**< frames that were computed both ways */
   /** The largest root mean square of the differences of their outputs in f32,
    *  as a part of that of the outputs without reuse; NaN where a difference is

@@ -53,18 +53,25 @@ public:
     ++numWhole_;
     forgetWhole();
   }
-  /// Notes a frame that computed `work` of `allWork`.
-  void add(uint64_t work, uint64_t allWork) {
+  /// Notes a frame that computed `work` of `allWork`, of which each frame with
+  /// a change computes `tailWork`.
+  void add(uint64_t work, uint64_t allWork, uint64_t tailWork = 0) {
     ++frames_;
     busyFrames_ += work > allWork / 20;
+    uint64_t least = (allWork - tailWork) / 8 * (8 - mostEighths_);
     // Less is not worth the comparing.
-    if (work <= allWork - allWork / 8 * (8 - mostEighths_))
+    if (allWork - work >= std::max(least, allWork / 8))
       return forgetTries();
-    // Copies may follow one new picture.
+    addPoor();
+  }
+  /// Notes a frame with little to reuse. Whether runs without a stream follow,
+  /// and not another try: copies may follow one new picture.
+  bool addPoor() {
     if (++tries_ < 2)
-      return;
+      return false;
     runsWithout_ = nextWithout_;
     nextWithout_ = std::min(2 * nextWithout_, mostWithout);
+    return true;
   }
 
 private:

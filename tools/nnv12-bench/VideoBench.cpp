@@ -95,7 +95,13 @@ static void printVideo(const BenchOptions &options, const Bundle &bundle,
     printf("  %-16s %10.3f %10.3f %10.3f %10.3f\n", session->name, times.median,
            times.p90, times.p99, median(session->cpuTimes));
   }
-  if (results.stream.frames)
+  if (results.stream.frames &&
+      results.stream.frames == results.stream.whole_frames)
+    printf("%.1f %% of the pixels changed from frame to frame: none reused "
+           "values, for which there are %.2f MB\n",
+           100 * results.stream.changed,
+           double(results.stream.memory_size) * 1e-6);
+  else if (results.stream.frames)
     printf("of frames but the first %.1f %% of the pixels changed, and %.1f %% "
            "of the work was done; %.2f MB of values\n",
            100 * results.stream.changed, 100 * results.stream.computed,

@@ -75,6 +75,18 @@ FailureOr<Lowered> nnv12::lowerPlan(const ModelPlan &plan, func::FuncOp main,
   return Lowered{plan, *program, kernels};
 }
 
+/// Milliseconds of the executes of a later run, by operation.
+static std::vector<double> executeTimes(const Lowered &lowered) {
+  std::vector<double> times;
+  for (uint32_t layer : lowered.emitted.layers)
+    times.push_back(lowered.plan.problem.layers[layer].candidates[1].execute);
+  return times;
+}
+
+static double memoryGBps(const Lowered &lowered) {
+  return lowered.plan.device.profile->big.memoryGBps;
+}
+
 LogicalResult nnv12::emitLowered(const CompileOptions &options,
                                  BundleBuilder &builder, Lowered &lowered) {
   const ExecutionOrder &order = lowered.plan.order;
@@ -104,8 +116,12 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
     auto reuse = options.video == VideoMode::Exact
                      ? artifact::VideoReuse::Exact
                      : artifact::VideoReuse::Bounded;
+    auto chooseTail = [&](const artifact::ProgramVideo &video) {
+      return chooseVideoTail(video, executeTimes(lowered), memoryGBps(lowered));
+    };
     if (failed(emitVideo(lowered.main(), reuse, order, lowered.kernels.table,
-                         lowered.videoKernels->table, lowered.emitted)))
+                         lowered.videoKernels->table, lowered.emitted,
+                         leastCheckedWork, chooseTail)))
       return failure();
     if (reuse == artifact::VideoReuse::Bounded) {
       artifact::ProgramVideo &video = *lowered.emitted.program.video;
@@ -192,11 +208,8 @@ void nnv12::printVideo(const artifact::Program &program, const Lowered &lowered,
                        llvm::raw_ostream &os) {
   printVideoSummary(program, os);
   const ModelPlan &plan = lowered.plan;
-  std::vector<double> times;
-  for (uint32_t layer : lowered.emitted.layers)
-    times.push_back(plan.problem.layers[layer].candidates[1].execute);
   search::FrameTimes frames = search::predictFrames(
-      frameProblemOf(program, times, plan.device.profile->big.memoryGBps));
+      frameProblemOf(program, executeTimes(lowered), memoryGBps(lowered)));
   std::optional<double> gpu;
   plan::ProgramOp planned = lowered.planned;
   if (plan::GpuOp overlay = planned.gpu(); overlay && overlay.getWarm())

@@ -160,10 +160,12 @@ private:
     for (uint32_t i = 0; i < execute->places()->size(); ++i) {
       const bundle::Operand *operand = operation->operands()->Get(i);
       uint64_t place = execute->places()->Get(i);
-      bool stays =
+      bool isWeights =
           operand->space() == bundle::Space_Weights ||
           artifact::isIn(program, operand, bundle::MemoryKind_Prepared);
-      expect(stays == (place == inProgram), "operand: space");
+      bool isInArena =
+          artifact::isIn(program, operand, bundle::MemoryKind_Arena);
+      expect(isInArena || isWeights == (place == inProgram), "operand: space");
       if (place == inProgram)
         continue;
       expectPlace(place, operand->size(), "operand: place");
@@ -180,8 +182,8 @@ private:
     followOperands(execute, operation);
     expect(execute->set() < video->sets()->size(), "execute: set");
     expect(number == 0 ||
-               execute->set() > video->executes()->Get(number - 1)->set(),
-           "execute: a set that is computed already");
+               execute->set() >= video->executes()->Get(number - 1)->set(),
+           "execute: a set before that of another one");
     followPart(execute->part(), operation, execute->set());
     followCheck(execute, operation);
   }

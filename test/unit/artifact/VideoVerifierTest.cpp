@@ -171,9 +171,9 @@ const VideoCase videoCases[] = {
     {"execute 0: operand 1: place: found 256 bytes at 1556, expected a "
      "multiple of 1, inside the arena's 1792",
      [](ProgramVideo &v, Program &) { v.executes[0].places[1] = 1556; }},
-    {"execute 2: set: found 2, expected 3 to 5",
-     [](ProgramVideo &v, Program &) { v.executes[2].set = 2; }},
-    {"execute 4: set: found 6, expected 5 to 5",
+    {"execute 2: set: found 1, expected 2 to 5",
+     [](ProgramVideo &v, Program &) { v.executes[2].set = 1; }},
+    {"execute 4: set: found 6, expected 4 to 5",
      [](ProgramVideo &v, Program &) { v.executes[4].set = 6; }},
 
     // Parts.

@@ -99,6 +99,26 @@ TEST(StreamPaceTest, GivesUpWhereMostIsComputed) {
   }
 }
 
+/// Work that each frame with a change does is compared with nothing. An eighth
+/// of all must be saved.
+TEST(StreamPaceTest, TailsCountOnBothSides) {
+  auto pays = [](uint64_t work, uint64_t tail) {
+    StreamPace pace;
+    pace.setMost(5);
+    pace.addWhole();
+    for (int i = 0; i < 2; ++i)
+      pace.add(work, 8000, tail);
+    return pace.takesNext();
+  };
+  EXPECT_TRUE(pays(5000, 0));
+  EXPECT_FALSE(pays(5001, 0));
+  EXPECT_TRUE(pays(6500, 4000));
+  EXPECT_FALSE(pays(6501, 4000));
+  EXPECT_TRUE(pays(7000, 6400));
+  EXPECT_FALSE(pays(7001, 6400));
+  EXPECT_TRUE(pays(0, 8000)) << "a copy";
+}
+
 TEST(StreamPaceTest, MeasuresFirstAndEachSixteenthWholeFrame) {
   StreamPace pace;
   for (int i = 0; i < 50; ++i) {

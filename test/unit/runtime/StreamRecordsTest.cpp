@@ -372,11 +372,14 @@ TEST_F(StreamRecordsTest, ComputedPixels) {
     }
     EXPECT_EQ(session.streamInfo().whole_frames, 1u);
     // All tiles of a kernel but one: all are computed.
-    for (size_t i = 16; i < numPixels; ++i)
+    auto some = pixels(16, 17);
+    for (size_t i = 16; i < numPixels; i += 16) {
       x[i] += 1;
+      some[i] = 1;
+    }
     run(session);
     EXPECT_EQ(computed(session, 0), all());
-    EXPECT_EQ(changed(session), pixels(16, numPixels));
+    EXPECT_EQ(changed(session), some);
     session.reset();
     EXPECT_EQ(computed(session, 0), all());
     EXPECT_EQ(changed(session), all());
@@ -391,9 +394,9 @@ TEST_F(StreamRecordsTest, PixelsOfPlainRuns) {
       value += 1;
     run(session);
   }
-  ASSERT_EQ(session.streamInfo().frames, 3u);
+  ASSERT_EQ(session.streamInfo().frames, 2u);
   run(session);
-  ASSERT_EQ(session.streamInfo().frames, 3u) << "a plain run";
+  ASSERT_EQ(session.streamInfo().frames, 2u) << "a plain run";
   EXPECT_EQ(computed(session, 0), all());
   EXPECT_EQ(changed(session), all());
 }

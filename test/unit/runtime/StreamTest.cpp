@@ -202,15 +202,16 @@ TEST_F(StreamTest, ResultsAreThoseOfRunsWithout) {
   }
 }
 
-/// Where all changes, most runs are without a stream: 8 behind the second frame
-/// of that kind in a row, then 16 behind the next one, and so on.
+/// Where all is computed, most runs are without a stream: 8 behind the second
+/// frame of that kind in a row, then 16 behind the next one, and so on.
 TEST_F(StreamTest, FramesWithLittleToReuse) {
   Bundle bundle(path);
   Session session(bundle, options());
   auto run = [&](int runs) {
     for (int i = 0; i < runs; ++i) {
-      for (float &value : x)
-        value += 1;
+      // A pixel of each tile.
+      for (size_t k = 0; k < x.size(); k += 16)
+        x[k] += 1;
       ASSERT_TRUE(gives(session, x));
     }
   };
@@ -238,6 +239,87 @@ TEST_F(StreamTest, FramesWithLittleToReuse) {
     ASSERT_TRUE(gives(session, x));
   }
   EXPECT_EQ(session.streamInfo().frames, 11u + 41);
+}
+
+/// Where more than a third of the input changes, a frame computes all, and the
+/// next one of that kind is a run without.
+TEST_F(StreamTest, FramesThatChangeEverywhere) {
+  Bundle bundle(path);
+  for (uint32_t threads : {1, 3}) {
+    Session session(bundle, options(threads));
+    auto run = [&](size_t numPixels) {
+      for (size_t i = 0; i < numPixels; ++i)
+        x[i * 7 % x.size()] += 1;
+      ASSERT_TRUE(gives(session, x));
+    };
+    auto expectFrames = [&](uint64_t frames, uint64_t whole) {
+      EXPECT_EQ(session.streamInfo().frames, frames);
+      EXPECT_EQ(session.streamInfo().whole_frames, whole);
+    };
+    run(64);
+    run(64);
+    expectFrames(1, 1);
+    run(21);
+    expectFrames(2, 1);
+    EXPECT_EQ(session.streamInfo().changed, 21. / 64);
+    // That computed all. So the next try is the last one.
+    run(64);
+    expectFrames(2, 1);
+    for (int i = 0; i < 8; ++i)
+      run(64);
+    expectFrames(2, 1);
+    run(64);
+    expectFrames(3, 2);
+    run(0);
+    expectFrames(4, 2);
+    // A new picture between copies.
+    run(22);
+    expectFrames(5, 3);
+    run(0);
+    expectFrames(6, 3);
+    run(1);
+    expectFrames(7, 3);
+    EXPECT_EQ(session.streamInfo().changed, (21. + 64 + 22 + 1) / (6 * 64));
+  }
+}
+
+/// Layers behind some one are computed whole, or not at all, in memory that
+/// plain runs write as well.
+TEST_F(StreamTest, Tails) {
+  for (uint32_t first = 1; first < 5; ++first) {
+    VideoSample other(numTiles);
+    joinTail(other.bundle, first);
+    write(other.bundle);
+    Bundle bundle(path);
+    for (uint32_t threads : {1, 3}) {
+      Session session(bundle, options(threads));
+      for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(gives(session, x));
+      x[50] += 1;
+      ASSERT_TRUE(gives(session, x));
+      const double work[] = {16, 32, 16, 64, 1};
+      double expected = 0;
+      for (uint32_t i = 0; i < 5; ++i)
+        expected += i < first ? work[i] : i == 4 ? 1 : 64;
+      EXPECT_EQ(session.streamInfo().computed, expected / 257) << first;
+      // Frames without a change, with some, and plain runs between.
+      for (size_t frame = 0; frame < 300; ++frame) {
+        size_t changes = frame % 3 == 0 ? 0 : frame % 50 < 3 ? x.size() : 2;
+        for (size_t i = 0; i < changes; ++i)
+          x[(frame * 5 + i) % x.size()] = float((frame + i) % 23);
+        ASSERT_TRUE(gives(session, x))
+            << "first " << first << ", frame " << frame;
+      }
+      EXPECT_GT(session.streamInfo().runs, session.streamInfo().frames);
+    }
+    // Later routines take over.
+    Session session(bundle, options(2, NNV12_MODE_PLAN));
+    ASSERT_TRUE(session.prepare(std::chrono::seconds(60)));
+    for (size_t frame = 0; frame < 50; ++frame) {
+      x[frame % x.size()] += 1;
+      ASSERT_TRUE(gives(session, x, /*isLater=*/true)) << frame;
+    }
+  }
 }
 
 TEST_F(StreamTest, ResetForgetsTheLastFrame) {
@@ -282,7 +364,8 @@ TEST_F(StreamTest, FramesThatEndEarly) {
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(gives(session, x));
   nnv12_stream_info before = session.streamInfo();
-  std::vector<float> other(x.size(), 8), y(x.size());
+  std::vector<float> other = x, y(x.size());
+  std::fill_n(other.begin(), 10, 8);
   nnv12_input in = NNV12_INPUT(other.data(), other.size() * 4);
   nnv12_output out = NNV12_OUTPUT(y.data(), y.size() * 4);
   auto soon = std::chrono::steady_clock::now().time_since_epoch() +

@@ -2,6 +2,7 @@
 #include "test/unit/sample/VideoSample.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace nnv12::test {
@@ -121,6 +122,42 @@ private:
 void addVideo(Bundle &bundle) {
   for (Program &program : bundle.programs)
     program.video = VideoBuilder(bundle, program).video;
+}
+
+static void joinTail(const Program &program, ProgramVideo &video,
+                     uint32_t first) {
+  uint32_t number = video.executes[first].set;
+  VideoSet joined = {1, 1};
+  for (size_t i = number; i < video.sets.size(); ++i)
+    for (const VideoRead &read : video.sets[i].reads)
+      if (read.set < number)
+        joined.reads.push_back({read.set, /*all=*/true});
+  video.sets.resize(number);
+  video.sets.push_back(joined);
+  std::set<uint64_t> written; // offsets in the program's memory
+  for (size_t i = first; i < video.executes.size(); ++i) {
+    VideoExecute &execute = video.executes[i];
+    const std::vector<Operand> &operands = program.operations[i].operands;
+    for (size_t k = 1; k < operands.size(); ++k)
+      if (operands[k].space == Space::Arena &&
+          written.count(operands[k].offset))
+        execute.places[k] = VideoExecute::asInProgram;
+    if (operands[0].space == Space::Arena) {
+      written.insert(operands[0].offset);
+      execute.places[0] = VideoExecute::asInProgram;
+    }
+    execute.set = number;
+    execute.part = {};
+    execute.check.reset();
+  }
+  for (size_t i = 0; i < program.switches.size(); ++i)
+    if (program.switches[i].operation >= first)
+      video.switches[i] = {};
+}
+
+void joinTail(Bundle &bundle, uint32_t first) {
+  for (Program &program : bundle.programs)
+    joinTail(program, *program.video, first);
 }
 
 } // namespace nnv12::test

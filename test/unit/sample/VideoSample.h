@@ -23,6 +23,10 @@ namespace nnv12::test {
 /// as execute i % 4 above.
 void addVideo(artifact::Bundle &bundle);
 
+/// Makes the executes from `first` on the tail of programs with a part for
+/// video: they share a set, and hand over values in the programs' memory.
+void joinTail(artifact::Bundle &bundle, uint32_t first);
+
 class VideoSample : public PlannedSample {
 public:
   explicit VideoSample(size_t tiles = 4, unsigned lanes = 3)

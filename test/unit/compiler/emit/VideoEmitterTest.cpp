@@ -115,6 +115,61 @@ TEST_F(VideoEmitter, MemoryOfCheckPoints) {
   EXPECT_EQ(video.arenaSize % artifact::memoryAlignment, 0u);
 }
 
+/// Layers of the tail share a set, and need no memory between frames.
+TEST_F(VideoEmitter, Tails) {
+  ProgramVideo none = add(VideoReuse::Bounded);
+  size_t count = none.executes.size();
+  ASSERT_GT(count, 8u);
+  uint64_t size = none.arenaSize;
+  for (size_t tail = count; tail-- > 0;) {
+    ASSERT_EQ(model->addVideo(VideoReuse::Bounded, tail), "");
+    ProgramVideo video = *model->program.video;
+    ASSERT_EQ(video.executes.size(), count);
+    EXPECT_LE(video.arenaSize, size);
+    size = video.arenaSize;
+    uint32_t shared = video.executes[tail].set;
+    EXPECT_EQ(shared + 1, video.sets.size());
+    EXPECT_EQ(video.sets[shared].rows * video.sets[shared].columns, 1u);
+    for (size_t i = 0; i < count; ++i) {
+      const VideoExecute &execute = video.executes[i];
+      bool isInTail = i >= tail;
+      EXPECT_EQ(execute.set == shared, isInTail) << i;
+      EXPECT_EQ(execute.check.has_value(),
+                !isInTail && none.executes[i].check.has_value());
+      if (isInTail) {
+        EXPECT_EQ(execute.part.tiles, artifact::VideoTiles::All);
+      }
+      // Outputs stay.
+      Value result = model->layers[i]->getResult(0);
+      bool isOutput = llvm::is_contained(
+          model->main.getBody().front().getTerminator()->getOperands(), result);
+      EXPECT_EQ(execute.places[0] == VideoExecute::asInProgram,
+                isInTail && !isOutput)
+          << i;
+    }
+    for (const artifact::VideoRead &read : video.sets[shared].reads)
+      EXPECT_TRUE(read.all && read.set < shared);
+  }
+  EXPECT_LT(size, none.arenaSize / 2);
+}
+
+/// The tail is chosen by the sets of all layers.
+TEST_F(VideoEmitter, ShowsAllSetsWhereATailIsChosen) {
+  ProgramVideo none = add(VideoReuse::Bounded);
+  ASSERT_EQ(model->addVideo(VideoReuse::Bounded, 1), "");
+  const ProgramVideo &shown = model->withoutTail;
+  ASSERT_EQ(shown.sets.size(), none.sets.size());
+  ASSERT_EQ(shown.inputs.size(), none.inputs.size());
+  ASSERT_EQ(shown.executes.size(), none.executes.size());
+  for (auto [a, b] : llvm::zip(shown.sets, none.sets))
+    EXPECT_EQ(a.reads.size(), b.reads.size());
+  for (auto [a, b] : llvm::zip(shown.executes, none.executes)) {
+    EXPECT_EQ(a.set, b.set);
+    EXPECT_EQ(a.check.has_value(), b.check.has_value());
+  }
+  EXPECT_EQ(model->program.video->sets.size(), 3u);
+}
+
 /// Streams that are exact do as those of a bundle without check points.
 TEST_F(VideoEmitter, AllElseIsThatOfExactReuse) {
   ProgramVideo exact = add(VideoReuse::Exact), video = add(VideoReuse::Bounded);

@@ -82,6 +82,26 @@ TEST(VideoTimes, RowsAreAsLongAsThePlane) {
   EXPECT_FALSE(problem.executes[1].isFlat);
 }
 
+/// Layers of the tail take the time of a plain run, and the others more.
+TEST(VideoTimes, OfTails) {
+  artifact::Program program = sampleProgram();
+  program.switches.clear();
+  program.video->switches.clear();
+  for (artifact::VideoExecute &execute : program.video->executes)
+    execute.places = {0, 4096};
+  program.video->executes[2].places[0] = artifact::VideoExecute::asInProgram;
+  search::FrameProblem problem = frameProblemOf(program, {3, 2, 1}, 12);
+  EXPECT_GT(problem.executes[1].whole, 2);
+  EXPECT_EQ(problem.executes[1].plain, 2);
+  EXPECT_EQ(problem.executes[2].whole, 1);
+  EXPECT_EQ(problem.executes[2].plain, 1);
+  EXPECT_EQ(problem.executes[2].tileRows, 0u);
+  // The last layer depends on any pixel, and the others on a few.
+  EXPECT_EQ(chooseVideoTail(*program.video, {3, 2, 1}, 12), 3u) << "it is one";
+  program.video->executes[2].places[0] = 0;
+  EXPECT_EQ(chooseVideoTail(*program.video, {3, 2, 1}, 12), 2u);
+}
+
 static std::string textOf(std::vector<search::FrameTimes::Point> points,
                           std::optional<double> gpu = std::nullopt) {
   std::string text;

@@ -169,6 +169,70 @@ TEST(FrameTimes, TellWhetherReusePays) {
   EXPECT_EQ(predictFrames(problem).paysBelow(), 1);
 }
 
+/// Three layers without windows, and three that change with any pixel.
+static FrameProblem problemOfTail() {
+  FrameProblem problem = pixelwise(20);
+  problem.executes.clear();
+  for (uint32_t i = 1; i <= 6; ++i) {
+    if (i > 1)
+      problem.sets.push_back({20, 20, {{i - 1, /*all=*/i == 4}}});
+    FrameExecute execute = {i, 1.1, 1, 1, false, 1.5};
+    execute.plain = 1;
+    problem.executes.push_back(execute);
+  }
+  problem.plain = 6;
+  return problem;
+}
+
+TEST(FrameTimes, ChooseATail) {
+  FrameProblem problem = problemOfTail();
+  EXPECT_EQ(chooseTail(problem), 3u);
+  // A layer that loses what the tail would gain keeps it away.
+  problem.sets[5].reads = {{1}};
+  problem.sets[6].reads = {{1}};
+  EXPECT_EQ(chooseTail(problem), 6u);
+  // One that computes nearly all of its pixels does not.
+  problem = problemOfTail();
+  problem.sets[3].reads[0].rows = {1, 1, -19, 19};
+  problem.sets[3].reads[0].columns = {1, 1, -17, 17};
+  EXPECT_EQ(chooseTail(problem), 2u);
+  // Comparing with kept values is a loss, too.
+  problem = problemOfTail();
+  problem.executes[2].merge = 100;
+  EXPECT_EQ(chooseTail(problem), 2u);
+  // Where values that stay cost nothing there is nothing to gain.
+  problem = problemOfTail();
+  for (FrameExecute &execute : problem.executes)
+    execute.whole = execute.plain;
+  EXPECT_EQ(chooseTail(problem), 6u);
+}
+
+/// No other tail takes less time.
+TEST(FrameTimes, TailsAreTheBest) {
+  for (uint32_t seed = 1; seed <= 50; ++seed) {
+    Random random(seed);
+    FrameProblem problem = randomFrames(random);
+    for (FrameExecute &execute : problem.executes)
+      execute.plain = execute.whole * random.between(0.3, 1);
+    size_t count = problem.executes.size(), best = chooseTail(problem);
+    ASSERT_LE(best, count);
+    auto timeWith = [&](size_t tail) {
+      FrameProblem other = problem;
+      for (size_t i = tail; i < count; ++i) {
+        FrameExecute &execute = other.executes[i];
+        execute.whole = execute.tiles = execute.merge = 0;
+        other.bookkeeping += execute.plain;
+      }
+      FrameTimes times = predictFrames(other);
+      return times.at(0.02) + times.at(0.05);
+    };
+    // Predicted times never fall with the share. That moves some a little.
+    for (size_t tail = 0; tail <= count; ++tail)
+      ASSERT_LE(timeWith(best), timeWith(tail) + 0.05)
+          << "seed " << seed << ", tail " << tail;
+  }
+}
+
 TEST(FrameTimes, AreTheSameTwiceAndGrow) {
   for (uint32_t seed = 1; seed <= 30; ++seed) {
     Random random(seed);

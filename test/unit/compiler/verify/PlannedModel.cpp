@@ -105,10 +105,14 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
   return success();
 }
 
-std::string PlannedModel::addVideo(artifact::VideoReuse reuse) {
+std::string PlannedModel::addVideo(artifact::VideoReuse reuse, size_t tail) {
+  auto chooseTail = [&](const artifact::ProgramVideo &video) {
+    withoutTail = video;
+    return std::min(tail, video.executes.size());
+  };
   std::string fault = faultOf([&] {
     return emitVideo(main, reuse, *order, *kernels, *cells, emitted,
-                     /*checkedWork=*/8);
+                     /*checkedWork=*/8, chooseTail);
   });
   program = emitted.program;
   return fault;

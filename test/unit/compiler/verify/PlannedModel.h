@@ -27,9 +27,11 @@ public:
                const std::string &target = "host");
 
   /// Adds a part for video to the program; the fault, or nothing. Results of 8
-  /// multiply-adds a value get check points.
-  std::string
-  addVideo(artifact::VideoReuse reuse = artifact::VideoReuse::Exact);
+  /// multiply-adds a value get check points. Executes from `tail` on are its
+  /// tail.
+  std::string addVideo(artifact::VideoReuse reuse = artifact::VideoReuse::Exact,
+                       size_t tail = ~size_t(0));
+  artifact::ProgramVideo withoutTail; ///< as it was when the tail was chosen
 
   /// The fault that the proofs find in a changed program, or nothing.
   std::string prove(const artifact::Program &program);

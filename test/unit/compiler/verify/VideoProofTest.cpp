@@ -128,8 +128,8 @@ public:
     add(VideoReuse::Exact);
   }
 
-  void add(VideoReuse reuse) {
-    ASSERT_EQ(model->addVideo(reuse), "");
+  void add(VideoReuse reuse, size_t tail = ~size_t(0)) {
+    ASSERT_EQ(model->addVideo(reuse, tail), "");
     program = model->program;
     if (reuse == VideoReuse::Bounded) {
       video().tolerance = 1;
@@ -303,6 +303,20 @@ const char *severalResults = R"(
 
 TEST_F(VideoProof, SeveralResults) { plan(severalResults); }
 
+/// The tail may begin anywhere.
+TEST_F(VideoProof, Tails) {
+  for (const char *text : {layers, everyForm, severalResults}) {
+    plan(text);
+    size_t count = video().executes.size();
+    for (size_t tail = 0; tail <= count; ++tail)
+      for (VideoReuse reuse : {VideoReuse::Exact, VideoReuse::Bounded}) {
+        SCOPED_TRACE(tail);
+        add(reuse, tail);
+        EXPECT_EQ(video().executes.size(), count);
+      }
+  }
+}
+
 /// Several check points share a place, of any size that has room.
 TEST_F(VideoProof, PlacesOfCheckPoints) {
   plan(layers);
@@ -469,7 +483,7 @@ const Fault faultsOfMemory[] = {
      "execute 5: operand 1: found it where the program has it"},
     {"a result where the program has it",
      [](auto &t) { t.place("sum", 0) = VideoExecute::asInProgram; },
-     "execute 5: operand 0: found it where the program has it"},
+     "execute 5: result 0: found it where the program has it"},
     {"weights in the arena", [](auto &t) { t.place("conv", 2) = 0; },
      "expected bytes 0 to 9216 of weights"},
     {"a place missing", [](auto &t) { t.execute("sum").places.pop_back(); },
@@ -689,6 +703,86 @@ const Fault faultsOfResults[] = {
      "check point: found 2 results, expected one"},
 };
 
+/// The tail begins with the execute of "scale".
+const Fault faultsOfTails[] = {
+    {"rows and columns of a set that layers share",
+     [](auto &t) {
+       t.video().sets.back().rows = 20;
+       t.video().sets.back().columns = 24;
+     },
+     "set 11: found 20 rows of 24 that layers share, expected one pixel"},
+    {"a read missing", [](auto &t) { t.video().sets.back().reads.pop_back(); },
+     "found no read of it, expected one"},
+    {"no reads", [](auto &t) { t.video().sets.back().reads.clear(); },
+     "operand 0, of set 9: found no read of it, expected one"},
+    {"a read of some pixels",
+     [](auto &t) { t.video().sets.back().reads[0].all = false; },
+     "found windows, expected all pixels"},
+    {"a set for one more layer", [](auto &t) { t.video().sets.pop_back(); },
+     "set 10: operand 0, of set 9: found no read of it"},
+    {"a layer that runs with another set",
+     [](auto &t) { --t.execute("soft").set; },
+     "execute 11: found set 10, expected 11"},
+    {"a layer that runs with the tail, in front of it",
+     [](auto &t) { t.execute("gate").set = 11; },
+     "execute 7: found set 11, expected 10"},
+    {"a result in the program's memory, in front of the tail",
+     [](auto &t) { t.place("out", 0) = VideoExecute::asInProgram; },
+     "execute 6: result 0: found it where the program has it"},
+    {"an operand in the program's memory that is not written there",
+     [](auto &t) { t.place("scale", 1) = VideoExecute::asInProgram; },
+     "execute 8: operand 1: byte"},
+    {"a result that stays and is not read there",
+     [](auto &t) {
+       t.place("scale", 0) = t.video().arenaSize;
+       t.video().arenaSize += 30720;
+     },
+     "found nothing written, expected"},
+    {"an operand in the arena that is not there",
+     [](auto &t) { t.place("soft", 1) = 0; }, "execute 11: operand 1: byte"},
+    {"a result of the tail on top of a value that stays",
+     [](auto &t) { t.place("pool", 0) = t.place("conv", 0); },
+     "which stay for the next frame"},
+    {"an output in the program's memory",
+     [](auto &t) { t.place("last", 0) = VideoExecute::asInProgram; },
+     "execute 12: result 0: found it where the program has it"},
+    {"an input in the program's memory",
+     [](auto &t) { t.place("first", 1) = VideoExecute::asInProgram; },
+     "execute 13: operand 1: found it where the program has it"},
+    {"a check point",
+     [](auto &t) {
+       t.execute("pool").check = {t.check("conv").place,
+                                  t.video().inputs[0].pixels};
+     },
+     "execute 14: check point: found a result without rows and columns"},
+    {"a part of a layer",
+     [](auto &t) { t.execute("soft").part = {VideoTiles::Rows}; },
+     "execute 11: found parts of a result without rows and columns"},
+};
+
+/// All layers are in the tail.
+const Fault faultsOfLongTails[] = {
+    {"a later routine that reads elsewhere",
+     [](auto &t) {
+       t.program.switches[0].replacement.operands[1].offset += 64;
+     },
+     "switch 0: operand 1: arena [64, 30784): byte 64: found"},
+    {"a later routine that writes elsewhere",
+     [](auto &t) {
+       t.program.switches[0].replacement.operands[0].offset += 64;
+     },
+     "switch 0: result 0: expected it where operation 1 has it"},
+    {"a later routine with an operand of another space",
+     [](auto &t) {
+       t.program.switches[0].replacement.operands[1].space =
+           artifact::Space::Input;
+     },
+     "switch 0: operand 1: input 0 [0, 30720): byte 0: found"},
+    {"tiles of a later routine",
+     [](auto &t) { t.video().switches[0].tiles = VideoTiles::Rows; },
+     "switch 0: found parts of a result without rows and columns"},
+};
+
 class VideoFaults : public VideoProof {
 public:
   /// Each of them is found.
@@ -713,6 +807,14 @@ TEST_F(VideoFaults, AreFound) {
   find(faultsOfPixels);
   add(VideoReuse::Bounded);
   find(faultsOfChecks);
+}
+
+TEST_F(VideoFaults, OfTailsAreFound) {
+  plan(layers);
+  add(VideoReuse::Bounded, numberOf("scale"));
+  find(faultsOfTails);
+  add(VideoReuse::Exact, numberOf("in"));
+  find(faultsOfLongTails);
 }
 
 TEST_F(VideoFaults, OfBlocksAreFound) {
