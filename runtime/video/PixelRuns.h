@@ -48,18 +48,20 @@ struct SquareLanes {
 };
 
 /// Adds the squared differences of `count` values that follow each other: the
-/// first `perSum` of them to the first sum, and so on. Value i of a sum goes to
-/// lane i % 8, but all whole numbers to one. Values of the same bytes do not
-/// differ, be they NaN. A difference from a NaN is NaN.
+/// first `perSum` of them to the first sum, and so on. Float i of a sum goes to
+/// lane i % 8, each byte to a lane that its number decides. Values of the same
+/// bytes do not differ, be they NaN. A difference from a NaN is NaN. Memory is
+/// prefetched from `ahead` bytes behind the values.
 void addSquares(SquareLanes *sums, const float *a, const float *b,
-                size_t perSum, size_t count);
+                size_t perSum, size_t count, size_t ahead = 0);
 void addSquares(SquareLanes *sums, const uint8_t *a, const uint8_t *b,
-                size_t perSum, size_t count);
+                size_t perSum, size_t count, size_t ahead = 0);
 
-/// The same for eight values of each of `rows` rows, `rowStride` bytes apart,
-/// in less time.
-void addSquaresOfRows(SquareLanes &sum, const uint8_t *a, const uint8_t *b,
-                      size_t rowStride, uint32_t rows);
+/// The same for floats of `rows` rows, `rowStride` bytes apart: eight values of
+/// each row for each sum. As many rows below are prefetched: processors do not
+/// do so themselves where rows are short and many.
+void addSquaresOfRows(SquareLanes *sums, const uint8_t *a, const uint8_t *b,
+                      size_t rowStride, uint32_t rows, uint32_t numSums);
 
 /// The largest sum of `count` squares whose mean is within the limit; 0 where
 /// the limit is no finite number.

@@ -71,6 +71,8 @@ struct MatchCase {
     VideoPlane plane = {static_cast<uint32_t>(draws.from(1, 2)),
                         static_cast<uint32_t>(draws.from(1, 20)),
                         static_cast<uint32_t>(draws.from(1, 150))};
+    if (draws.oneOf(20)) // more than are matched at once
+      plane.cols += static_cast<uint32_t>(draws.from(400, 1000));
     auto channels = static_cast<uint32_t>(draws.from(1, 5));
     bool isLast = draws.oneOf(2);
     PixelLayout drawn =
@@ -128,6 +130,9 @@ struct MatchCase {
     OwnedSet dirty(layout.plane), clean(layout.plane);
     dirty.fill(draws, draws.oneOf(2) ? 0 : 100);                // stay dirty
     clean.fill(draws, static_cast<uint32_t>(draws.from(0, 3))); // 1: all
+    if (draws.oneOf(2)) // all of some words
+      clean.set.set({0, 0, layout.plane.rows, layout.plane.cols / 4,
+                     layout.plane.cols / 4 * 3 + 1});
     const std::vector<bool> skipped = clean.pixels();
     std::vector<bool> expected = dirty.pixels();
     Bytes after = reference, before = input;
