@@ -4,6 +4,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace nnv12;
@@ -13,10 +14,14 @@ using artifact::VideoTiles;
 // (docs/results/video.md).
 
 /// Layers take longer in a stream than in a plain run: all values lie apart,
-/// and fill more of the caches.
-static constexpr double apart = 1.15;
-/// And longer in cells, which are small and jump about.
-static constexpr double inCells = 1.35;
+/// and fill more of the caches. And longer in cells, which are small and jump
+/// about.
+static constexpr double apart = 1.1, inCells = 1.25;
+/// Layers with little work wait for memory: for so many tensors of each that
+/// they read or write, and in cells for more.
+static constexpr double perTensor = 0.7, perTensorInCells = 1;
+/// Values of less bytes than that stay in caches that a core has for itself.
+static constexpr uint64_t mostCached = 1 << 20;
 /// Milliseconds of following the changes through a layer.
 static constexpr double perSet = 0.002;
 /// Memory traffic of a tensor that is compared with the kept one, in tensors.
@@ -55,8 +60,27 @@ static bool isInTail(const artifact::VideoExecute &execute) {
          execute.places[0] == artifact::VideoExecute::asInProgram;
 }
 
+/// Bytes of values that an operation reads and writes.
+static uint64_t bytesOf(const artifact::Operation &operation) {
+  uint64_t bytes = 0;
+  for (const artifact::Operand &operand : operation.operands)
+    if (operand.space != artifact::Space::Weights &&
+        operand.space != artifact::Space::Prepared)
+      bytes += operand.size;
+  return bytes;
+}
+
+/// Bytes of all results.
+static uint64_t bytesOfResults(const artifact::Program &program) {
+  uint64_t bytes = 0;
+  for (const artifact::Operation &operation : program.operations)
+    bytes += operation.operands[0].size;
+  return bytes;
+}
+
 /// The costs of frames where each layer with pixels has tiles of one.
-static search::FrameProblem problemOfPixels(const artifact::ProgramVideo &video,
+static search::FrameProblem problemOfPixels(const artifact::Program &program,
+                                            const artifact::ProgramVideo &video,
                                             llvm::ArrayRef<double> times,
                                             double memoryGBps) {
   assert(times.size() == video.executes.size() && "a time for each execute");
@@ -76,10 +100,15 @@ static search::FrameProblem problemOfPixels(const artifact::ProgramVideo &video,
   for (const artifact::VideoInput &input : video.inputs)
     problem.inputs.push_back(
         {input.set, perMatch * traffic(input.pixels, input.set)});
-  for (auto [from, time] : llvm::zip(video.executes, times)) {
-    search::FrameExecute execute = {from.set,
-                                    isInTail(from) ? time : apart * time};
-    execute.tiles = execute.whole * inCells;
+  bool isCached = bytesOfResults(program) <= mostCached;
+  for (auto [from, time, operation] :
+       llvm::zip(video.executes, times, program.operations)) {
+    double read =
+        isCached ? 0 : double(bytesOf(operation)) / (memoryGBps * 1e6);
+    search::FrameExecute execute = {
+        from.set,
+        isInTail(from) ? time : std::max(apart * time, perTensor * read)};
+    execute.tiles = std::max(inCells * time, perTensorInCells * read);
     if (problem.sets[from.set].numPixels() > 1)
       execute.tileRows = execute.tileColumns = 1;
     if (from.check)
@@ -92,16 +121,18 @@ static search::FrameProblem problemOfPixels(const artifact::ProgramVideo &video,
   return problem;
 }
 
-size_t nnv12::chooseVideoTail(const artifact::ProgramVideo &video,
+size_t nnv12::chooseVideoTail(const artifact::Program &program,
+                              const artifact::ProgramVideo &video,
                               llvm::ArrayRef<double> times, double memoryGBps) {
-  return search::chooseTail(problemOfPixels(video, times, memoryGBps));
+  return search::chooseTail(problemOfPixels(program, video, times, memoryGBps));
 }
 
 search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
                                            llvm::ArrayRef<double> times,
                                            double memoryGBps) {
   const artifact::ProgramVideo &video = *program.video;
-  search::FrameProblem problem = problemOfPixels(video, times, memoryGBps);
+  search::FrameProblem problem =
+      problemOfPixels(program, video, times, memoryGBps);
   // By execute: the switch that is taken by then.
   std::vector<std::optional<size_t>> switches(times.size());
   for (size_t k = 0; k < program.switches.size(); ++k)
@@ -118,7 +149,8 @@ search::FrameProblem nnv12::frameProblemOf(const artifact::Program &program,
     bool hasOwn = part->kernel == artifact::VideoPart::ownKernel;
     const artifact::Kernel &kernel = hasOwn ? program.kernels[operation->kernel]
                                             : video.kernels[part->kernel];
-    execute.tiles = execute.whole * (hasOwn ? 1 : inCells);
+    if (hasOwn) // its tiles are larger
+      execute.tiles = execute.whole;
     execute.tileRows = execute.tileColumns = 0;
     if (part->tiles != VideoTiles::All) {
       TileSize size = tileSizeOf(*part, kernel);

@@ -21,7 +21,8 @@ search::FrameProblem frameProblemOf(const artifact::Program &program,
 /// The first execute of a program's tail (search::chooseTail). `video` has the
 /// sets of all layers and inputs, and the check points that there would be
 /// without a tail. No kernel is needed: tiles are taken for pixels.
-size_t chooseVideoTail(const artifact::ProgramVideo &video,
+size_t chooseVideoTail(const artifact::Program &program,
+                       const artifact::ProgramVideo &video,
                        llvm::ArrayRef<double> times, double memoryGBps);
 
 /// The share of an input that changes in a frame of a video, as long as nobody

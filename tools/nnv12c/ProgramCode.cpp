@@ -117,7 +117,8 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
                      ? artifact::VideoReuse::Exact
                      : artifact::VideoReuse::Bounded;
     auto chooseTail = [&](const artifact::ProgramVideo &video) {
-      return chooseVideoTail(video, executeTimes(lowered), memoryGBps(lowered));
+      return chooseVideoTail(lowered.emitted.program, video,
+                             executeTimes(lowered), memoryGBps(lowered));
     };
     if (failed(emitVideo(lowered.main(), reuse, order, lowered.kernels.table,
                          lowered.videoKernels->table, lowered.emitted,

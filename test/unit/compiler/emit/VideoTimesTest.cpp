@@ -23,6 +23,10 @@ static artifact::Program sampleProgram() {
   program.kernels = {kernelOf(4, 32), kernelOf(1, 32)};
   program.kernels[1].maps[0] = {{{1024, 1}}, {{{}, {}, {{0, 16, 64}}}}};
   program.operations.resize(3);
+  for (artifact::Operation &operation : program.operations)
+    operation.operands = {{artifact::Space::Arena, 0, 0, 12288},
+                          {artifact::Space::Arena, 0, 12288, 12288},
+                          {artifact::Space::Weights, 0, 0, 1 << 30}};
   artifact::Switch change = {1, {}};
   change.replacement.kernel = 1;
   program.switches = {change};
@@ -82,6 +86,22 @@ TEST(VideoTimes, RowsAreAsLongAsThePlane) {
   EXPECT_FALSE(problem.executes[1].isFlat);
 }
 
+/// Layers with little work wait for values in memory, and in cells for more.
+TEST(VideoTimes, OfLittleWork) {
+  artifact::Program program = sampleProgram();
+  auto timesOf = [&](uint64_t bytes, double time) {
+    for (artifact::Operation &operation : program.operations)
+      operation.operands[0].size = operation.operands[1].size = bytes;
+    search::FrameProblem problem = frameProblemOf(program, {time, 2, 1}, 10);
+    return std::pair(problem.executes[0].whole, problem.executes[0].tiles);
+  };
+  // Two tensors of 10 MB: 2 ms of memory.
+  EXPECT_EQ(timesOf(10000000, 0.1), std::pair(0.7 * 2, 2.0));
+  EXPECT_EQ(timesOf(10000000, 10), std::pair(1.1 * 10, 1.25 * 10));
+  // Three results that caches of a core have room for.
+  EXPECT_EQ(timesOf((1 << 20) / 3, 0.01), std::pair(1.1 * 0.01, 1.25 * 0.01));
+}
+
 /// Layers of the tail take the time of a plain run, and the others more.
 TEST(VideoTimes, OfTails) {
   artifact::Program program = sampleProgram();
@@ -97,9 +117,10 @@ TEST(VideoTimes, OfTails) {
   EXPECT_EQ(problem.executes[2].plain, 1);
   EXPECT_EQ(problem.executes[2].tileRows, 0u);
   // The last layer depends on any pixel, and the others on a few.
-  EXPECT_EQ(chooseVideoTail(*program.video, {3, 2, 1}, 12), 3u) << "it is one";
+  EXPECT_EQ(chooseVideoTail(program, *program.video, {3, 2, 1}, 12), 3u)
+      << "it is one";
   program.video->executes[2].places[0] = 0;
-  EXPECT_EQ(chooseVideoTail(*program.video, {3, 2, 1}, 12), 2u);
+  EXPECT_EQ(chooseVideoTail(program, *program.video, {3, 2, 1}, 12), 2u);
 }
 
 static std::string textOf(std::vector<search::FrameTimes::Point> points,
