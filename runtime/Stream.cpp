@@ -265,7 +265,7 @@ void Stream::adopt(const Array<Step> &steps) {
 //===----------------------------------------------------------------------===//
 
 void Stream::forget() {
-  hasValues_ = false;
+  hasValues_ = hasInputs_ = false;
   pace_.forget();
 }
 
@@ -273,15 +273,13 @@ bool Stream::takesNext() {
   ++runs_;
   if (pace_.takesNext())
     return true;
-  hasValues_ = false;
+  hasValues_ = hasInputs_ = false;
   return false;
 }
 
-/// Takes over the inputs of a frame that computes all.
+/// Takes over the inputs as they are, and measures their values in some frames.
 void Stream::takeInputs(const CallersBuffers &callers) {
-  isWhole_ = true;
   measures_ = isBounded_ && pace_.measuresWhole();
-  ++wholeFrames_;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i) {
     const nnv12_input &given = elementOf(callers.inputs, i);
     if (given.size)
@@ -290,11 +288,28 @@ void Stream::takeInputs(const CallersBuffers &callers) {
     if (measures_)
       measureInput(i, given);
   }
+  hasInputs_ = true;
+}
+
+/// Begins a frame that computes all.
+Stream::Frame Stream::beginWhole(const CallersBuffers &callers) {
+  takeInputs(callers);
+  isWhole_ = true;
+  ++frames_;
+  ++wholeFrames_;
+  return Frame::Computed;
+}
+
+/// Whether more of the inputs changed than leaves something to reuse.
+bool Stream::changedMuch() const {
+  // Inputs of one pixel tell nothing of others.
+  bool hasPlanes = pixelsNow_ > video_->inputs()->size();
+  return hasPlanes && changedNow_ > pixelsNow_ / mostChanged;
 }
 
 Stream::Frame Stream::begin(const CallersBuffers &callers, Workers &workers,
                             bool isAudit) {
-  bool isWhole = !hasValues_ || (pace_.isRefreshDue() && !isAudit);
+  bool hadValues = hasValues_;
   isCompared_ = isAudit_ && hasValues_;
   isAudit_ = isAudit;
   isWhole_ = measures_ = false;
@@ -302,30 +317,29 @@ Stream::Frame Stream::begin(const CallersBuffers &callers, Workers &workers,
   computed_ = 0;
   work_ = allWork_ = tailWork_ = 0;
   changedNow_ = pixelsNow_ = 0;
-  frames_ += !isAudit;
-  if (isWhole) {
+  if (!hasInputs_) {
+    // Nobody knows yet whether there will be something to reuse.
     takeInputs(callers);
-    return Frame::Computed;
+    return Frame::Left;
   }
+  if (hadValues && pace_.isRefreshDue() && !isAudit)
+    return beginWhole(callers);
   bool isChanged = false;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i)
     isChanged |= match(i, elementOf(callers.inputs, i).data, workers);
-  if (!isChanged) {
-    for (const Part &part : parts_)
-      allWork_ += part.work;
-    return Frame::Same;
-  }
-  // Inputs of one pixel tell nothing of others.
-  bool hasPlanes = pixelsNow_ > video_->inputs()->size();
-  if (!isAudit && hasPlanes && changedNow_ > pixelsNow_ / mostChanged) {
+  if (changedMuch() && !isAudit) {
     addChanges();
-    if (pace_.addPoor()) {
-      --frames_;
-      return Frame::Left;
-    }
-    takeInputs(callers);
+    pace_.addPoor();
+    return Frame::Left;
   }
-  return Frame::Computed;
+  if (!hadValues)
+    return beginWhole(callers);
+  frames_ += !isAudit;
+  if (isChanged)
+    return Frame::Computed;
+  for (const Part &part : parts_)
+    allWork_ += part.work;
+  return Frame::Same;
 }
 
 /// Calls `kernel` with a job for all of its tiles.

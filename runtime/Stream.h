@@ -66,7 +66,8 @@ public:
   enum class Frame : uint8_t {
     Same, ///< nothing changed: no execute has anything to compute
     Computed,
-    Left ///< so much changed that a run without the stream takes less time
+    Left ///< a run without the stream takes less time: too much changed, or
+         ///< that is not known yet
   };
   /// Looks for changes of the inputs. `isAudit`: the same frame comes again
   /// behind this one, to be computed as if this had not been.
@@ -133,6 +134,8 @@ private:
   static Grid gridOf(const bundle::VideoPart *how, const bundle::TileMap *map);
   bool match(uint32_t number, const void *given, Workers &workers);
   void takeInputs(const CallersBuffers &callers);
+  Frame beginWhole(const CallersBuffers &callers);
+  bool changedMuch() const;
   void addChanges() {
     changed_ += changedNow_;
     pixels_ += pixelsNow_;
@@ -172,7 +175,8 @@ private:
   bool audits_ = false;
   StreamPace pace_;
   bool hasHints_ = false;
-  bool hasValues_ = false; ///< of the last frame
+  bool hasInputs_ = false; ///< the arena has those of the last run
+  bool hasValues_ = false; ///< and all values of that frame
   bool isWhole_ = true;    ///< this frame computes all
   bool measures_ = false;  ///< and the size of values
   bool merges_ = false;    ///< the step that was asked for last has a check

@@ -64,14 +64,13 @@ public:
       return forgetTries();
     addPoor();
   }
-  /// Notes a frame with little to reuse. Whether runs without a stream follow,
-  /// and not another try: copies may follow one new picture.
-  bool addPoor() {
+  /// Notes a frame with little to reuse.
+  void addPoor() {
+    // Copies may follow one new picture.
     if (++tries_ < 2)
-      return false;
+      return;
     runsWithout_ = nextWithout_;
     nextWithout_ = std::min(2 * nextWithout_, mostWithout);
-    return true;
   }
 
 private:

@@ -95,17 +95,15 @@ static void printVideo(const BenchOptions &options, const Bundle &bundle,
     printf("  %-16s %10.3f %10.3f %10.3f %10.3f\n", session->name, times.median,
            times.p90, times.p99, median(session->cpuTimes));
   }
-  if (results.stream.frames &&
-      results.stream.frames == results.stream.whole_frames)
-    printf("%.1f %% of the pixels changed from frame to frame: none reused "
-           "values, for which there are %.2f MB\n",
-           100 * results.stream.changed,
-           double(results.stream.memory_size) * 1e-6);
-  else if (results.stream.frames)
+  if (results.stream.frames > results.stream.whole_frames)
     printf("of frames but the first %.1f %% of the pixels changed, and %.1f %% "
            "of the work was done; %.2f MB of values\n",
            100 * results.stream.changed, 100 * results.stream.computed,
            double(results.stream.memory_size) * 1e-6);
+  else if (results.stream.changed > 0)
+    printf("%.1f %% of the pixels changed from frame to frame: none reused "
+           "values\n",
+           100 * results.stream.changed);
   if (results.stream.audits)
     printf("audits: outputs of %llu frames with reuse differ by at most %.3g "
            "of the root mean square\n",
