@@ -29,8 +29,11 @@ namespace {
 /// A bundle for this CPU alone, and where its overlay for video lies.
 class Image {
 public:
-  explicit Image(size_t tiles) {
+  /// Executes from `tail` on are the tail, if there are some.
+  explicit Image(size_t tiles, uint32_t tail = 5) {
     VideoSample sample(tiles);
+    if (tail < 5)
+      joinTail(sample.bundle, tail);
     bool isArm = artifact::hostArchitecture()[0] == 'a';
     sample.bundle.programs = {sample.bundle.programs[isArm ? 2 : 1]};
     artifact::Segment::Piece &code =
@@ -107,6 +110,14 @@ void runFrames(nnv12_bundle *bundle, Choices &choices, bool isOn) {
   options.oversubscribe = 1;
   options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
   options.mode = choices.oneIn(2) ? NNV12_MODE_PLAN : NNV12_MODE_COLD;
+  if (choices.oneIn(2)) {
+    static constexpr float tolerances[] = {0, 1, 1e-3F};
+    stream.reuse = NNV12_REUSE_BOUNDED;
+    stream.tolerance = choices.of(tolerances);
+    stream.input_tolerance = choices.of(tolerances);
+    stream.refresh = uint32_t(choices.below(4));
+    stream.audit = choices.oneIn(2);
+  }
   nnv12_session *session;
   nnv12_error error = {};
   nnv12_status status =
@@ -117,8 +128,9 @@ void runFrames(nnv12_bundle *bundle, Choices &choices, bool isOn) {
       y(nnv12_bundle_output(bundle, 0)->byte_size);
   nnv12_input in = NNV12_INPUT(x.data(), x.size());
   nnv12_output out = NNV12_OUTPUT(y.data(), y.size());
-  for (uint64_t frames = choices.from(2, 6); frames-- > 0;) {
-    switch (choices.below(5)) {
+  // The fourth run is the first one that reuses values.
+  for (uint64_t frames = choices.from(2, 9); frames-- > 0;) {
+    switch (choices.below(6)) {
     case 0:
       x[choices.below(x.size())] ^= 1;
       break;
@@ -176,7 +188,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const bool hasZstd = dlopen("libzstd.so.1", RTLD_NOW) != nullptr;
   if (!hasZstd)
     return 0;
-  static const Image images[] = {Image(4), Image(1), Image(3), Image(70)};
+  static const Image images[] = {Image(4),    Image(1),    Image(3),
+                                 Image(70),   Image(4, 1), Image(3, 2),
+                                 Image(70, 3)};
   Choices choices(data, size);
   // The overlay ends where the image does: reads behind it are seen.
   AlignedCopy image(choices.of(images).change(choices));
