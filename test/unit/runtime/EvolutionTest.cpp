@@ -133,6 +133,31 @@ TEST_F(EvolutionTest, OverlaysStayReadable) {
   EXPECT_FALSE(hasOverlays("format-5.nnv"));
 }
 
+/// And those with reuse between the frames of a video.
+TEST_F(EvolutionTest, VideosStayReadable) {
+  PlannedSample plain{4, 3, 2};
+  Bundle bundle(fileNamed("format-5-video.nnv"), wholeBundle());
+  expectRuns(bundle, plain);
+#if NNV12_VIDEO
+  EXPECT_EQ(bundle.info().reuse, NNV12_REUSE_BOUNDED);
+  for (nnv12_reuse reuse : {NNV12_REUSE_EXACT, NNV12_REUSE_BOUNDED}) {
+    SessionOptions options;
+    options.threads = 2;
+    options.oversubscribe = true;
+    options.mode = NNV12_MODE_COLD;
+    options.gpu.mode = NNV12_GPU_OFF;
+    options.stream.reuse = reuse;
+    // No difference is within these.
+    options.stream.tolerance = options.stream.input_tolerance = 1e-9F;
+    Session session(bundle, options);
+    for (int frame = 0; frame < 5; ++frame)
+      EXPECT_TRUE(runs(session, plain, 1, false)) << frame;
+    EXPECT_EQ(session.streamInfo().frames, 3u);
+    EXPECT_EQ(session.streamInfo().whole_frames, 1u);
+  }
+#endif
+}
+
 /// To readers of a program that has no overlay it looks like this.
 TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
   AlignedCopy image(readFile(fileNamed("format-5-overlays.nnv")));

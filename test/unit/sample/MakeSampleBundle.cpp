@@ -2,12 +2,13 @@
 //
 //   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
 //   make-sample-bundle FILE gpu
-//   make-sample-bundle FILE video
+//   make-sample-bundle FILE video|tail
 //   make-sample-bundle FILE properties KEY=VALUE...
 //
 // With LANES it writes a bundle with a plan, with `gpu` or `video` one with an
-// overlay for that, with `properties` one with a plan and the given properties,
-// by key. An empty KEY signs nothing.
+// overlay for that, with `tail` one for video whose last two executes are its
+// tail, with `properties` one with a plan and the given properties, by key. An
+// empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
@@ -41,7 +42,10 @@ int main(int argc, char **argv) {
     sample = std::make_unique<nnv12::test::GpuSample>();
   else if (argc > 2 && strcmp(argv[2], "video") == 0)
     sample = std::make_unique<nnv12::test::VideoSample>();
-  else if (argc > 4)
+  else if (argc > 2 && strcmp(argv[2], "tail") == 0) {
+    sample = std::make_unique<nnv12::test::VideoSample>();
+    nnv12::test::joinTail(sample->bundle, 3);
+  } else if (argc > 4)
     sample = std::make_unique<nnv12::test::PlannedSample>(
         number(2, 3), number(4, 2), number(5, 1));
   else
