@@ -187,7 +187,7 @@ static FrameProblem problemOfTail() {
 TEST(FrameTimes, ChooseATail) {
   FrameProblem problem = problemOfTail();
   EXPECT_EQ(chooseTail(problem), 3u);
-  // A layer that loses what the tail would gain keeps it away.
+  // The tail would lose as much by one layer as it gains by others.
   problem.sets[5].reads = {{1}};
   problem.sets[6].reads = {{1}};
   EXPECT_EQ(chooseTail(problem), 6u);
