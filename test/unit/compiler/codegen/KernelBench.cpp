@@ -18,6 +18,8 @@
 #include "KernelTest.h"
 #include "Reference.h"
 
+#include "dialects/nn/Layout.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -46,6 +48,8 @@ static cl::opt<double> budget("budget", cl::init(0.3),
 static cl::opt<std::string>
     cellSize("cells", cl::desc("ROWSxCOLS, or auto: each routine in cells of "
                                "that size, too, where it has them"));
+static cl::opt<bool>
+    isCold("cold", cl::desc("operands and results are in no cache of a core"));
 static cl::opt<bool>
     measureErrors("errors", cl::desc("print rounding errors instead of times"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
@@ -106,7 +110,10 @@ std::unique_ptr<LayerKernel> compileCells(const std::string &text,
                                           const LayerKernel &dense,
                                           const nnv12::codegen::Target &target,
                                           llvm::StringRef size) {
-  std::optional<nnv12::Cells> cells = dense.routine().cells(dense.layer());
+  unsigned rank = nnv12::nn::typeOf(dense.layer()->getResult(0)).getRank();
+  std::optional<nnv12::Cells> cells;
+  if (rank >= 2)
+    cells = dense.routine().cellsAlong(dense.layer(), rank - 2, rank - 1);
   if (size.empty() || !cells)
     return nullptr;
   if (size != "auto")
@@ -144,6 +151,13 @@ struct Contestant {
     return times[times.size() / 2];
   }
 };
+
+/// Writes more memory than the caches of a core hold.
+void fillCaches() {
+  static std::vector<char> memory(64 << 20);
+  static char value = 0;
+  std::fill(memory.begin(), memory.end(), ++value);
+}
 
 /// Floats at random, bytes of all kinds, and zeros of wider integers.
 std::vector<Bytes> operandsOf(const LayerKernel &kernel) {
@@ -191,7 +205,8 @@ std::string tensorOf(std::initializer_list<int64_t> shape,
 
 void bench(const std::string &name, const std::string &text, double flops,
            llvm::ArrayRef<std::string> routines, double budget, int threads,
-           const nnv12::codegen::Target &target, llvm::StringRef cells) {
+           const nnv12::codegen::Target &target, llvm::StringRef cells,
+           bool cold) {
   std::vector<Contestant> all;
   for (const std::string &routine : routines) {
     std::string error;
@@ -221,7 +236,10 @@ void bench(const std::string &name, const std::string &text, double flops,
                     budget * double(all.size());
        ++i)
     for (Contestant &c : all) {
-      c.runOnce(); // the others' data in the caches is not its fault
+      if (cold)
+        fillCaches();
+      else
+        c.runOnce(); // the others' data in the caches is not its fault
       c.times.push_back(c.runOnce());
     }
   for (Contestant &c : all) {
@@ -264,7 +282,7 @@ int main(int argc, char **argv) {
                  << table.mostPositions << "x" << table.mostPanels << "\n";
     return 1;
   }
-  bool assembly = printAssembly, errors = measureErrors;
+  bool assembly = printAssembly, errors = measureErrors, cold = isCold;
   // Asks for what a process may not use of its own.
   if (!assembly && !target->runsHere()) {
     llvm::errs() << "kernel-bench: --for " << targetName
@@ -345,6 +363,7 @@ int main(int argc, char **argv) {
     else if (errors)
       printErrors(name, text, routines, *target);
     else
-      bench(name, text, flops, routines, seconds, workers, *target, cells);
+      bench(name, text, flops, routines, seconds, workers, *target, cells,
+            cold);
   }
 }
