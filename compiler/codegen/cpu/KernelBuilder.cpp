@@ -82,10 +82,19 @@ Value KernelBuilder::keepLanes(Value x, Index count) {
   return select(isKept, x, zero);
 }
 
+/// Into the cache nearest to the core.
+static void createPrefetch(KernelBuilder &k, Value memory, Index offset,
+                           bool isWrite) {
+  memref::PrefetchOp::create(k.b, memory, ValueRange{k.val(offset)}, isWrite,
+                             /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 void KernelBuilder::prefetch(Value memory, Index offset) {
-  memref::PrefetchOp::create(b, memory, ValueRange{val(offset)},
-                             /*isWrite=*/false, /*localityHint=*/3,
-                             /*isDataCache=*/true);
+  createPrefetch(*this, memory, offset, /*isWrite=*/false);
+}
+
+void KernelBuilder::prefetchForStore(Value memory, Index offset) {
+  createPrefetch(*this, memory, offset, /*isWrite=*/true);
 }
 
 Index KernelBuilder::hide(Index x) {

@@ -29,6 +29,9 @@ public:
   /// The first `count` lanes of x, and zeros.
   Value keepLanes(Value x, Index count);
   void prefetch(Value memory, Index offset);
+  /// Fetches memory for a later store. The address may lie outside of it: a
+  /// prefetch never faults.
+  void prefetchForStore(Value memory, Index offset);
   /// The same number, in a register: LLVM does not see its value.
   Index hide(Index x);
   /// 0 <= x < limit.

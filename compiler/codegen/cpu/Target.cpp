@@ -36,16 +36,20 @@ std::vector<std::string> v4Features() {
   return all;
 }
 
+/// Processors of these levels that do not have it (Haswell) take it for a nop.
+const char prefetchForStore[] = "+prfchw";
+
 /// The targets without extensions, per architecture the best one first.
 const std::vector<Target> &bases() {
   static const std::vector<Target> table = {
-      {"x86-64-v4", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v4", "", "",
-       v4Features(), /*vectorLanes=*/16, /*vectorRegisters=*/32,
+      {"x86-64-v4", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v4", "",
+       prefetchForStore, v4Features(), /*vectorLanes=*/16,
+       /*vectorRegisters=*/32,
        /*multiplyByElement=*/false, /*hasMasks=*/true,
        // Ice Lake: 48 and 1280 KiB; Skylake-SP and Zen 4: 32 and 1024.
        48 * 1024, 1280 * 1024},
-      {"x86-64-v3", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", "",
-       v3Features, /*vectorLanes=*/8, /*vectorRegisters=*/16,
+      {"x86-64-v3", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v3", "",
+       prefetchForStore, v3Features, /*vectorLanes=*/8, /*vectorRegisters=*/16,
        /*multiplyByElement=*/false, /*hasMasks=*/true,
        // Zen 1 to 3; Haswell to Skylake have 256 KiB, Alder Lake 1280.
        32 * 1024, 512 * 1024},

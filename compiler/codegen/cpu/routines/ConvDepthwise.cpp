@@ -226,7 +226,7 @@ KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
           all, {}, [&] { return rowOf(true), Values(); },
           [&] { return rowOf(false), Values(); });
     };
-    window.forEachRow(k, begin, end, row, widen);
+    window.forEachRow(k, memory.out, begin, end, row, widen);
   };
   Type weights = narrow ? narrowElementType(k.b.getContext(), *narrow) : Type();
   k.kernel(symbol, op, body, weights);

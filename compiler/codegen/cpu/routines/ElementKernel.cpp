@@ -200,6 +200,9 @@ private:
   SmallVector<unsigned, 2> plane; ///< of the result's view, in cells
   /// In cells, the positions of a tile along axes of the plane.
   std::map<int, std::pair<Index, Index>> tileOf;
+  /// In cells of vectors, the distance in memory of the results of the next
+  /// step of the outermost loop, which are fetched meanwhile. 0 where none are.
+  int64_t nextResults = 0;
   ElementEmitter e;
   ElementProgram program;
   Value output;
@@ -343,6 +346,8 @@ void KernelEmitter::emitElements(ArrayRef<Coord> position,
                                   e.mask, x);
   else
     k.store(x, output, offset.base);
+  if (nextResults)
+    k.prefetchForStore(output, k.add(offset.base, nextResults));
   total += (e.cost - before + 1) * weight;
 }
 
@@ -472,7 +477,11 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
         rows(rowAxes.drop_front());
       });
     };
-    return rows(s.rowAxes);
+    if (order == LaneOrder::Rows && !s.rowAxes.empty())
+      nextResults = axes[s.rowAxes.front()].stride;
+    rows(s.rowAxes);
+    nextResults = 0;
+    return;
   }
 
   double old = weight;

@@ -215,6 +215,16 @@ private:
     return acc;
   }
 
+  /// Fetches the lines of a result in blocks, each a position of a panel.
+  void prefetchResult() {
+    for (int64_t panel = 0; panel < t.panels; ++panel)
+      for (int64_t row = 0; row < t.rows; ++row) {
+        Index at = place(outPosition(row * t.cols), panel * vectors);
+        k.repeat(t.cols, [&](Index col) {
+          k.prefetchForStore(memory.out, k.add(at, k.mul(col, s.outCol)));
+        });
+      }
+  }
   /// The columns of vectors [first, first + width).
   void columns();
   void finish(const Values &acc);
@@ -396,6 +406,9 @@ void PanelEmitter::emit(ValueRange args) {
 }
 
 void PanelEmitter::columns() {
+  // The old results, which cells write over, are in no cache of the core.
+  if (s.isCompact && s.blockedResult && !s.quantized)
+    prefetchResult();
   bool hasTerms = s.quantized && s.quantized->rows;
   VectorType sums = k.vec(k.VL, s.quantized ? Type(k.b.getI32Type()) : Type());
   Values acc(t.rows * t.cols * width, k.number(0, sums));

@@ -125,7 +125,7 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
           outPlane = w.outHeight * w.outWidth * block;
   int64_t countedBottom = high.size() == 1 ? 0 : high[0];
   k.kernel(symbol, op, [&](ValueRange operands, Value, Value begin, Value end) {
-    window.forEachRow(k, begin, end, [&](const OutputRow &row) {
+    auto computeRow = [&](const OutputRow &row) {
       Index plane = row.plane, y = row.row;
       KernelRows rows = window.kernelRows(k, y);
       Index inside = k.sub(rows.high, rows.low), counted = inside;
@@ -162,7 +162,8 @@ KernelInfo PoolEmitter::emit(nn::PoolOp op, StringRef symbol) {
         k.callMicroKernel(name, {operands[1], operands[0]}, at,
                           [&](ValueRange args) { microKernel(args, tile); });
       });
-    });
+    };
+    window.forEachRow(k, operands[0], begin, end, computeRow);
   });
   return info;
 }

@@ -157,7 +157,17 @@ KernelInfo SlidingWindow::plan(double workPerPlane) {
                          {{0, planes, 1}, {1, rowBlocks, rowBlock}})}};
 }
 
-void SlidingWindow::forEachRow(KernelBuilder &k, Value begin, Value end,
+void SlidingWindow::prefetchRow(KernelBuilder &k, Value out,
+                                const OutputRow &at) const {
+  Index row = k.add(k.mul(at.plane, w.outHeight), at.row),
+        first = k.add(k.mul(row, w.outWidth), k.mul(at.cell, colBlock));
+  k.repeat(endOf(at.alike) - at.alike * colBlock, [&](Index pixel) {
+    k.prefetchForStore(out, k.mul(k.add(first, pixel), block));
+  });
+}
+
+void SlidingWindow::forEachRow(KernelBuilder &k, Value out, Value begin,
+                               Value end,
                                llvm::function_ref<void(const OutputRow &)> body,
                                llvm::function_ref<void(Index)> prologue) const {
   assert(rowBlock * rowBlocks >= w.outHeight && "plan() has been here");
@@ -167,6 +177,10 @@ void SlidingWindow::forEachRow(KernelBuilder &k, Value begin, Value end,
       prologue(at.plane);
     k.loop(first, last, 1, [&](Value row) {
       at.row = row;
+      // All layers keep their results. So old ones are in no cache of the core
+      // by the time that a cell writes over some of them.
+      if (isInCells)
+        prefetchRow(k, out, at);
       body(at);
     });
   };

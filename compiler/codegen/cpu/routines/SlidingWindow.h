@@ -81,8 +81,8 @@ public:
   KernelRows kernelRows(KernelBuilder &k, Index outputRow) const;
   /// The runtime tiles: (plane, row block), or (image, row block, column block,
   /// chunk of blocks); body(row) for each row, behind prologue(plane), which
-  /// may be absent.
-  void forEachRow(KernelBuilder &k, Value begin, Value end,
+  /// may be absent. `out` is the result's memory.
+  void forEachRow(KernelBuilder &k, Value out, Value begin, Value end,
                   function_ref<void(const OutputRow &)> body,
                   function_ref<void(Index plane)> prologue = nullptr) const;
   /// Chooses the row block and says what the tiles are; work is multiply-adds
@@ -101,6 +101,8 @@ private:
     return std::min((cell + 1) * colBlock, w.outWidth);
   }
   KernelInfo planCells(double workPerPlane);
+  /// Fetches a cell's part of a row, which will be written.
+  void prefetchRow(KernelBuilder &k, Value out, const OutputRow &at) const;
 
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;
   bool isInCells;

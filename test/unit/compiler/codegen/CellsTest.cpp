@@ -12,6 +12,7 @@
 #include "compiler/routines/Cells.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <map>
 
@@ -587,6 +588,21 @@ TEST(Cells, NoneOfRegions) {
 
 namespace {
 
+/// The kernel, in cells of that size where there is one, before it is lowered.
+mlir::OwningOpRef<mlir::ModuleOp>
+emitModule(const LayerKernel &kernel, llvm::StringRef target,
+           const std::optional<Cells> &cells) {
+  mlir::Operation *layer = kernel.layer();
+  codegen::KernelBuilder builder(*layer->getContext(),
+                                 *codegen::Target::byName(target));
+  builder.use(kernel.routine().extension(layer));
+  if (cells)
+    kernel.routine().emitCells(builder, layer, "kernel", *cells);
+  else
+    kernel.routine().emit(builder, layer, "kernel");
+  return builder.module;
+}
+
 /// The text of each micro-kernel that a layer in cells has, by name.
 std::map<std::string, std::string> microKernels(const std::string &text,
                                                 llvm::StringRef routine,
@@ -595,12 +611,7 @@ std::map<std::string, std::string> microKernels(const std::string &text,
   std::string error;
   auto kernel = LayerKernel::compile(text, target, error, routine, cells);
   EXPECT_TRUE(kernel) << error;
-  mlir::Operation *layer = kernel->layer();
-  codegen::KernelBuilder builder(*layer->getContext(),
-                                 *codegen::Target::byName(target));
-  mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
-  builder.use(kernel->routine().extension(layer));
-  kernel->routine().emitCells(builder, layer, "kernel", cells);
+  mlir::OwningOpRef<mlir::ModuleOp> module = emitModule(*kernel, target, cells);
   std::map<std::string, std::string> result;
   for (auto function : module->getOps<mlir::func::FuncOp>())
     if (!function.getName().ends_with(codegen::kernelBodySuffix))
@@ -630,6 +641,42 @@ TEST(Cells, LayersShareMicroKernels) {
         return microKernels(x.text(), c.routine, target, {8, 8});
       };
       EXPECT_TRUE(of(c.channels, 40) == of(c.otherChannels, 80));
+    }
+}
+
+/// A cell fetches the old results that it writes over; other kernels, whose
+/// results follow each other in memory, do not.
+TEST(Cells, FetchOldResults) {
+  ConvCase x;
+  x.c = x.o = 32, x.h = x.w = 20, x.kh = x.kw = 3;
+  x.top = x.left = x.bottom = x.right = 1;
+  ConvCase gemm = x, depthwise = x;
+  gemm.kh = gemm.kw = 1;
+  gemm.top = gemm.left = gemm.bottom = gemm.right = 0;
+  depthwise.groups = 32;
+  PoolCase pool;
+  pool.c = 32, pool.h = pool.w = 20, pool.k = 3, pool.stride = 1;
+  std::pair<const char *, std::string> layers[] = {
+      {"conv.direct.nChw16c", x.text()},
+      {"conv.gemm.nChw16c", gemm.text()},
+      {"conv.depthwise.nChw16c", depthwise.text()},
+      {"pool.nChw16c", pool.text()},
+      {"element", elementCases(1, 32, 20, 20, "aBcd16b", "aBcd16b")[0].text}};
+  for (const std::string &target : testTargets())
+    for (const auto &[routine, text] : layers) {
+      SCOPED_TRACE(target + " " + routine);
+      std::string error;
+      auto kernel = LayerKernel::compile(text, target, error, routine);
+      ASSERT_TRUE(kernel) << error;
+      auto fetches = [&](const std::optional<Cells> &cells) {
+        int64_t count = 0;
+        emitModule(*kernel, target, cells)
+            ->walk(
+                [&](mlir::memref::PrefetchOp op) { count += op.getIsWrite(); });
+        return count;
+      };
+      EXPECT_GT(fetches(Cells{4, 8}), 0);
+      EXPECT_EQ(fetches(std::nullopt), 0);
     }
 }
 
