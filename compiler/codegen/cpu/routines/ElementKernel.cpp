@@ -734,7 +734,12 @@ public:
     if (rows * cols < leastPixels || view.block(rowDim) > 1 ||
         view.block(colDim) > 1)
       return std::nullopt;
-    Cells cells = cellsOf(rows, cols, cellCols, CellGrain::Fine);
+    // Short pieces of rows that lie in memory one behind the other are parts of
+    // vectors and of cache lines.
+    constexpr int64_t runRows = 2, runCols = 32;
+    bool isRun = view.axes.back().dim == colDim;
+    Cells cells = isRun ? Cells{pieceOf(rows, runRows), pieceOf(cols, runCols)}
+                        : cellsOf(rows, cols, cellCols, CellGrain::Fine);
     cells.rowDim = rowDim, cells.colDim = colDim;
     return cells;
   }

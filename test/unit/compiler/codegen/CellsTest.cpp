@@ -559,6 +559,24 @@ TEST(Cells, NoneOfElements) {
   EXPECT_FALSE(cellsOf(sum(40, 40), 1, 2));
 }
 
+/// Where columns lie side by side in memory a tile has long pieces of few rows.
+TEST(Cells, SizesOfElements) {
+  auto is = [](const char *layout, int64_t size, int64_t rows, int64_t cols) {
+    std::string error;
+    auto kernel = LayerKernel::compile(
+        elementCases(1, 32, size, size, layout, layout)[0].text,
+        testTargets()[0], error, "element");
+    EXPECT_TRUE(kernel) << error;
+    Cells cells = kernel->routine().cellsAlong(kernel->layer(), 2, 3).value();
+    return cells.rows == rows && cells.cols == cols;
+  };
+  EXPECT_TRUE(is("", 20, 2, 20));
+  EXPECT_TRUE(is("", 40, 2, 40));
+  EXPECT_TRUE(is("", 80, 2, 40));
+  EXPECT_TRUE(is("", 96, 2, 32));
+  EXPECT_TRUE(is("aBcd16b", 40, 4, 8));
+}
+
 /// A cell that is much work is cut into chunks of panels.
 TEST(Cells, ChunksOfPanels) {
   Random random(5);
