@@ -51,7 +51,7 @@ public:
                   program_->outputs()->size());
       for (uint32_t i = 0; i < video_->outputs()->size(); ++i)
         expectPlace({&overlay_, "output", i}, video_->outputs()->Get(i),
-                    byteSize(program_->outputs()->Get(i)));
+                    program_->outputs()->Get(i));
       expectCount("executes", video_->executes()->size(),
                   numExecutes(program_));
       forEach(&overlay_, "execute", video_->executes(), &Self::verifyExecute);
@@ -80,13 +80,23 @@ private:
              size, place, alignment, video_->arena_size());
   }
 
+  /// The place of an input or an output, whose elements are aligned.
+  void expectPlace(const Where &where, uint64_t place,
+                   const bundle::Tensor *tensor) {
+    expectPlace(where, place, byteSize(tensor), elementSize(tensor->type()));
+  }
+
   /// The place of an operand. Kernels may count on its alignment in the
-  /// program.
+  /// program, and on that of the caller's elements.
   void expectPlace(const Where &where, uint64_t place,
                    const bundle::Operand *operand) {
-    uint64_t bits = operand->space() == bundle::Space_Memory
-                        ? operand->offset() | memoryAlignment
-                        : 1;
+    uint64_t bits = operand->offset() | memoryAlignment;
+    if (mustMove(operand)) {
+      const auto *tensors = operand->space() == bundle::Space_Input
+                                ? program_->inputs()
+                                : program_->outputs();
+      bits |= elementSize(tensors->Get(operand->index())->type());
+    }
     expectPlace(where, place, operand->size(), bits & (~bits + 1));
   }
 
@@ -135,9 +145,9 @@ private:
     const bundle::VideoSet *set = video_->sets()->Get(input->set());
     if (set->reads()->size())
       refuse(where, "set: found one that reads others|one that reads none");
-    uint64_t size = byteSize(program_->inputs()->Get(where.index));
-    expectPlace(where, input->place(), size);
-    verifyPixels(where, input->pixels(), set, size);
+    const bundle::Tensor *tensor = program_->inputs()->Get(where.index);
+    expectPlace(where, input->place(), tensor);
+    verifyPixels(where, input->pixels(), set, byteSize(tensor));
   }
 
   /// Pixels of a tensor of `size` bytes.

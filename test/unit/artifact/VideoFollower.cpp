@@ -48,8 +48,7 @@ public:
     for (uint32_t i = 0; i < program->inputs()->size(); ++i)
       followInput(video->inputs()->Get(i), program->inputs()->Get(i));
     for (uint32_t i = 0; i < program->outputs()->size(); ++i)
-      expectPlace(video->outputs()->Get(i),
-                  artifact::byteSize(program->outputs()->Get(i)), "output");
+      followTensor(video->outputs()->Get(i), program->outputs()->Get(i));
     for (uint32_t i = 0; i < artifact::numExecutes(program); ++i)
       followExecute(i);
     for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
@@ -70,6 +69,13 @@ private:
   }
   void expectPlace(uint64_t place, uint64_t size, const char *what) {
     expect(Wide(place) + size <= video->arena_size(), what);
+  }
+
+  /// An input or an output. Its elements are read as such.
+  void followTensor(uint64_t place, const bundle::Tensor *tensor) {
+    expectPlace(place, artifact::byteSize(tensor), "tensor: place");
+    expect(place % artifact::elementSize(tensor->type()) == 0,
+           "tensor: alignment");
   }
 
   const bundle::Kernel *kernelOf(const bundle::VideoPart *part,
@@ -104,7 +110,7 @@ private:
   void followInput(const bundle::VideoInput *input,
                    const bundle::Tensor *tensor) {
     uint64_t size = artifact::byteSize(tensor);
-    expectPlace(input->place(), size, "input: place");
+    followTensor(input->place(), tensor);
     expect(input->set() < video->sets()->size(), "input: set");
     followPixels(input->pixels(), input->set(), size);
   }

@@ -116,9 +116,13 @@ const VideoCase videoCases[] = {
      [](ProgramVideo &v, Program &) { v.inputs[0].set = 6; }},
     {"input 0: set: found one that reads others, expected one that reads none",
      [](ProgramVideo &v, Program &) { v.inputs[0].set = 1; }},
-    {"input 0: place: found 256 bytes at 1537, expected a multiple of 1, "
+    {"input 0: place: found 256 bytes at 1540, expected a multiple of 4, "
      "inside the arena's 1792",
-     [](ProgramVideo &v, Program &) { v.inputs[0].place = 1537; }},
+     [](ProgramVideo &v, Program &) { v.inputs[0].place = 1540; }},
+    {"input 0: place: found 256 bytes at 2, expected a multiple of 4, inside",
+     [](ProgramVideo &v, Program &) { v.inputs[0].place = 2; }},
+    {"output 0: place: found 256 bytes at 257, expected a multiple of 4, ",
+     [](ProgramVideo &v, Program &) { v.outputs[0] = 257; }},
     {"output 0: place: found 256 bytes at 18446744073709551360, expected",
      [](ProgramVideo &v, Program &) { v.outputs[0] = ~uint64_t(255); }},
     {"input 0: pixels: found 2 pieces of 4 bytes in each of 64, expected the "
@@ -169,7 +173,7 @@ const VideoCase videoCases[] = {
      "multiple of 64, inside the arena's 1792",
      [](ProgramVideo &v, Program &) { v.executes[2].places[1] = 544; }},
     {"execute 0: operand 1: place: found 256 bytes at 1556, expected a "
-     "multiple of 1, inside the arena's 1792",
+     "multiple of 4, inside the arena's 1792",
      [](ProgramVideo &v, Program &) { v.executes[0].places[1] = 1556; }},
     {"execute 2: set: found 1, expected 2 to 5",
      [](ProgramVideo &v, Program &) { v.executes[2].set = 1; }},
@@ -272,7 +276,8 @@ const VideoCase videoCases[] = {
        v.executes[4].check->place = 1538;
        v.arenaSize += 64;
      }},
-    {"execute 4: check point: found 1274 bytes, expected a multiple of 4",
+    {"execute 4: operand 0: place: found 256 bytes at 1274, expected a "
+     "multiple of 4",
      [](ProgramVideo &v, Program &) { v.executes[4].places[0] = 1274; }},
     {"execute 1: check point: found 126 bytes, expected a multiple of 4",
      [](ProgramVideo &v, Program &) { v.executes[1].check->pixels.row = 126; }},
