@@ -270,8 +270,8 @@ const VideoCase videoCases[] = {
      [](ProgramVideo &v, Program &) { v.executes[1].check->place = 320; }},
     {"execute 1: check point: place: found 704, expected one beside",
      [](ProgramVideo &v, Program &) { v.executes[1].check->place = 704; }},
-    {"execute 4: check point: found 1538 bytes, expected a multiple of 4, of "
-     "floats",
+    {"execute 4: check point: place: found 256 bytes at 1538, expected a "
+     "multiple of 4, inside",
      [](ProgramVideo &v, Program &) {
        v.executes[4].check->place = 1538;
        v.arenaSize += 64;
