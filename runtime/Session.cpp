@@ -541,8 +541,12 @@ bool Session::computeFrame(bool isAudit, Fault &fault) {
   // An audit's records would be those of one run twice.
   auto startTime = [&] { return isAudit ? 0 : recorder_.startTime(); };
   Stream::Frame frame = stream_.begin(callers_, workers_, isAudit);
-  if (frame == Stream::Frame::Left)
-    return runSteps(fault);
+  if (frame == Stream::Frame::Left) {
+    if (!runSteps(fault))
+      return false;
+    stream_.leave(callers_);
+    return true;
+  }
   uint32_t count = frame == Stream::Frame::Same ? 0 : steps_.size();
   for (uint32_t i = 0; i < count; ++i) {
     if (isLate())

@@ -33,7 +33,7 @@ static constexpr uint64_t inProgram = ~uint64_t(0);
 
 /// Where more than this part of an input changed, layers have next to nothing
 /// to reuse: their sets have a border around each change.
-static constexpr uint64_t mostChanged = 3; // a third
+static constexpr uint64_t mostChanged = 4; // a quarter
 
 static constexpr size_t hugePage = size_t(1) << 21;
 
@@ -265,7 +265,7 @@ void Stream::adopt(const Array<Step> &steps) {
 //===----------------------------------------------------------------------===//
 
 void Stream::forget() {
-  hasValues_ = hasInputs_ = false;
+  kept_ = Kept::Nothing;
   pace_.forget();
 }
 
@@ -273,7 +273,7 @@ bool Stream::takesNext() {
   ++runs_;
   if (pace_.takesNext())
     return true;
-  hasValues_ = hasInputs_ = false;
+  kept_ = Kept::Nothing;
   return false;
 }
 
@@ -288,7 +288,6 @@ void Stream::takeInputs(const CallersBuffers &callers) {
     if (measures_)
       measureInput(i, given);
   }
-  hasInputs_ = true;
 }
 
 /// Begins a frame that computes all.
@@ -309,20 +308,20 @@ bool Stream::changedMuch() const {
 
 Stream::Frame Stream::begin(const CallersBuffers &callers, Workers &workers,
                             bool isAudit) {
-  bool hadValues = hasValues_;
-  isCompared_ = isAudit_ && hasValues_;
+  Kept had = kept_;
+  isCompared_ = isAudit_ && had == Kept::Values;
   isAudit_ = isAudit;
-  isWhole_ = measures_ = false;
-  hasValues_ = false; // until the end
+  isReused_ = isWhole_ = measures_ = false;
+  kept_ = Kept::Nothing; // until the end
   computed_ = 0;
   work_ = allWork_ = tailWork_ = 0;
   changedNow_ = pixelsNow_ = 0;
-  if (!hasInputs_) {
+  if (had == Kept::Nothing) {
     // Nobody knows yet whether there will be something to reuse.
     takeInputs(callers);
     return Frame::Left;
   }
-  if (hadValues && pace_.isRefreshDue() && !isAudit)
+  if (pace_.isRefreshDue() && !isAudit)
     return beginWhole(callers);
   bool isChanged = false;
   for (uint32_t i = 0; i < video_->inputs()->size(); ++i)
@@ -330,16 +329,26 @@ Stream::Frame Stream::begin(const CallersBuffers &callers, Workers &workers,
   if (changedMuch() && !isAudit) {
     addChanges();
     pace_.addPoor();
+    takeInputs(callers);
     return Frame::Left;
   }
-  if (!hadValues)
+  if (isChanged && had != Kept::Values)
     return beginWhole(callers);
   frames_ += !isAudit;
   if (isChanged)
     return Frame::Computed;
   for (const Part &part : parts_)
     allWork_ += part.work;
+  kept_ = had;
   return Frame::Same;
+}
+
+void Stream::leave(const CallersBuffers &callers) {
+  for (uint32_t i = 0; i < video_->outputs()->size(); ++i)
+    if (const nnv12_output &given = elementOf(callers.outputs, i); given.size)
+      memcpy(pages_.data() + video_->outputs()->Get(i), given.data, given.size);
+  kept_ = Kept::Answer;
+  pace_.addLeft();
 }
 
 /// Calls `kernel` with a job for all of its tiles.
@@ -582,7 +591,10 @@ void Stream::end(const CallersBuffers &callers) {
                        wanted.size / sizeof(float), squares);
     memcpy(wanted.data, values, wanted.size);
   }
-  hasValues_ = true;
+  isReused_ = !isWhole_;
+  // Else it is what it was.
+  if (kept_ == Kept::Nothing)
+    kept_ = Kept::Values;
   if (isCompared_) {
     ++numAudits_;
     double error = squares[0] > 0 ? sqrt(squares[0] / squares[1]) : squares[0];
@@ -592,7 +604,8 @@ void Stream::end(const CallersBuffers &callers) {
   }
   if (isAudit_)
     return;
-  AT_END_OF_FRAME();
+  if (kept_ == Kept::Values)
+    AT_END_OF_FRAME();
   if (isWhole_) {
     pace_.addWhole();
     return;

@@ -56,12 +56,12 @@ public:
   /// Whether the next frame is to be computed with reuse first, and then all
   /// of it.
   bool auditsNext() const {
-    return audits_ && hasValues_ && pace_.isRefreshDue();
+    return audits_ && kept_ == Kept::Values && pace_.isRefreshDue();
   }
 
   // For each frame: begin, stepOf and finish for each execute in order if some
-  // are to be computed, and end unless the frame is left. Where a frame ends
-  // early, the next one computes all.
+  // are to be computed, end. Or begin and leave. Where a frame ends early, the
+  // next one begins anew.
 
   enum class Frame : uint8_t {
     Same, ///< nothing changed: no execute has anything to compute
@@ -81,6 +81,9 @@ public:
   void finish(uint32_t execute, Workers &workers);
   /// Copies the outputs.
   void end(const CallersBuffers &callers);
+  /// Ends a frame that was left, by a run without the stream: keeps its
+  /// outputs.
+  void leave(const CallersBuffers &callers);
 
   void tell(nnv12_stream_info &info) const;
 
@@ -175,12 +178,18 @@ private:
   bool audits_ = false;
   StreamPace pace_;
   bool hasHints_ = false;
-  bool hasInputs_ = false; ///< the arena has those of the last run
-  bool hasValues_ = false; ///< and all values of that frame
-  bool isWhole_ = true;    ///< this frame computes all
-  bool measures_ = false;  ///< and the size of values
-  bool merges_ = false;    ///< the step that was asked for last has a check
-  bool isAudit_ = false;   ///< this frame comes again
+  /// What the arena has of the last run.
+  enum class Kept : uint8_t {
+    Nothing,
+    Answer, ///< its inputs and outputs
+    Values  ///< and all between them
+  };
+  Kept kept_ = Kept::Nothing;
+  bool isReused_ = false; ///< the last run computed a part, or nothing
+  bool isWhole_ = true;   ///< this frame computes all
+  bool measures_ = false; ///< and the size of values
+  bool merges_ = false;   ///< the step that was asked for last has a check
+  bool isAudit_ = false;  ///< this frame comes again
   bool isCompared_ =
       false;              ///< it came before, and its outputs are the caller's
   uint32_t computed_ = 0; ///< sets of this frame so far
@@ -222,6 +231,7 @@ public:
   static uint64_t tilesOf(uint32_t) { return 0; }
   void finish(uint32_t, Workers &) {}
   void end(const CallersBuffers &) {}
+  void leave(const CallersBuffers &) {}
   void tell(nnv12_stream_info &) const {}
   static VideoPlane planeOf(bool, uint32_t) { return {}; }
   [[nodiscard]] static bool tellPixels(bool, uint32_t, uint8_t *,

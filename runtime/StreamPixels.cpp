@@ -13,7 +13,7 @@ bool Stream::tellPixels(bool isInput, uint32_t number, uint8_t *pixels,
                         Fault &fault) {
   const DirtySet &set = sets_[setOf(isInput, number)];
   const VideoPlane plane = set.plane();
-  bool computesAll = !hasValues_ || isWhole_;
+  bool computesAll = kept_ == Kept::Nothing || !isReused_;
   memset(pixels, computesAll, plane.numPixels());
   // Where no input has changed the other sets are those of an earlier frame.
   if (computesAll || (!isInput && computed_ == 0))

@@ -746,8 +746,8 @@ typedef struct nnv12_stream_info {
                               without a stream: behind two frames in a row with
                               little to reuse, 8 such runs follow, behind the
                               next such frame 16, and so on up to 64. The second
-                              frame in a row of which more than a third of the
-                              pixels changed is such a run itself */
+                              run in a row of which more than a quarter of the
+                              pixels changed is one itself */
   uint64_t whole_frames; /**< of these, those that computed all */
   uint64_t memory_size;  /**< bytes for kept values, beside the arena */
   /** The part of the inputs' pixels that changed, 0 to 1, in runs that compared

@@ -53,6 +53,8 @@ public:
     ++numWhole_;
     forgetWhole();
   }
+  /// Notes a run that computed all, but kept no values.
+  void addLeft() { forgetWhole(); }
   /// Notes a frame that computed `work` of `allWork`, of which each frame with
   /// a change computes `tailWork`.
   void add(uint64_t work, uint64_t allWork, uint64_t tailWork = 0) {

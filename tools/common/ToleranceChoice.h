@@ -36,9 +36,9 @@ struct ToleranceTrial {
 
 /// Frames of a clip that tell anything: two of each half.
 constexpr unsigned fewestFrames = 4;
-/// The part of the work that has to be saved at least. Less is lost again by
-/// comparing.
-constexpr double leastSaved = 0.1;
+/// The part of the work that has to be saved at least. As much is lost again by
+/// comparing, and by small tiles.
+constexpr double leastSaved = 0.2;
 /// No answer can be asked to be younger than those to a picture with noise.
 constexpr double mostOfNoise = 1.3;
 /// The largest worst frame, as a part of that of leaving out frames.

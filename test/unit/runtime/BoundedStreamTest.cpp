@@ -330,8 +330,9 @@ TEST_F(BoundedStreamTest, SlowChangesDoNotDrift) {
   Inspection inspection(sample, wanted.stream);
   std::vector<float> errors;
   for (int i = 0; i < 1000; ++i) {
-    for (float &value : x)
-      value += 0.5f;
+    // A cell grows brighter and darker.
+    for (size_t k = 0; k < x.size(); ++k)
+      x[k] += k % 32 >= 8 ? 0 : i / 100 % 2 ? -0.5f : 0.5f;
     inspection.input = x;
     Values y = run(session, x), expected = plain(x);
     ASSERT_FALSE(HasFatalFailure()) << "frame " << i;
@@ -368,10 +369,10 @@ TEST_F(BoundedStreamTest, CutsAndTurns) {
   session.reset();
   run(session, black);
   EXPECT_TRUE(isEqual(run(session, black), plain(black)));
-  EXPECT_EQ(session.streamInfo().whole_frames, 2u);
-  black[3] = 1e-20f;
+  EXPECT_EQ(session.streamInfo().whole_frames, 1u);
+  black[3] = 1e-15f;
   run(session, black);
-  EXPECT_GT(session.streamInfo().changed, 0);
+  EXPECT_EQ(session.streamInfo().whole_frames, 2u);
 }
 
 /// The same frames give the same bytes, for any number of threads, and again
@@ -509,8 +510,10 @@ TEST_F(StreamHintTest, CleanPixelsKeepTheReference) {
       wanted.stream.reuse = reuse;
       wanted.stream.tolerance = wanted.stream.input_tolerance = 1e-6f;
       Session session(bundle, wanted);
-      for (int i = 0; i < 3; ++i)
+      for (int i = 0; i < 3; ++i) {
+        x[0] += float(i == 2); // or there were no values to be kept
         run(session, x);
+      }
       Values known = x, next = x;
       for (float &value : next)
         value += 500;
