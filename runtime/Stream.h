@@ -11,7 +11,9 @@
 // that size.
 //
 // The session's own memory is left alone: the first frame, and any other, can
-// be a run without all this; see runtime/video/StreamPace.h.
+// be a run without all this; see runtime/video/StreamPace.h. Such a run may keep
+// its inputs and outputs, which answer copies. Values are kept once an input
+// differs a little from these.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_STREAM_H

@@ -743,11 +743,11 @@ typedef struct nnv12_stream_info {
   uint64_t runs;         /**< so far, but the first one */
   uint64_t frames;       /**< of these, those that reused values, or kept them
                               for the next run. The others were computed as
-                              without a stream: behind two frames in a row with
-                              little to reuse, 8 such runs follow, behind the
-                              next such frame 16, and so on up to 64. The second
-                              run in a row of which more than a quarter of the
-                              pixels changed is one itself */
+                              without a stream: runs of which more than a
+                              quarter of the pixels changed, and runs behind
+                              them. Behind two such runs in a row, or frames
+                              with little to reuse, come 8, behind the next one
+                              16, and so on up to 64 */
   uint64_t whole_frames; /**< of these, those that computed all */
   uint64_t memory_size;  /**< bytes for kept values, beside the arena */
   /** The part of the inputs' pixels that changed, 0 to 1, in runs that compared

@@ -1,9 +1,9 @@
 //===- StreamPace.h - How much the runs of a stream compute -----*- C++ -*-===//
 //
 // Where nearly all changes from frame to frame, as under a camera that moves,
-// reuse only costs time: after two frames with little to reuse, and after each
-// further one, runs without a stream follow before the next try. Where values
-// may stay that would differ, a frame of so many computes all.
+// reuse only costs time: behind two runs in a row with little to reuse, and
+// behind each further one, come runs without a stream before the next try.
+// Where values may stay that would differ, a frame of so many computes all.
 //
 // The decisions depend on frames alone, never on time.
 //
