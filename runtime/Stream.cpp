@@ -592,7 +592,7 @@ void Stream::end(const CallersBuffers &callers) {
     memcpy(wanted.data, values, wanted.size);
   }
   isReused_ = !isWhole_;
-  // Else it is what it was.
+  // Frames without a change leave it as it was.
   if (kept_ == Kept::Nothing)
     kept_ = Kept::Values;
   if (isCompared_) {

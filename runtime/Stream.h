@@ -11,9 +11,9 @@
 // that size.
 //
 // The session's own memory is left alone: the first frame, and any other, can
-// be a run without all this; see runtime/video/StreamPace.h. Such a run may keep
-// its inputs and outputs, which answer copies. Values are kept once an input
-// differs a little from these.
+// be a run without all this; see runtime/video/StreamPace.h. Such a run may
+// keep its inputs and outputs, which answer copies. Values are kept once an
+// input differs a little from these.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_STREAM_H
@@ -180,7 +180,7 @@ private:
   bool audits_ = false;
   StreamPace pace_;
   bool hasHints_ = false;
-  /// What the arena has of the last run.
+  /// The part of the last run that is in the arena.
   enum class Kept : uint8_t {
     Nothing,
     Answer, ///< its inputs and outputs
