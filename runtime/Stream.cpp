@@ -247,7 +247,8 @@ void Stream::adopt(const Array<Step> &steps) {
                         part.whole.operands + execute->places()->size(), place);
       part.checked[0] = pages_.data() + execute->check()->place();
     }
-    part.isInTail = execute->places()->Get(0) == inProgram;
+    part.isInTail =
+        execute->places()->size() && execute->places()->Get(0) == inProgram;
     const bundle::Operation *operation = program->operations()->Get(i);
     const bundle::VideoPart *how = execute->part();
     if (steps[i].switched) {

@@ -251,10 +251,10 @@ private:
       add(value);
     for (Value value : op->getOperands())
       add(value);
-    // Cells of the routine that computes most frames: others take code.
-    unsigned kernel = program.operations[number].kernel;
     if (number >= tail)
       return;
+    // Cells of the routine that computes most frames: others take code.
+    unsigned kernel = program.operations[number].kernel;
     execute.part = replacementOf.contains(static_cast<uint32_t>(number))
                        ? partOf(kernels[kernel].info, op)
                        : partInCells(kernel, op);
