@@ -10,6 +10,11 @@
 //     bytes of the last frame are still right. A pixel inside is computed.
 //     Nobody else writes there.
 //   - So the same holds of the result, and of all values at the end.
+// Layers of the tail share a set of one pixel, which changes with any pixel
+// that one of them reads from others. They are computed all, or none of them:
+// what they hand over to each other need not stay. They do that in the
+// program's memory, in the order of the program. Nobody else writes there in a
+// frame.
 //
 // A bounded stream gives other results. At a check point, a frame that is not
 // whole computes the tiles at a place where nothing is kept. A pixel of the set
@@ -46,14 +51,16 @@ namespace nnv12 {
 ///     returns;
 ///   - each byte of the arena is written by one execute, or by one input, so
 ///     values stay for later frames;
-///   - layers have sets of their own, in the order of the model behind those of
-///     the inputs, with the rows and columns of their results, and their reads
-///     hold each pixel of an operand that a pixel depends on;
+///   - or it is read in the program's memory, where a layer with the same set
+///     has written it;
+///   - layers have sets of their own, or from one layer on one of a single
+///     pixel, in the order of the model behind those of the inputs, with the
+///     rows and columns of their results, and their reads hold each pixel of an
+///     operand that a pixel depends on;
 ///   - the tiles that are computed for a set of pixels hold these pixels;
 ///   - the pixels of an input are all of its elements;
 ///   - so are those of a check point's result, which is of f32, its layer's
-///   only
-///     one, and has rows and columns; no value is kept at a check point's
+///     only one, and has rows and columns; no value is kept at a check point's
 ///     place, which several may share; where reuse is exact there are none, and
 ///     no tolerances, which are numbers from 0 to 1.
 /// Fails with one diagnostic at the layer that says what was found and what was
