@@ -375,6 +375,36 @@ TEST_F(BoundedStreamTest, CutsAndTurns) {
   EXPECT_EQ(session.streamInfo().whole_frames, 2u);
 }
 
+/// An answer is for pictures that are near to its own, not to the one before.
+TEST_F(BoundedStreamTest, AnswersAreForTheirPictures) {
+  Bundle bundle(path);
+  SessionOptions wanted = options();
+  wanted.stream.input_tolerance = 0.1f;
+  Session session(bundle, wanted);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i * 37 % 100); // a deviation of about 29
+  Values other = x, back = x;
+  for (size_t i = 0; i < x.size(); ++i)
+    if (i % 32 >= 16)
+      other[i] = x[i ^ 8]; // two of four cells swapped
+    else if (i % 32 < 8)
+      other[i] += 2; // a little in another one
+  back = other;
+  for (size_t i = 0; i < x.size(); ++i)
+    if (i % 32 < 8)
+      back[i] = x[i] - 2;
+  run(session, x);
+  run(session, x);
+  EXPECT_TRUE(isEqual(run(session, other), plain(other)));
+  // Near enough to it.
+  Values near = other;
+  near[0] += 1;
+  EXPECT_TRUE(isEqual(run(session, near), plain(other)));
+  EXPECT_EQ(session.streamInfo().frames, 1u);
+  EXPECT_TRUE(isEqual(run(session, back), plain(back)));
+  EXPECT_EQ(session.streamInfo().whole_frames, 1u);
+}
+
 /// The same frames give the same bytes, for any number of threads, and again
 /// after a reset.
 TEST_F(BoundedStreamTest, ThreadsAndSessionsDoNotMatter) {
