@@ -11,10 +11,9 @@
 //     Nobody else writes there.
 //   - So the same holds of the result, and of all values at the end.
 // Layers of the tail share a set of one pixel, which changes with any pixel
-// that one of them reads from others. They are computed all, or none of them:
-// what they hand over to each other need not stay. They do that in the
-// program's memory, in the order of the program. Nobody else writes there in a
-// frame.
+// that one of them reads from others. They are computed all, or none of them.
+// So values between them need not stay: these lie in the program's memory, and
+// are written in the order of the program. Nobody else writes there in a frame.
 //
 // A bounded stream gives other results. At a check point, a frame that is not
 // whole computes the tiles at a place where nothing is kept. A pixel of the set
