@@ -24,9 +24,13 @@ bool mustMove(const bundle::Operand *operand) {
          operand->space() == bundle::Space_Output;
 }
 
-/// Whether an operand's place may be another one with video.
-bool mayMove(const bundle::Program *program, const bundle::Operand *operand) {
-  return mustMove(operand) || isIn(program, operand, bundle::MemoryKind_Arena);
+/// Whether frames can find an operand in the stream's arena, where it is moved,
+/// or else where the program has it.
+bool canBeFound(const bundle::Program *program, const bundle::Operand *operand,
+                bool isMoved) {
+  return mustMove(operand)
+             ? isMoved
+             : !isMoved || isIn(program, operand, bundle::MemoryKind_Arena);
 }
 
 class VideoChecks : public KernelChecks {
@@ -192,8 +196,7 @@ private:
              execute->places()->size(), operands->size());
     for (uint32_t i = 0; i < operands->size(); ++i) {
       bool isMoved = execute->places()->Get(i) != inProgram;
-      if (isMoved ? !mayMove(program_, operands->Get(i))
-                  : mustMove(operands->Get(i)))
+      if (!canBeFound(program_, operands->Get(i), isMoved))
         refuse({&where, "operand", i}, "place: found %s",
                isMoved ? "one for weights|none" : "none|one in the arena");
       if (isMoved)
@@ -250,8 +253,7 @@ private:
              execute->places()->size());
     for (uint32_t i = 0; i < operands->size(); ++i) {
       bool isMoved = execute->places()->Get(i) != inProgram;
-      if (isMoved ? !mayMove(program_, operands->Get(i))
-                  : mustMove(operands->Get(i)))
+      if (!canBeFound(program_, operands->Get(i), isMoved))
         refuse({&where, "operand", i}, "found another space|the execute's");
       if (isMoved)
         expectPlace({&where, "operand", i}, execute->places()->Get(i),

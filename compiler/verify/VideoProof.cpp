@@ -414,12 +414,16 @@ private:
     return success();
   }
 
+  static bool isWeights(const artifact::Operand &operand) {
+    return operand.space == Space::Weights || operand.space == Space::Prepared;
+  }
+
   /// An operand that lies where the program has it is weights: the plan is
   /// proven, and nothing changes them. Or a layer with the same set has left
   /// it in the program's arena in this frame.
   LogicalResult checkUnmoved(Value value, const artifact::Operand &operand,
                              uint32_t set, Fault fault) {
-    if (operand.space == Space::Weights || operand.space == Space::Prepared)
+    if (isWeights(operand))
       return success();
     if (failed(checkPassing(operand, set, fault)))
       return failure();
@@ -458,8 +462,7 @@ private:
     for (auto [i, place] : llvm::enumerate(execute.places)) {
       const artifact::Operand &operand = replacement.operands[i],
                               &expected = own.operands[i];
-      if (place != VideoExecute::asInProgram ||
-          operand.space == Space::Weights || operand.space == Space::Prepared)
+      if (place != VideoExecute::asInProgram || isWeights(operand))
         continue;
       if (operand.space != Space::Arena || expected.space != Space::Arena ||
           operand.offset != expected.offset)
