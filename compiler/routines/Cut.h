@@ -1,0 +1,37 @@
+//===- Cut.h - Where a layer is cut in two ----------------------*- C++ -*-===//
+//
+// Two processors can compute one layer at once, each a part of its result
+// (CoDL, section 4). A coprocessor has the front, since a front needs no offset
+// in any operand: of weights and planes it is what they begin with. CPUs have
+// the back, which is tiles of a grid.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_ROUTINES_CUT_H
+#define NNV12_COMPILER_ROUTINES_CUT_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace nnv12 {
+
+/// A place where a layer's result is cut in two: positions [0, at) of dimension
+/// `dim` are the front, all others the back. The other dimensions are whole.
+struct Cut {
+  unsigned dim = 0;
+  int64_t at = 0;
+  bool operator==(const Cut &o) const { return dim == o.dim && at == o.at; }
+};
+
+/// Results are cut along their first three dimensions, never within a row of a
+/// picture.
+constexpr unsigned numCutDims = 3;
+/// For people, by what pictures have there: "batch", "channels", "rows".
+llvm::StringRef dimName(unsigned dim);
+/// None if there is no dimension of that name.
+std::optional<unsigned> dimNamed(llvm::StringRef name);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_CUT_H
