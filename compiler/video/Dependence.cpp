@@ -195,10 +195,9 @@ static Window fit(ArrayRef<Needed> ranges, int64_t extent) {
   return best;
 }
 
-/// The window of a dimension; none where no position needs anything.
-static std::optional<Window> windowOf(OpOperand &operand, unsigned result,
-                                      unsigned dim, unsigned operandDim,
-                                      int64_t together) {
+std::optional<Window> video::windowAlong(OpOperand &operand, unsigned result,
+                                         unsigned dim, unsigned operandDim,
+                                         int64_t together) {
   int64_t count = shapeOf(operand.getOwner()->getResult(result))[dim];
   SmallVector<Needed> ranges;
   bool isNone = true;
@@ -227,8 +226,9 @@ Dependence video::dependence(OpOperand &operand, unsigned result,
        to = planes.of(operand.getOwner()->getResult(result));
   if (!from || !to)
     return all;
-  auto rows = windowOf(operand, result, to->row, from->row, together),
-       columns = windowOf(operand, result, to->column, from->column, together);
+  auto rows = windowAlong(operand, result, to->row, from->row, together),
+       columns =
+           windowAlong(operand, result, to->column, from->column, together);
   if (!rows || !columns)
     return none;
   return {Dependence::Kind::Window, *rows, *columns};

@@ -56,6 +56,13 @@ struct Window {
   }
 };
 
+/// The positions of an operand's dimension `operandDim` that positions of
+/// dimension `dim` of result number `result` need; none where no position needs
+/// any. `together`: see dependence().
+std::optional<Window> windowAlong(mlir::OpOperand &operand, unsigned result,
+                                  unsigned dim, unsigned operandDim,
+                                  int64_t together = 1);
+
 /// The pixels of an operand that a pixel of a result depends on.
 struct Dependence {
   enum class Kind {

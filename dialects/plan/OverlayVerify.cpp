@@ -143,21 +143,34 @@ private:
                             "shorter, expected them by their first layer, the "
                             "longest first");
     last = op;
-    uint64_t next = first;
+    if (failed(checkCut(op)))
+      return failure();
+    uint64_t next = first, nextPart = first;
     for (Operation &inner : op.getBody().front()) {
-      auto dispatch = dyn_cast<DispatchOp>(inner);
-      if (!dispatch)
+      if (auto dispatch = dyn_cast<DispatchOp>(inner)) {
+        if (nextPart != first)
+          return dispatch.emitOpError("comes after a part, expected dispatches "
+                                      "first");
+        if (failed(checkLayer(dispatch, next)))
+          return failure();
+        if (dispatch.getFront() && !op.getDim())
+          return dispatch.emitOpError(
+              "found a front, expected it in a stretch that is split");
+      } else if (auto part = dyn_cast<PartOp>(inner)) {
+        if (!op.getDim())
+          return part.emitOpError(
+              "found in a stretch that is not split, expected no part");
+        if (failed(checkLayer(part, nextPart)))
+          return failure();
+      } else {
         return inner.emitOpError("found in a plan.stretch, expected a "
-                                 "plan.dispatch");
-      if (dispatch.getLayer() != next)
-        return dispatch.emitOpError("found layer ")
-               << dispatch.getLayer() << ", expected layer " << next;
-      if (!executed.count(next))
-        return dispatch.emitOpError("layer ") << next << " is not executed";
-      ++next;
+                                 "plan.dispatch or a plan.part");
+      }
     }
     if (next != end)
       return op.emitOpError("lacks the dispatch of layer ") << next;
+    if (op.getDim() && nextPart != end)
+      return op.emitOpError("lacks the part of layer ") << nextPart;
     if (op.getWarm()) {
       if (first < warmEnd)
         return op.emitOpError("found layer ")
@@ -168,6 +181,36 @@ private:
     if (record == recordOf.end() ||
         !llvm::is_contained(op.getAfter(), record->second.getDone()))
       return op.emitOpError("expected to be after its plan.record");
+    return success();
+  }
+
+  /// Checks where the stretch is cut, if it is.
+  static LogicalResult checkCut(StretchOp op) {
+    if (op.getDim().has_value() != op.getAt().has_value())
+      return op.emitOpError("found one of dim and at, expected both or none");
+    if (!op.getDim())
+      return success();
+    if (*op.getDim() > 2)
+      return op.emitOpError("found dimension ")
+             << *op.getDim() << ", expected 0 (batch), 1 (channels) or 2 (rows)";
+    if (static_cast<int64_t>(*op.getAt()) <= 0)
+      return op.emitOpError("found a cut at ")
+             << static_cast<int64_t>(*op.getAt()) << ", expected 1 or more";
+    if (op.getCold())
+      return op.emitOpError("found a split that the first inference may take, "
+                            "expected later ones alone");
+    return success();
+  }
+
+  /// Checks that this is about layer `next`, and counts that up.
+  template <typename LayerOp>
+  LogicalResult checkLayer(LayerOp op, uint64_t &next) {
+    if (op.getLayer() != next)
+      return op.emitOpError("found layer ")
+             << op.getLayer() << ", expected layer " << next;
+    if (!executed.count(next))
+      return op.emitOpError("layer ") << next << " is not executed";
+    ++next;
     return success();
   }
 

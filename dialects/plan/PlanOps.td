@@ -232,15 +232,21 @@ def Plan_StretchOp
     Layers `first` to `first` + `count` - 1, once `after` is done; each is
     computed by a dispatch. `cold`: the first inference may take it. `warm`:
     later ones do. `predicted`: nanoseconds with both hand-overs.
+
+    `split`: the GPU and the CPU compute it at once. What others read of it is
+    cut at position `at` of dimension `dim`: the GPU has the positions before,
+    the CPU all others. Each layer has a part behind the dispatches. Later
+    inferences alone take such a stretch.
   }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$first,
       I64Attr:$count, UnitAttr:$cold, UnitAttr:$warm,
-      OptionalAttr<I64Attr>:$predicted);
+      OptionalAttr<I64Attr>:$predicted, OptionalAttr<I64Attr>:$dim,
+      OptionalAttr<I64Attr>:$at);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `layers` `(` $first `,` $count `)` `after` `(` $after `)` (`cold` $cold^)?
-    (`warm` $warm^)? (`predicted` `(` $predicted^ `)`)? attr-dict-with-keyword
-    $body
+    (`warm` $warm^)? (`predicted` `(` $predicted^ `)`)?
+    (`split` `(` $dim^ `at` $at `)`)? attr-dict-with-keyword $body
   }];
 }
 
@@ -250,13 +256,28 @@ def Plan_DispatchOp : Plan_Op<"dispatch", [HasParent<"StretchOp">]> {
     By a routine of GPUs, which dispatches `kernels`, some of them perhaps
     several times. `predicted`: nanoseconds of each dispatch. `half`: which of
     the layer's tensors of f32 are in f16 in the GPU's memory, a bit each,
-    results first (`codegen/gpu/HalfMemory.h`).
+    results first (`codegen/gpu/HalfMemory.h`). `front`, in a stretch that is
+    split: computes the positions before that one alone.
   }];
   let arguments = (ins I64Attr:$layer, StrAttr:$routine, StrArrayAttr:$kernels,
-      OptionalAttr<DenseI64ArrayAttr>:$predicted, OptionalAttr<I64Attr>:$half);
+      OptionalAttr<DenseI64ArrayAttr>:$predicted, OptionalAttr<I64Attr>:$half,
+      OptionalAttr<I64Attr>:$front);
   let assemblyFormat = [{
     $layer `routine` `(` $routine `)` `kernels` `(` $kernels `)`
-    (`predicted` `(` $predicted^ `)`)? (`half` `(` $half^ `)`)? attr-dict
+    (`predicted` `(` $predicted^ `)`)? (`half` `(` $half^ `)`)?
+    (`front` `(` $front^ `)`)? attr-dict
+  }];
+}
+
+def Plan_PartOp : Plan_Op<"part", [HasParent<"StretchOp">]> {
+  let summary = "compute a part of a layer on the CPU, beside the GPU";
+  let description = [{
+    All positions of the result from `back` on, by the kernel of parts of the
+    routine that later inferences have for the layer, in tiles that begin there.
+  }];
+  let arguments = (ins I64Attr:$layer, StrAttr:$routine, I64Attr:$back);
+  let assemblyFormat = [{
+    $layer `routine` `(` $routine `)` `back` `(` $back `)` attr-dict
   }];
 }
 
