@@ -207,6 +207,13 @@ struct Rows {
   uint64_t offset, bytes;
 };
 
+/// The first `bytes` of each of `count` strides.
+struct Touched {
+  uint8_t operand; ///< by binding
+  uint64_t stride, bytes;
+  uint32_t count;
+};
+
 struct Dispatch {
   uint32_t operation; ///< execute
   uint32_t pipeline;
@@ -217,10 +224,11 @@ struct Dispatch {
   uint64_t predicted = 0; ///< nanoseconds
   /// In tuning bundles, where the time of this one is asked for.
   std::optional<KernelFacts> work = std::nullopt;
-  std::vector<TileMap> maps = {}; ///< by written binding, or none
+  std::vector<TileMap> maps = {};    ///< by written binding, or none
+  std::vector<Touched> touched = {}; ///< by operand
 };
 
-enum class StretchKind : uint8_t { Whole };
+enum class StretchKind : uint8_t { Whole, Split };
 
 struct Stretch {
   uint32_t first, count; ///< executes
@@ -230,6 +238,9 @@ struct Stretch {
   bool cold = true;
   uint64_t predicted = 0; ///< nanoseconds
   StretchKind kind = StretchKind::Whole;
+  std::vector<Operation> parts = {}; ///< of a Split: the CPUs', in order
+  uint8_t dim = 0;                   ///< of a Split: the one that is divided
+  uint32_t at = 0;                   ///< where the GPU's part ends
 };
 
 enum class GpuStage : uint8_t { Device, Pipeline, Upload, Record };

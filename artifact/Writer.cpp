@@ -366,11 +366,19 @@ private:
     for (const TileMap &map : dispatch.maps)
       maps.push_back(addShared(map));
     auto mapList = builder_.CreateVector(maps);
+    List<bundle::Touched> touched = 0;
+    if (!dispatch.touched.empty())
+      touched = builder_.CreateVector(all(dispatch.touched));
     uint64_t tiles = uint64_t(groups.x()) * groups.y() * groups.z();
     return bundle::CreateDispatch(
         builder_, dispatch.operation, dispatch.pipeline, operands, &groups,
         push, dispatch.barrier, dispatch.predicted, work, /*tile_begin=*/0,
-        /*tile_end=*/tiles, mapList);
+        /*tile_end=*/tiles, mapList, touched);
+  }
+
+  fb::Offset<bundle::Touched> add(const Touched &touched) {
+    return bundle::CreateTouched(builder_, touched.operand, touched.stride,
+                                 touched.bytes, touched.count);
   }
 
   /// Dispatches of equal layers have equal boxes: one table serves several.
@@ -415,11 +423,13 @@ private:
   fb::Offset<bundle::Stretch> add(const Stretch &stretch) {
     auto dispatches = all(stretch.dispatches);
     auto in = all(stretch.in), out = all(stretch.out);
+    auto parts = all(stretch.parts);
     std::vector<uint32_t> after = numbers(stretch.after);
     return bundle::CreateStretchDirect(
         builder_, static_cast<bundle::StretchKind>(stretch.kind), stretch.first,
         stretch.count, &dispatches, &in, &out, &after, stretch.cold,
-        stretch.predicted);
+        stretch.predicted, parts.empty() ? nullptr : &parts, stretch.dim,
+        stretch.at);
   }
 
   fb::Offset<bundle::Upload> add(const Upload &upload) {

@@ -78,6 +78,9 @@ struct RowsBuilder;
 struct DispatchWork;
 struct DispatchWorkBuilder;
 
+struct Touched;
+struct TouchedBuilder;
+
 struct Dispatch;
 struct DispatchBuilder;
 
@@ -616,27 +619,30 @@ inline const char *EnumNameGpuSpace(GpuSpace e) {
 
 enum StretchKind : uint8_t {
   StretchKind_Whole = 0,
+  StretchKind_Split = 1,
   StretchKind_MIN = StretchKind_Whole,
-  StretchKind_MAX = StretchKind_Whole
+  StretchKind_MAX = StretchKind_Split
 };
 
-inline const StretchKind (&EnumValuesStretchKind())[1] {
+inline const StretchKind (&EnumValuesStretchKind())[2] {
   static const StretchKind values[] = {
-    StretchKind_Whole
+    StretchKind_Whole,
+    StretchKind_Split
   };
   return values;
 }
 
 inline const char * const *EnumNamesStretchKind() {
-  static const char * const names[2] = {
+  static const char * const names[3] = {
     "Whole",
+    "Split",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameStretchKind(StretchKind e) {
-  if (flatbuffers::IsOutRange(e, StretchKind_Whole, StretchKind_Whole)) return "";
+  if (flatbuffers::IsOutRange(e, StretchKind_Whole, StretchKind_Split)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesStretchKind()[index];
 }
@@ -2922,6 +2928,80 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
       steps_in_turn);
 }
 
+/// The bytes of an operand that a dispatch may touch: the first `bytes` of each
+/// `stride`, `count` times, from the operand's first byte on.
+struct Touched FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TouchedBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OPERAND = 4,
+    VT_STRIDE = 6,
+    VT_BYTES = 8,
+    VT_COUNT = 10
+  };
+  /// By binding.
+  uint8_t operand() const {
+    return GetField<uint8_t>(VT_OPERAND, 0);
+  }
+  uint64_t stride() const {
+    return GetField<uint64_t>(VT_STRIDE, 0);
+  }
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  uint32_t count() const {
+    return GetField<uint32_t>(VT_COUNT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_OPERAND, 1) &&
+           VerifyField<uint64_t>(verifier, VT_STRIDE, 8) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           VerifyField<uint32_t>(verifier, VT_COUNT, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct TouchedBuilder {
+  typedef Touched Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_operand(uint8_t operand) {
+    fbb_.AddElement<uint8_t>(Touched::VT_OPERAND, operand, 0);
+  }
+  void add_stride(uint64_t stride) {
+    fbb_.AddElement<uint64_t>(Touched::VT_STRIDE, stride, 0);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(Touched::VT_BYTES, bytes, 0);
+  }
+  void add_count(uint32_t count) {
+    fbb_.AddElement<uint32_t>(Touched::VT_COUNT, count, 0);
+  }
+  explicit TouchedBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Touched> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Touched>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Touched> CreateTouched(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint8_t operand = 0,
+    uint64_t stride = 0,
+    uint64_t bytes = 0,
+    uint32_t count = 0) {
+  TouchedBuilder builder_(_fbb);
+  builder_.add_bytes(bytes);
+  builder_.add_stride(stride);
+  builder_.add_count(count);
+  builder_.add_operand(operand);
+  return builder_.Finish();
+}
+
 /// One dispatch of a pipeline.
 struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef DispatchBuilder Builder;
@@ -2936,7 +3016,8 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_WORK = 18,
     VT_TILE_BEGIN = 20,
     VT_TILE_END = 22,
-    VT_MAPS = 24
+    VT_MAPS = 24,
+    VT_TOUCHED = 26
   };
   /// The execute whose layer this computes, or helps to.
   uint32_t operation() const {
@@ -2981,6 +3062,10 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *>(VT_MAPS);
   }
+  /// By operand, each once. Of other operands it may touch all bytes.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>> *touched() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>> *>(VT_TOUCHED);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_OPERATION, 4) &&
@@ -2999,6 +3084,9 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_MAPS) &&
            verifier.VerifyVector(maps()) &&
            verifier.VerifyVectorOfTables(maps()) &&
+           VerifyOffset(verifier, VT_TOUCHED) &&
+           verifier.VerifyVector(touched()) &&
+           verifier.VerifyVectorOfTables(touched()) &&
            verifier.EndTable();
   }
 };
@@ -3040,6 +3128,9 @@ struct DispatchBuilder {
   void add_maps(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps) {
     fbb_.AddOffset(Dispatch::VT_MAPS, maps);
   }
+  void add_touched(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>>> touched) {
+    fbb_.AddOffset(Dispatch::VT_TOUCHED, touched);
+  }
   explicit DispatchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3065,11 +3156,13 @@ inline flatbuffers::Offset<Dispatch> CreateDispatch(
     flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0,
     uint64_t tile_begin = 0,
     uint64_t tile_end = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>>> touched = 0) {
   DispatchBuilder builder_(_fbb);
   builder_.add_tile_end(tile_end);
   builder_.add_tile_begin(tile_begin);
   builder_.add_predicted(predicted);
+  builder_.add_touched(touched);
   builder_.add_maps(maps);
   builder_.add_work(work);
   builder_.add_push(push);
@@ -3093,10 +3186,12 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
     flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0,
     uint64_t tile_begin = 0,
     uint64_t tile_end = 0,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps = nullptr) {
+    const std::vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Touched>> *touched = nullptr) {
   auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::GpuOperand>(*operands) : 0;
   auto push__ = push ? _fbb.CreateVector<uint32_t>(*push) : 0;
   auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::TileMap>>(*maps) : 0;
+  auto touched__ = touched ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Touched>>(*touched) : 0;
   return nnv12::bundle::CreateDispatch(
       _fbb,
       operation,
@@ -3109,7 +3204,8 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
       work,
       tile_begin,
       tile_end,
-      maps__);
+      maps__,
+      touched__);
 }
 
 /// Consecutive executes that the GPU can take over.
@@ -3124,7 +3220,10 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OUT = 14,
     VT_AFTER = 16,
     VT_COLD = 18,
-    VT_PREDICTED = 20
+    VT_PREDICTED = 20,
+    VT_PARTS = 22,
+    VT_DIM = 24,
+    VT_AT = 26
   };
   nnv12::bundle::StretchKind kind() const {
     return static_cast<nnv12::bundle::StretchKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -3160,6 +3259,21 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted() const {
     return GetField<uint64_t>(VT_PREDICTED, 0);
   }
+  /// Split: executes of tiles, which CPUs compute in order while the GPU
+  /// computes. Each has the layer and the operands of an execute of the
+  /// stretch, or of the switch that replaces it, and waits for what `after`
+  /// names.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *parts() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_PARTS);
+  }
+  /// Split, for people: the dimension of the last result that is divided, and
+  /// the position where the GPU's part of it ends.
+  uint8_t dim() const {
+    return GetField<uint8_t>(VT_DIM, 0);
+  }
+  uint32_t at() const {
+    return GetField<uint32_t>(VT_AT, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -3178,6 +3292,11 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(after()) &&
            VerifyField<uint8_t>(verifier, VT_COLD, 1) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED, 8) &&
+           VerifyOffset(verifier, VT_PARTS) &&
+           verifier.VerifyVector(parts()) &&
+           verifier.VerifyVectorOfTables(parts()) &&
+           VerifyField<uint8_t>(verifier, VT_DIM, 1) &&
+           VerifyField<uint32_t>(verifier, VT_AT, 4) &&
            verifier.EndTable();
   }
 };
@@ -3213,6 +3332,15 @@ struct StretchBuilder {
   void add_predicted(uint64_t predicted) {
     fbb_.AddElement<uint64_t>(Stretch::VT_PREDICTED, predicted, 0);
   }
+  void add_parts(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> parts) {
+    fbb_.AddOffset(Stretch::VT_PARTS, parts);
+  }
+  void add_dim(uint8_t dim) {
+    fbb_.AddElement<uint8_t>(Stretch::VT_DIM, dim, 0);
+  }
+  void add_at(uint32_t at) {
+    fbb_.AddElement<uint32_t>(Stretch::VT_AT, at, 0);
+  }
   explicit StretchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3237,15 +3365,21 @@ inline flatbuffers::Offset<Stretch> CreateStretch(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>>> out = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
     bool cold = false,
-    uint64_t predicted = 0) {
+    uint64_t predicted = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> parts = 0,
+    uint8_t dim = 0,
+    uint32_t at = 0) {
   StretchBuilder builder_(_fbb);
   builder_.add_predicted(predicted);
+  builder_.add_at(at);
+  builder_.add_parts(parts);
   builder_.add_after(after);
   builder_.add_out(out);
   builder_.add_in(in);
   builder_.add_dispatches(dispatches);
   builder_.add_count(count);
   builder_.add_first(first);
+  builder_.add_dim(dim);
   builder_.add_cold(cold);
   builder_.add_kind(kind);
   return builder_.Finish();
@@ -3261,11 +3395,15 @@ inline flatbuffers::Offset<Stretch> CreateStretchDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Rows>> *out = nullptr,
     const std::vector<uint32_t> *after = nullptr,
     bool cold = false,
-    uint64_t predicted = 0) {
+    uint64_t predicted = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *parts = nullptr,
+    uint8_t dim = 0,
+    uint32_t at = 0) {
   auto dispatches__ = dispatches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Dispatch>>(*dispatches) : 0;
   auto in__ = in ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Rows>>(*in) : 0;
   auto out__ = out ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Rows>>(*out) : 0;
   auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
+  auto parts__ = parts ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*parts) : 0;
   return nnv12::bundle::CreateStretch(
       _fbb,
       kind,
@@ -3276,7 +3414,10 @@ inline flatbuffers::Offset<Stretch> CreateStretchDirect(
       out__,
       after__,
       cold,
-      predicted);
+      predicted,
+      parts__,
+      dim,
+      at);
 }
 
 /// Weights that the GPU gets.

@@ -461,9 +461,9 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->lanes()->Get(1), bundle::Lane::VT_CORE, 3);
        }},
-      {"stretch 2: kind: found 1, expected at most 0",
+      {"stretch 2: kind: found 2, expected at most 1",
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
-         patch8(g->stretches()->Get(2), bundle::Stretch::VT_KIND, 1);
+         patch8(g->stretches()->Get(2), bundle::Stretch::VT_KIND, 2);
        }},
       {"stretch 1: space of an operand: found 3, expected at most 2",
        [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {

@@ -161,6 +161,9 @@ Stretch ProgramReader::read(const bundle::Stretch *stretch) const {
     dispatch.barrier = from->barrier();
     dispatch.predicted = from->predicted();
     dispatch.maps = readMaps(from->maps());
+    for (const bundle::Touched *touched : elementsOf(from->touched()))
+      dispatch.touched.push_back({touched->operand(), touched->stride(),
+                                  touched->bytes(), touched->count()});
     result.dispatches.push_back(std::move(dispatch));
   }
   result.in = readRows(stretch->in());
@@ -168,6 +171,10 @@ Stretch ProgramReader::read(const bundle::Stretch *stretch) const {
   result.after = idsOf(stretch->after());
   result.cold = stretch->cold();
   result.predicted = stretch->predicted();
+  for (const bundle::Operation *part : elementsOf(stretch->parts()))
+    result.parts.push_back(read(part));
+  result.dim = stretch->dim();
+  result.at = stretch->at();
   return result;
 }
 
