@@ -50,8 +50,7 @@ public:
     executeScale = std::min(1.0, device.executeInterference);
     prepareScale = std::min(1.0, device.prepareInterference);
     // With threads beyond the CPUs even an execute alone has to share.
-    executeScale *= std::max(1.0, double(device.executeThreads) /
-                                      std::max(1u, device.cpus));
+    executeScale *= device.crowding();
 
     earliest = earliestArrival(device);
     build();

@@ -3,6 +3,7 @@
 #include "compiler/search/Candidates.h"
 #include "compiler/search/OverlayJobs.h"
 #include "compiler/search/Search.h"
+#include "compiler/search/SplitStretches.h"
 
 #include <algorithm>
 
@@ -22,6 +23,15 @@ static std::vector<Stretch> computable(const Problem &problem, uint32_t k) {
   return result;
 }
 
+/// An overlay that serves no run.
+static Overlay withoutStretches(const Problem &problem, const Plan &cpu) {
+  Overlay plan;
+  plan.cpuOnly = plan.finish = plan.finishCached =
+      simulate(problem, cpu.choice, cpu.schedule).finish;
+  plan.stretchesOnly = Simulator::never;
+  return plan;
+}
+
 namespace {
 
 /// Points of hand-over, the soonest first, for which parts are tried.
@@ -37,12 +47,9 @@ public:
         simulator(problem.device) {}
 
   Overlay run() {
-    Overlay plan;
-    plan.cpuOnly = plan.finish = plan.finishCached =
-        simulate(problem, cpu.choice, cpu.schedule).finish;
-    plan.stretchesOnly = Simulator::never;
+    Overlay plan = withoutStretches(problem, cpu);
     StretchChoice warm = withFewPipelines(problem, fastestInStretches(problem));
-    plan.warm = planWarmStretches(problem, later, warm);
+    plan.warm = planWarmStretches(problem, later, warm, options);
     if (!problem.device.coprocessor || problem.layers.empty())
       return plan;
 
@@ -297,30 +304,53 @@ static const Choice &laterChoice(const Plan &cpu, const Choice &later) {
   return later.empty() ? cpu.choice : later;
 }
 
+/// `later` with the stretches of plan.warm in place of its executes.
+static void countStretches(const Problem &problem, const Choice &later,
+                           WarmStretches &plan) {
+  plan.cpuOnly = plan.time = warmTime(problem, later);
+  for (const Stretch &stretch : plan.stretches) {
+    plan.time += stretchTime(problem, plan.choice, stretch).sum();
+    for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+      plan.time -= problem.chosen(later, i).execute * problem.device.crowding();
+  }
+}
+
+/// Later runs are split wherever they can be.
+static Overlay splitOverlay(const Problem &problem, const Plan &cpu,
+                            const Options &options, const Choice &later) {
+  Overlay plan = withoutStretches(problem, cpu);
+  plan.warm.choice = withFewPipelines(problem, fastestInStretches(problem));
+  plan.warm.stretches = forcedSplits(problem, plan.warm.choice,
+                                     options.forcedDim, options.forcedPercent);
+  countStretches(problem, later, plan.warm);
+  if (plan.warm.stretches.empty())
+    return plan;
+  plan.start = OverlayStart::AfterFirst;
+  plan.later = prepareStretches(problem, plan.warm.choice, plan.warm.stretches,
+                                problem.device.coprocessor->threads,
+                                /*backwards=*/false, options.pipelineCache);
+  return plan;
+}
+
 Overlay planOverlay(const Problem &problem, const Plan &cpu,
                     const Options &options, const Choice &later) {
+  if (options.splits == Splits::Forced)
+    return splitOverlay(problem, cpu, options, laterChoice(cpu, later));
   return OverlaySearch(problem, cpu, options, laterChoice(cpu, later)).run();
 }
 
 Overlay forcedOverlay(const Problem &problem, const Plan &cpu,
                       const Options &options, const Choice &later,
                       uint32_t from) {
-  Overlay plan;
-  plan.cpuOnly = plan.finish = plan.finishCached =
-      simulate(problem, cpu.choice, cpu.schedule).finish;
-  plan.stretchesOnly = Simulator::never;
+  Overlay plan = withoutStretches(problem, cpu);
   std::vector<Stretch> stretches = computable(problem, from);
-  const Choice &warm = laterChoice(cpu, later);
   plan.warm.choice = withFewPipelines(problem, fastestInStretches(problem));
-  plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);
-  if (!problem.device.coprocessor || stretches.empty())
+  if (problem.device.coprocessor)
+    plan.warm.stretches = stretches;
+  countStretches(problem, laterChoice(cpu, later), plan.warm);
+  if (plan.warm.stretches.empty())
     return plan;
-  for (const Stretch &stretch : stretches) {
-    plan.warm.time += stretchTime(problem, plan.warm.choice, stretch).sum();
-    for (uint32_t i = stretch.first; i < stretch.end(); ++i)
-      plan.warm.time -= problem.layers[i].candidates[warm[i]].execute;
-  }
-  plan.warm.stretches = plan.cold.stretches = stretches;
+  plan.cold.stretches = stretches;
   plan.start = OverlayStart::AtOpen;
   plan.cold.choice = plan.warm.choice;
   plan.cold.lanes = prepareStretches(

@@ -19,23 +19,36 @@ namespace nnv12::search {
 /// none has any number.
 using StretchChoice = std::vector<unsigned>;
 
+/// Where the result of a stretch's last layer is cut: the coprocessor computes
+/// positions [0, at) of a dimension, CPUs the others at the same time.
+struct Split {
+  uint32_t dim = 0, at = 0;
+  bool operator==(const Split &o) const { return dim == o.dim && at == o.at; }
+};
+
 /// Layers `first` to `first + count - 1`.
 struct Stretch {
   uint32_t first = 0, count = 0;
+  /// Absent: the coprocessor computes all of them. Only later runs have splits.
+  std::optional<Split> split = {};
   uint32_t end() const { return first + count; }
   bool operator==(const Stretch &o) const {
-    return first == o.first && count == o.count;
+    return first == o.first && count == o.count && split == o.split;
   }
 };
 
 /// Milliseconds of a stretch for which everything is ready.
 struct StretchTime {
   double handOver = 0; ///< copies the stretch's inputs, and submits it
+  /// A split counts until both sides are done, with Coprocessor::sync.
   double kernels = 0;
   double takeBack = 0; ///< waits, and copies the results that others read
+  /// How long each processor computes, within `kernels`.
+  double cpu = 0, gpu = 0;
   double sum() const { return handOver + kernels + takeBack; }
 };
-/// Each of its layers must have a candidate in stretches.
+/// Each of its layers must have a candidate in stretches. A split must be one
+/// that its layers can be cut at.
 StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
                         Stretch stretch);
 
@@ -58,21 +71,28 @@ struct WarmStretches {
   std::vector<Stretch> stretches; ///< in order, disjoint; the rest is the CPUs'
   double time = 0;
   double cpuOnly = 0; ///< warmTime()
+  double energy = 0;  ///< millijoules; 0 without Coprocessor::power
+  /// Layers that the search added to splits: its cost, the same on all
+  /// machines.
+  uint64_t steps = 0;
 };
 /// The best of all ways to divide the layers between both processors, by
 /// dynamic programming over ranges; pipelines and uploads cost nothing any
-/// more.
+/// more. With Splits::WherePays layers are split where all splits together are
+/// worth it, by Options::worthSplit.
 WarmStretches planWarmStretches(const Problem &problem, const Choice &cpu,
-                                const StretchChoice &choice);
+                                const StretchChoice &choice,
+                                const Options &options = {});
 /// For each k, and for the number of layers, the best plan of the layers from k
-/// on.
+/// on; with Splits::WherePays whatever the splits gain.
 std::vector<WarmStretches> planWarmSuffixes(const Problem &problem,
                                             const Choice &cpu,
-                                            const StretchChoice &choice);
+                                            const StretchChoice &choice,
+                                            const Options &options = {});
 
 /// Takes their candidates in stretches from layers that alone need a pipeline
 /// which is not worth it, one pipeline after another: a copy at the end of a
-/// model, say, is the CPUs' then.
+/// model, say, is the CPUs' then. Asks plans without splits.
 void leaveToCpus(Problem &problem, const Choice &cpu);
 
 /// An operation of a host lane: a thread of the CPUs that prepares stretches.
@@ -147,7 +167,9 @@ struct Overlay {
 
 /// With the CPUs' plan, which stays as it is: Device::coprocessor, and the
 /// problem's candidates, pipelines and tensors, say what can be taken over.
-/// `later`: the CPUs' choice in later runs; empty: as in the first one.
+/// `later`: the CPUs' choice in later runs; empty: as in the first one. With
+/// Splits::Forced: forcedSplits() in later runs, and the first one is the
+/// CPUs'.
 Overlay planOverlay(const Problem &problem, const Plan &cpu,
                     const Options &options = {}, const Choice &later = {});
 

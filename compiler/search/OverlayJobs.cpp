@@ -218,6 +218,8 @@ std::string checkOverlaySchedule(const Problem &problem,
       return name + " is empty, or not behind the one before, or ends behind "
                     "the last layer";
     end = stretch.end();
+    if (stretch.split)
+      return name + " is split, which only those of later runs are";
     for (uint32_t i = stretch.first; i < end; ++i)
       if (overlay.choice[i] >= problem.layers[i].inStretch.size())
         return name + ": layer " + std::to_string(i) +

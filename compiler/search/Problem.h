@@ -29,6 +29,29 @@ struct CoreTime {
   explicit operator bool() const { return big > 0 || little > 0; }
 };
 
+/// A coprocessor's times for the front of a layer's result: positions [0, end)
+/// of dimension `dim`; the other dimensions are whole.
+struct Front {
+  uint32_t dim = 0;
+  /// Positions, ascending; the last one is the dimension's extent.
+  std::vector<uint32_t> ends;
+  /// The kernels' times by ends. Between two ends time goes evenly; before the
+  /// first one it is the first one's.
+  std::vector<double> times;
+  /// A front ends at a multiple of this, or at the extent.
+  uint32_t unit = 1;
+};
+
+/// The CPUs' times for the back of a layer's result: positions from `start` to
+/// the extent of dimension `dim`; the other dimensions are whole.
+struct Back {
+  uint32_t dim = 0, extent = 0;
+  /// Where a back can begin beside at 0: ascending, less than the extent.
+  std::vector<uint32_t> starts;
+  std::vector<double> times; ///< by starts
+  double whole = 0;          ///< for all positions
+};
+
 /// One way to compute a layer on a processor, together with one way to keep its
 /// weights. CPUs decode and transform; a coprocessor's weights are uploaded,
 /// and its kernels are made into pipelines, before.
@@ -56,6 +79,8 @@ struct Candidate {
   /// Bytes that a session makes of them for itself: decoded and transformed
   /// ones. 0: they are used where the file is mapped, by all processes at once.
   double prepared = 0;
+  /// In a stretch: the dimensions along which its kernels can compute a front.
+  std::vector<Front> fronts = {};
 
   bool uses(uint32_t pipeline) const {
     return std::find(pipelines.begin(), pipelines.end(), pipeline) !=
@@ -72,6 +97,9 @@ struct Layer {
   double firstTouch = 0;
   /// Inside of a stretch. Empty: the coprocessor cannot compute the layer.
   std::vector<Candidate> inStretch = {};
+  /// The dimensions along which CPUs can compute a back, by their routine of
+  /// later runs.
+  std::vector<Back> backs = {};
 };
 
 /// A kernel that the coprocessor's driver makes its code for, once a process.
@@ -79,6 +107,22 @@ struct Layer {
 struct Pipeline {
   double build = 0;  ///< of one CPU
   double cached = 0; ///< where the driver's cache of a run before has it
+};
+
+/// The part of a tensor that a part of a reader's result needs. Both are parts
+/// along the same dimension.
+struct Reach {
+  enum class Kind : uint8_t {
+    /// Position i needs floor((i * num + low) / den) to
+    /// floor((i * num + high) / den), as far as the tensor has them.
+    Window,
+    All ///< each position needs all of the tensor
+  };
+  uint32_t reader = 0; ///< a layer
+  uint32_t dim = 0;
+  uint32_t extent = 0; ///< of the tensor
+  Kind kind = Kind::Window;
+  int64_t num = 1, den = 1, low = 0, high = 0;
 };
 
 /// A tensor between layers. Only needed where there is a coprocessor: to pass
@@ -89,6 +133,17 @@ struct Tensor {
   uint32_t producer = input;     ///< a layer, or the model's input
   std::vector<uint32_t> readers; ///< layers, ascending, behind the producer
   bool output = false;           ///< of the model
+  /// A reader has one for each dimension and each of its operands that is this
+  /// tensor. Without one it cannot be cut along the dimension.
+  std::vector<Reach> reaches = {};
+};
+
+/// Watts.
+struct Power {
+  double base = 0; ///< of the whole device
+  /// Beyond that, while they work: of the threads that execute, and of the
+  /// coprocessor.
+  double cpu = 0, gpu = 0;
 };
 
 /// A processor beside the CPUs, with memory of its own, that takes over
@@ -111,6 +166,10 @@ struct Coprocessor {
   double inPerByte = 0, outPerByte = 0;
   /// CPUs that it takes while it computes, where it is software.
   unsigned hostCores = 0;
+  /// How many times longer its kernels take while CPUs compute, and CPUs while
+  /// it computes: memory, turbo and heat are shared.
+  double beside = 1, besideCpu = 1;
+  std::optional<Power> power = {}; ///< absent: unknown
 };
 
 /// See Device::arrival.
@@ -163,6 +222,11 @@ struct Device {
   /// Absent: all is done by CPUs.
   std::optional<Coprocessor> coprocessor = {};
 
+  /// How many times longer executes take, since their threads, with others
+  /// beside them, are more than CPUs.
+  double crowding(unsigned others = 0) const {
+    return std::max(1.0, double(executeThreads + others) / std::max(1u, cpus));
+  }
   /// The kind of core of a lane as Schedule numbers them.
   Core coreOf(size_t lane) const {
     return lane ? preparationLanes[lane - 1] : executeCore;

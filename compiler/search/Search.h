@@ -12,6 +12,22 @@
 
 namespace nnv12::search {
 
+/// Whether one layer may be computed by CPUs and a coprocessor at once.
+enum class Splits : uint8_t {
+  Never,
+  WherePays, ///< see Options::worthSplit
+  Forced     ///< wherever a layer can be cut: for tests, see forcedSplits()
+};
+
+/// The cost of a later run. Energy needs Coprocessor::power.
+struct Objective {
+  double time = 1;   ///< worth of a millisecond
+  double energy = 0; ///< worth of a millijoule
+  double of(double milliseconds, double millijoules) const {
+    return time * milliseconds + energy * millijoules;
+  }
+};
+
 /// The parts of NNV12 that are switched on, for ablation (Figure 13), and
 /// limits of the search.
 struct Options {
@@ -63,6 +79,15 @@ struct Options {
   /// at most: a driver's start is the least certain of all times, and takes
   /// CPUs from others.
   double worthOverlay = 0.97;
+  Splits splits = Splits::Never;
+  /// Later runs with splits cost this part of those without, at most.
+  double worthSplit = 0.95;
+  /// With Splits::Forced: the dimension that is cut, else any; and the part
+  /// of it that the coprocessor computes, percent.
+  std::optional<uint32_t> forcedDim = {};
+  double forcedPercent = 50;
+  /// Decides how later runs are divided between CPUs and a coprocessor.
+  Objective objective = {};
   /// Simulated events that the local search may take, of which it takes 50,000
   /// a layer at most: 10 million take about a second.
   uint64_t steps = 3'000'000;

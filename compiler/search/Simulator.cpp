@@ -358,12 +358,10 @@ Timeline simulate(const Problem &problem, const Choice &choice,
 }
 
 double warmTime(const Problem &problem, const Choice &choice) {
-  const Device &device = problem.device;
   double sum = 0;
   for (size_t i = 0; i < problem.layers.size(); ++i)
     sum += problem.chosen(choice, i).execute;
-  return sum * std::max(1.0, double(device.executeThreads) /
-                                 std::max(1u, device.cpus));
+  return sum * problem.device.crowding();
 }
 
 std::string checkSchedule(const Problem &problem, const Choice &choice,

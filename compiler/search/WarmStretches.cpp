@@ -3,6 +3,7 @@
 #include "compiler/search/Candidates.h"
 #include "compiler/search/Overlay.h"
 #include "compiler/search/Search.h"
+#include "compiler/search/SplitStretches.h"
 
 #include <algorithm>
 #include <cassert>
@@ -76,7 +77,16 @@ StretchTime timeOf(const Coprocessor &coprocessor, const Boundary &boundary,
   return {boundary.in * coprocessor.inPerByte + coprocessor.submit, kernels,
           // Sums of differences may leave a rounding below nothing.
           std::max(0.0, boundary.out) * coprocessor.outPerByte +
-              coprocessor.sync};
+              coprocessor.sync,
+          0, kernels};
+}
+
+/// Millijoules. `waits`: milliseconds of takeBack in which CPUs have nothing to
+/// do.
+double energyOf(const Power &power, const StretchTime &time, double waits) {
+  double copies = time.handOver + time.takeBack - waits;
+  return power.base * time.sum() + power.cpu * (copies + time.cpu) +
+         power.gpu * time.gpu;
 }
 
 } // namespace
@@ -85,6 +95,15 @@ StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
                         Stretch stretch) {
   assert(problem.device.coprocessor && stretch.count > 0 &&
          stretch.end() <= problem.layers.size() && "layers of the problem");
+  if (stretch.split) {
+    SplitWalk walk(problem, choice, stretch.split->dim);
+    walk.begin(stretch.end() - 1, stretch.split->at);
+    for (uint32_t i = 0; i < stretch.count; ++i) {
+      [[maybe_unused]] bool grew = walk.grow();
+      assert(grew && "its layers can be cut there");
+    }
+    return walk.time();
+  }
   Boundary boundary(problem);
   boundary.begin(stretch.first);
   double kernels = 0;
@@ -157,47 +176,101 @@ StretchChoice withFewPipelines(const Problem &problem, StretchChoice choice) {
 
 std::vector<WarmStretches> planWarmSuffixes(const Problem &problem,
                                             const Choice &cpu,
-                                            const StretchChoice &inStretch) {
+                                            const StretchChoice &inStretch,
+                                            const Options &options) {
   uint32_t n = uint32_t(problem.layers.size());
   assert(cpu.size() == n && inStretch.size() == n && "one of each a layer");
-  // All executes are slowed down alike where threads are more than CPUs.
-  double scale = std::max(1.0, double(problem.device.executeThreads) /
-                                   std::max(1u, problem.device.cpus));
-  std::vector<double> best(n + 1, 0), alone(n + 1, 0);
-  std::vector<uint32_t> stretch(n + 1, 0); ///< layers of one; 0: the CPUs'
+  // All executes are slowed down alike.
+  double scale = problem.device.crowding();
+  const auto &coprocessor = problem.device.coprocessor;
+  Power power;
+  if (coprocessor && coprocessor->power)
+    power = *coprocessor->power;
+
+  /// The best from a layer on, and how it begins.
+  struct Way {
+    double cost = std::numeric_limits<double>::infinity(), time = 0, energy = 0;
+    Stretch stretch; ///< empty: an execute of the CPUs
+  };
+  std::vector<Way> best(n + 1);
+  best[n].cost = 0;
+  // Keeps a way to compute the layers before `rest` if it is better.
+  auto offer = [&](Way &to, double time, double energy, const Way &rest,
+                   const Stretch &stretch) {
+    double all = time + rest.time, millijoules = energy + rest.energy,
+           cost = options.objective.of(all, millijoules);
+    if (cost < to.cost)
+      to = {cost, all, millijoules, stretch};
+  };
+  std::vector<SplitWalk> walks;
+  if (coprocessor && options.splits == Splits::WherePays)
+    for (uint32_t dim : splitDims(problem))
+      walks.emplace_back(problem, inStretch, dim);
+  std::vector<double> alone(n + 1, 0);
+  std::vector<Way> split(n); ///< the best that begins with one
   Boundary boundary(problem);
   for (uint32_t i = n; i-- > 0;) {
-    double execute = problem.layers[i].candidates[cpu[i]].execute * scale;
+    double execute = problem.chosen(cpu, i).execute * scale;
     alone[i] = alone[i + 1] + execute;
-    best[i] = best[i + 1] + execute;
-    if (!problem.device.coprocessor)
+    offer(best[i], execute, (power.base + power.cpu) * execute, best[i + 1],
+          {i, 0});
+    if (!coprocessor)
       continue;
     boundary.begin(i);
     double kernels = 0;
     for (uint32_t j = i; j < n && !problem.layers[j].inStretch.empty(); ++j) {
       boundary.add(j);
       kernels += problem.chosenInStretch(inStretch, j).execute;
-      double time =
-          timeOf(*problem.device.coprocessor, boundary, kernels).sum();
-      if (time + best[j + 1] < best[i]) {
-        best[i] = time + best[j + 1];
-        stretch[i] = j + 1 - i;
-      }
+      StretchTime time = timeOf(*coprocessor, boundary, kernels);
+      offer(best[i], time.sum(), energyOf(power, time, coprocessor->sync),
+            best[j + 1], {i, j + 1 - i});
     }
+    // Splits grow from their last layer: that is i, and those that begin there
+    // are known by now.
+    for (size_t w = 0; w < walks.size(); ++w)
+      for (uint32_t at : walks[w].placesOf(i)) {
+        walks[w].begin(i, at);
+        while (walks[w].grow()) {
+          StretchTime time = walks[w].time();
+          uint32_t first = walks[w].first();
+          offer(split[first], time.sum(), energyOf(power, time, 0), best[i + 1],
+                {first, i + 1 - first, Split{walks[w].dim(), at}});
+        }
+      }
+    if (split[i].cost < best[i].cost)
+      best[i] = split[i];
   }
+  uint64_t steps = 0;
+  for (const SplitWalk &walk : walks)
+    steps += walk.steps();
   std::vector<WarmStretches> result(n + 1);
   for (uint32_t k = 0; k <= n; ++k) {
-    result[k] = {inStretch, {}, best[k], alone[k]};
-    for (uint32_t i = k; i < n; i += std::max(1u, stretch[i]))
-      if (stretch[i])
-        result[k].stretches.push_back({i, stretch[i]});
+    result[k] = {inStretch, {}, best[k].time, alone[k], best[k].energy, steps};
+    for (uint32_t i = k; i < n; i += std::max(1u, best[i].stretch.count))
+      if (best[i].stretch.count)
+        result[k].stretches.push_back(best[i].stretch);
   }
   return result;
 }
 
 WarmStretches planWarmStretches(const Problem &problem, const Choice &cpu,
-                                const StretchChoice &inStretch) {
-  return planWarmSuffixes(problem, cpu, inStretch).front();
+                                const StretchChoice &inStretch,
+                                const Options &options) {
+  Options whole = options;
+  whole.splits = Splits::Never;
+  WarmStretches without =
+      planWarmSuffixes(problem, cpu, inStretch, whole).front();
+  if (options.splits != Splits::WherePays)
+    return without;
+  WarmStretches with =
+      planWarmSuffixes(problem, cpu, inStretch, options).front();
+  auto cost = [&](const WarmStretches &plan) {
+    return options.objective.of(plan.time, plan.energy);
+  };
+  bool isSplit = std::any_of(with.stretches.begin(), with.stretches.end(),
+                             [](const Stretch &s) { return bool(s.split); });
+  return isSplit && cost(with) <= cost(without) * options.worthSplit ? with
+                                                                     : without;
 }
 
 void leaveToCpus(Problem &problem, const Choice &cpu) {
