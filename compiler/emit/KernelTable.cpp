@@ -4,9 +4,11 @@
 
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/PartGrid.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/layers/LayerName.h"
 #include "compiler/processors/Processor.h"
+#include "compiler/routines/Cut.h"
 #include "compiler/routines/Descriptor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/routines/LayerIn.h"
@@ -63,6 +65,11 @@ std::string KernelTable::executeId(Operation *layer,
 std::string KernelTable::cellsId(Operation *layer,
                                  const Routine &routine) const {
   return "cells:" + executeId(layer, routine);
+}
+
+std::string KernelTable::partId(Operation *layer, const Routine &routine,
+                                unsigned dim) const {
+  return "part" + std::to_string(dim) + ":" + executeId(layer, routine);
 }
 
 std::string KernelTable::transformId(Operation *layer,
@@ -125,6 +132,34 @@ unsigned KernelTable::cells(Operation *layer, const Routine &routine,
     kernel.descriptor += ".cells";
   };
   return add(cellsId(layer, routine), (routine.name() + ".cells").str(),
+             layer->getLoc(), emit);
+}
+
+unsigned KernelTable::part(Operation *layer, const Routine &routine,
+                           unsigned dim) {
+  std::string id = partId(layer, routine, dim);
+  if (auto found = known.find(id); found != known.end())
+    return found->second;
+  const CpuRoutine &own = CpuRoutine::of(routine);
+  builder.use(own.extension(layer));
+  codegen::Target target = builder.target;
+  builder.use(codegen::Extension::None);
+  std::optional<codegen::PartGrid> grid =
+      codegen::partGrid(layer, own, dim, target);
+  assert(grid && "a layer with a part grid");
+  if (!grid->cells) {
+    unsigned number = execute(layer, routine);
+    known[id] = number;
+    return number;
+  }
+  auto emit = [&](Kernel &kernel) {
+    describe(kernel, layer, routine, [&] {
+      return own.emitCells(builder, layer, kernel.symbol, *grid->cells);
+    });
+    kernel.facts.key = partKey(layer, routine, dim, target.name);
+    kernel.descriptor += ("." + dimName(dim)).str();
+  };
+  return add(std::move(id), (routine.name() + "." + dimName(dim)).str(),
              layer->getLoc(), emit);
 }
 

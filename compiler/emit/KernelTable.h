@@ -46,6 +46,9 @@ public:
   /// The same layer in cells of this size. The routine has cells for it.
   unsigned cells(mlir::Operation *layer, const Routine &routine,
                  const Cells &size);
+  /// The same layer in tiles for parts along dimension `dim` (PartGrid.h): the
+  /// kernel of execute(), where its tiles are such. There is a part grid.
+  unsigned part(mlir::Operation *layer, const Routine &routine, unsigned dim);
   /// From packed weights to the routine's weight form.
   unsigned transform(mlir::Operation *layer, const Routine &routine);
   /// From dense weights to the layout that `type` names.
@@ -61,6 +64,8 @@ public:
   /// The ids of such kernels.
   std::string executeId(mlir::Operation *layer, const Routine &routine) const;
   std::string cellsId(mlir::Operation *layer, const Routine &routine) const;
+  std::string partId(mlir::Operation *layer, const Routine &routine,
+                     unsigned dim) const;
   std::string transformId(mlir::Operation *layer, const Routine &routine) const;
   static std::string packId(mlir::RankedTensorType type);
   static std::string widenId(mlir::RankedTensorType packed,

@@ -22,6 +22,9 @@ struct Cells {
   int64_t rows = 1, cols = 1;
   /// The dimensions of the result that are the plane.
   unsigned rowDim = 2, colDim = 3;
+  /// Channels of a tile: a multiple of 16, or at least all of a group. 0: as
+  /// the routine thinks best. Kernels of elements cut the plane alone.
+  int64_t channels = 0;
 };
 
 /// Columns of a cell that are a few micro-kernels.

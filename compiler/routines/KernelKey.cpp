@@ -3,6 +3,7 @@
 #include "compiler/routines/KernelKey.h"
 
 #include "artifact/Digest.h"
+#include "compiler/routines/Cut.h"
 #include "compiler/routines/LayerIn.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -70,6 +71,12 @@ std::string nnv12::transformKey(Operation *layer, const Routine &routine,
 std::string nnv12::cellsKey(Operation *layer, const Routine &routine,
                             llvm::StringRef target) {
   return digits("cells\n" + target.str() + "\n" + kernelText(layer, routine));
+}
+
+std::string nnv12::partKey(Operation *layer, const Routine &routine,
+                           unsigned dim, llvm::StringRef target) {
+  return digits(("part " + dimName(dim) + "\n" + target + "\n").str() +
+                kernelText(layer, routine));
 }
 
 std::string nnv12::widenKey(RankedTensorType packed, llvm::StringRef text,

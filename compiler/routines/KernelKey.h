@@ -25,6 +25,9 @@ std::string transformKey(mlir::Operation *layer, const Routine &routine,
 /// The key of the kernel that computes the layer in cells (Cells.h).
 std::string cellsKey(mlir::Operation *layer, const Routine &routine,
                      llvm::StringRef target);
+/// The key of the kernel that computes parts along dimension `dim` (Cut.h).
+std::string partKey(mlir::Operation *layer, const Routine &routine,
+                    unsigned dim, llvm::StringRef target);
 /// The key of the kernel that makes packed weights of narrow ones, whose bits
 /// `text` names.
 std::string widenKey(mlir::RankedTensorType packed, llvm::StringRef text,

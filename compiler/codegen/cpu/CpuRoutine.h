@@ -71,12 +71,15 @@ public:
     return rowDim == usual.rowDim && colDim == usual.colDim ? cells(layer)
                                                             : std::nullopt;
   }
+  /// Whether there is a kernel in cells for any dimensions of any result, be
+  /// they small, blocked or one and the same.
+  virtual bool hasCellsOfAnyDim() const { return false; }
   /// Emits the kernel of emit() with other tiles: cells of the result's plane,
   /// or runs of its pixels. The cuts of its map are image and group, rows,
   /// columns, channels; some routines cut the plane alone. It has the same
   /// operands, weight form and order of sums, so that a tile writes the same
   /// bits. The routine may round sizes up. Called only where cells() has a
-  /// size.
+  /// size, or where there are cells of any dimension.
   virtual KernelInfo emitCells(KernelBuilder &k, Operation *layer,
                                StringRef symbol, const Cells &size) const {
     llvm_unreachable("a routine with cells emits them");

@@ -18,6 +18,8 @@
 
 #include "compiler/codegen/cpu/DotProduct.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
+#include "dialects/nn/Layout.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>

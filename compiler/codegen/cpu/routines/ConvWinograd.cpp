@@ -109,7 +109,7 @@ public:
         isInCells(cells.has_value()) {
     assert(winogradMisfit(op).empty() && "misfit() has looked");
     if (cells)
-      planCells(divideCeil(cells->rows, m), divideCeil(cells->cols, m));
+      planCells(*cells);
     else
       plan();
     planScratch();
@@ -122,7 +122,7 @@ private:
     Index image, row, col; ///< of its first output
   };
   void plan();
-  void planCells(int64_t rows, int64_t cols);
+  void planCells(const Cells &size);
   void planScratch();
   TileMap cellMap() const;
   double cost(const PanelTile &tile, int64_t windows) const;
@@ -250,13 +250,20 @@ void WinogradEmitter::plan() {
   windowBlock = std::min(grid.rowBlock, grid.rows);
 }
 
-void WinogradEmitter::planCells(int64_t rows, int64_t cols) {
-  rows = std::min(rows, g.rows), cols = std::min(cols, g.cols);
+void WinogradEmitter::planCells(const Cells &size) {
+  int64_t rows = std::min<int64_t>(divideCeil(size.rows, f.m), g.rows),
+          cols = std::min<int64_t>(divideCeil(size.cols, f.m), g.cols);
+  assert(size.channels % panelWidth == 0 && "channels of a tile are panels");
+  int64_t chunk = std::min(size.channels / panelWidth, g.panels);
+  // Micro-kernels' panels divide a chunk that does not have all of them.
+  int64_t whole = chunk < g.panels ? chunk : 0;
   windowBlock = rows * cols;
   grid.panels = g.panels;
   grid.rows = g.windows();
   double best = std::numeric_limits<double>::max();
   for (int64_t panels = 1; panels <= std::min<int64_t>(g.panels, 8); ++panels) {
+    if (whole % panels)
+      continue;
     PanelTile tile;
     tile.panels = panels;
     int64_t most = std::min(maxPositions(k.target, panels), windowBlock);
@@ -273,7 +280,8 @@ void WinogradEmitter::planCells(int64_t rows, int64_t cols) {
   double work = double(windowBlock) * double(g.formSize());
   auto chunks =
       std::clamp<int64_t>(int64_t(work / cellMultiplyAdds) + 1, 1, groups);
-  grid.panelChunk = grid.tile.panels * divideCeil(groups, chunks);
+  grid.panelChunk = chunk > 0 ? int64_t(llvm::alignTo(chunk, grid.tile.panels))
+                              : grid.tile.panels * divideCeil(groups, chunks);
   grid.panelChunks = divideCeil(g.panels, grid.panelChunk);
 }
 

@@ -518,19 +518,21 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
 }
 
 /// The cuts of the plane's axes: rows and columns, or runs of pixels where both
-/// are one axis. Vectors along an axis are not cut.
+/// are one axis. Vectors along an axis and blocks are not cut.
 SmallVector<TileMap::Cut> KernelEmitter::cutsOfPlane(const Shape &shape) const {
   SmallVector<TileMap::Cut> cuts;
   auto cut = [&](unsigned dim, int64_t size) {
     ArrayRef<Axis> axes = program.output.axes;
     for (int a = 0; a < int(axes.size()); ++a) {
-      if (axes[a].dim != dim || program.output.block(dim) > 1)
+      if (axes[a].dim != dim)
         continue;
+      size = llvm::divideCeil(size, axes[a].step);
       if (a == shape.vectorAxis)
         size = int64_t(llvm::alignTo(size, shape.lanes));
       int64_t count = llvm::divideCeil(axes[a].extent, size);
       if (count > 1)
         cuts.push_back({unsigned(a), count, size});
+      return; // the others are inside of a block
     }
   };
   if (plane[0] != plane[1])
@@ -747,6 +749,7 @@ public:
                        const Cells &size) const override {
     return emitElementKernel(k, layer, symbol, size);
   }
+  bool hasCellsOfAnyDim() const override { return true; }
   Work work(Operation *layer) const override { return elementWork(layer); }
 };
 

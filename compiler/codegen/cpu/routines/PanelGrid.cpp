@@ -95,9 +95,10 @@ static double planeCost(const Target &target, const PanelGrid &grid,
   return sum;
 }
 
-/// A tile of `least` to `most` panels, or as many as there are.
+/// A tile of `least` to `most` panels, or as many as there are. `chunk`: a
+/// number that its panels divide; 0 if that does not matter.
 static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
-                            int64_t least, int64_t most) {
+                            int64_t least, int64_t most, int64_t chunk = 0) {
   PanelTile best;
   double bestCost = std::numeric_limits<double>::max();
   most = std::min(most, grid.panels);
@@ -115,6 +116,8 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
   int64_t mostRows =
       grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
   for (int64_t panels = std::min(least, most); panels <= most; ++panels) {
+    if (chunk % panels)
+      continue;
     int64_t positions =
         maxPositions(target, panels, grid.quads, grid.smallWeights);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
@@ -214,8 +217,21 @@ void PanelGrid::planCells(const Target &target, const Cells &size,
     least = 2;
   PanelGrid cell = *this;
   cell.rows = rowBlock, cell.cols = colBlock;
+  assert(size.channels % panelWidth == 0 && "channels of a tile are panels");
+  int64_t chunk = size.channels / panelWidth;
+  if (chunk > 0 && chunk < panels) {
+    tile = chooseTile(target, cell, /*least=*/1, most, chunk);
+    panelChunk = chunk;
+    panelChunks = divideCeil(panels, chunk);
+    return;
+  }
   tile = chooseTile(target, cell, least, most);
   int64_t groups = divideCeil(panels, tile.panels);
+  if (chunk > 0) {
+    panelChunk = groups * tile.panels;
+    panelChunks = 1;
+    return;
+  }
   double work = multiplyAdds / double(batches * rows * cols) *
                 double(rowBlock * colBlock);
   auto chunks =

@@ -24,6 +24,8 @@ SlidingWindow::SlidingWindow(const Target &target, const WindowShape &shape,
     rowBlocks = divideCeil(w.outHeight, rowBlock);
     colBlock = std::min(cells->cols, w.outWidth);
     colBlocks = divideCeil(w.outWidth, colBlock);
+    assert(cells->channels % block == 0 && "channels of a tile are blocks");
+    blockChunk = std::min(cells->channels / block, blocks);
   }
   int64_t most = target.vectorRegisters == 32 ? 14 : 7;
   tileCols = divideCeil(colBlock, divideCeil(colBlock, most));
@@ -122,9 +124,11 @@ KernelRows SlidingWindow::kernelRows(KernelBuilder &k, Index outputRow) const {
 KernelInfo SlidingWindow::planCells(double workPerPlane) {
   double cell = workPerPlane * block / double(w.outHeight * w.outWidth) *
                 double(rowBlock * colBlock);
-  auto most = std::clamp<int64_t>(int64_t(cellMultiplyAdds / cell), 1, blocks);
-  blockChunks = divideCeil(blocks, most);
-  blockChunk = divideCeil(blocks, blockChunks);
+  if (blockChunk == 0) {
+    auto most =
+        std::clamp<int64_t>(int64_t(cellMultiplyAdds / cell), 1, blocks);
+    blockChunk = divideCeil(blocks, divideCeil(blocks, most));
+  }
   blockChunks = divideCeil(blocks, blockChunk);
   int64_t row = w.outWidth * block, plane = w.outHeight * row;
   return {w.batch * rowBlocks * colBlocks * blockChunks,

@@ -107,7 +107,8 @@ private:
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;
   bool isInCells;
   int64_t colBlock, colBlocks = 1; ///< all columns where there are no cells
-  int64_t blockChunk = 1, blockChunks = 1;
+  /// 0 until plan(), unless cells have a number of channels.
+  int64_t blockChunk = 0, blockChunks = 1;
 };
 
 /// The misfit of a routine that unrolls the columns of a window; empty where

@@ -18,6 +18,8 @@
 #include "KernelTest.h"
 #include "Reference.h"
 
+#include "compiler/codegen/cpu/PartGrid.h"
+#include "compiler/routines/Cut.h"
 #include "dialects/nn/Layout.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -48,6 +50,10 @@ static cl::opt<double> budget("budget", cl::init(0.3),
 static cl::opt<std::string>
     cellSize("cells", cl::desc("ROWSxCOLS, or auto: each routine in cells of "
                                "that size, too, where it has them"));
+static cl::list<std::string>
+    partDims("parts", cl::CommaSeparated,
+             cl::desc("batch, channels, rows: each routine in tiles for parts "
+                      "along these, too, where they are not its own"));
 static cl::opt<bool>
     isCold("cold", cl::desc("operands and results are in no cache of a core"));
 static cl::opt<bool>
@@ -123,6 +129,20 @@ std::unique_ptr<LayerKernel> compileCells(const std::string &text,
                               cells);
 }
 
+/// The kernel whose tiles are for parts along the dimension; null where that is
+/// no other kernel.
+std::unique_ptr<LayerKernel> compilePart(const std::string &text,
+                                         const LayerKernel &own,
+                                         const nnv12::codegen::Target &target,
+                                         unsigned dim) {
+  auto grid = nnv12::codegen::partGrid(own.layer(), own.routine(), dim, target);
+  if (!grid || !grid->cells)
+    return nullptr;
+  std::string error;
+  return LayerKernel::compile(text, target, error, own.routine().name(),
+                              grid->cells);
+}
+
 /// Leaves the target one tile; those that remain at edges fit, but cost much.
 bool takeOnly(llvm::StringRef text, nnv12::codegen::Target &target,
               nnv12::codegen::TileCosts &table) {
@@ -142,7 +162,7 @@ struct Contestant {
   std::unique_ptr<LayerKernel> kernel;
   bool isTransform;
   std::function<double()> runOnce;
-  bool isInCells = false;
+  std::string tiles = ""; ///< behind the routine's name, where not its own
   std::vector<double> times = {};
 
   double median() {
@@ -206,7 +226,7 @@ std::string tensorOf(std::initializer_list<int64_t> shape,
 void bench(const std::string &name, const std::string &text, double flops,
            llvm::ArrayRef<std::string> routines, double budget, int threads,
            const nnv12::codegen::Target &target, llvm::StringRef cells,
-           bool cold) {
+           llvm::ArrayRef<unsigned> parts, bool cold) {
   std::vector<Contestant> all;
   for (const std::string &routine : routines) {
     std::string error;
@@ -221,10 +241,19 @@ void bench(const std::string &name, const std::string &text, double flops,
       transform = kernel->stopwatch(operands, threads, true);
     auto execute = kernel->stopwatch(operands, threads);
     auto inCells = compileCells(text, *kernel, target, cells);
+    size_t own = all.size();
     all.push_back({std::move(kernel), false, execute});
     if (inCells) {
       auto executeCells = inCells->stopwatch(operands, threads);
-      all.push_back({std::move(inCells), false, executeCells, true});
+      all.push_back({std::move(inCells), false, executeCells, " cells"});
+    }
+    for (unsigned dim : parts) {
+      auto part = compilePart(text, *all[own].kernel, target, dim);
+      if (!part)
+        continue;
+      auto executePart = part->stopwatch(operands, threads);
+      all.push_back({std::move(part), false, executePart,
+                     " " + nnv12::dimName(dim).str()});
     }
     if (transform)
       all.push_back({nullptr, true, transform});
@@ -250,13 +279,12 @@ void bench(const std::string &name, const std::string &text, double flops,
       continue;
     }
     llvm::outs() << llvm::format(
-        "%-20s %-24s tiles %4lld scratch %8lld %9.1f us %7.1f GFLOP/s %6.2f\n",
-        name.c_str(),
-        (c.kernel->routine().name() + (c.isInCells ? " cells" : ""))
-            .str()
-            .c_str(),
+        "%-20s %-24s tiles %4lld scratch %8lld code %6lld %9.1f us %7.1f "
+        "GFLOP/s %6.2f\n",
+        name.c_str(), (c.kernel->routine().name() + c.tiles).str().c_str(),
         (long long)c.kernel->info().tiles,
-        (long long)c.kernel->info().scratchBytes, t * 1e6, flops / t * 1e-9,
+        (long long)c.kernel->info().scratchBytes,
+        (long long)c.kernel->codeBytes(), t * 1e6, flops / t * 1e-9,
         all[0].median() / t);
   }
   llvm::outs().flush();
@@ -273,6 +301,10 @@ int main(int argc, char **argv) {
   double seconds = budget;
   int workers = threads;
   std::string tile = onlyTile, cells = cellSize;
+  std::vector<unsigned> dims;
+  for (const std::string &name : partDims)
+    if (std::optional<unsigned> dim = nnv12::dimNamed(name))
+      dims.push_back(*dim);
   auto target = nnv12::codegen::Target::byName(targetName);
   nnv12::codegen::TileCosts table = {};
   if (!target || (!tile.empty() && !takeOnly(tile, *target, table))) {
@@ -363,7 +395,7 @@ int main(int argc, char **argv) {
     else if (errors)
       printErrors(name, text, routines, *target);
     else
-      bench(name, text, flops, routines, seconds, workers, *target, cells,
+      bench(name, text, flops, routines, seconds, workers, *target, cells, dims,
             cold);
   }
 }

@@ -92,7 +92,7 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   KernelBuilder builder(context, result->target_);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   builder.use(routine.extension(result->layer_));
-  if (cells &&
+  if (cells && !routine.hasCellsOfAnyDim() &&
       !routine.cellsAlong(result->layer_, cells->rowDim, cells->colDim))
     return error += "the routine has no cells", nullptr;
   result->kernel_.info =
