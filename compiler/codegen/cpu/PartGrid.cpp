@@ -24,7 +24,7 @@ static constexpr int64_t wantedParts = 16;
 /// Channels that no cut divides.
 static constexpr int64_t channelBlock = 16;
 /// Positions that keep a micro-kernel busy.
-static constexpr int64_t leastPositions = 14;
+static constexpr int64_t leastPositions = 8;
 /// Multiply-adds of a tile that is worth handing out.
 static constexpr double leastMultiplyAdds = 150e3;
 
