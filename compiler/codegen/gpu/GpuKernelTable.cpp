@@ -13,7 +13,8 @@ using namespace nnv12::codegen;
 
 FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
                                         const GpuRoutine &routine,
-                                        HalfTensors half) {
+                                        HalfTensors half,
+                                        std::optional<Cut> cut) {
   if (std::string reason = routine.refusal(layer, target); !reason.empty())
     return layer->emitError() << routine.name() << ": " << reason;
   if (!half.empty() && !target.features.has(GpuFeature::Storage16))
@@ -22,7 +23,8 @@ FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
            << target.name << " lacks";
   SmallVector<HalfKernel> made;
   GpuSteps result =
-      stepsInHalf(routine.steps(layer), layer, routine, half, made);
+      stepsInHalf(cut ? routine.front(layer, *cut) : routine.steps(layer),
+                  layer, routine, half, made);
   SmallVector<unsigned> numbers;
   for (auto [i, key] : llvm::enumerate(result.kernels)) {
     auto found = known.find(key);

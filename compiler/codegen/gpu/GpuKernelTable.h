@@ -30,9 +30,11 @@ public:
 
   /// The layer's steps, with `half` of its tensors in f16, whose numbers of
   /// kernels are those of kernels() instead of GpuSteps::kernels, which is
-  /// empty. Fails with a diagnostic at the layer.
+  /// empty. With a cut, the steps of the front. Fails with a diagnostic at the
+  /// layer.
   mlir::FailureOr<GpuSteps> add(Operation *layer, const GpuRoutine &routine,
-                                HalfTensors half = {});
+                                HalfTensors half = {},
+                                std::optional<Cut> cut = std::nullopt);
 
   ArrayRef<Kernel> kernels() const { return kernels_; }
   /// The number of the kernel with this key; none where no layer has it.

@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -50,6 +52,22 @@ std::string GpuRoutine::refusal(Operation *layer,
   return reason.empty() ? needs(layer).refusal(target) : reason;
 }
 
+GpuSteps GpuRoutine::steps(Operation *layer) const {
+  return stepsOf(layer, wholeCut(layer));
+}
+
+GpuSteps GpuRoutine::front(Operation *layer, Cut cut) const {
+  if (isWholeCut(layer, cut))
+    return steps(layer);
+  assert(cut.dim < numCutDims && cut.at > 0 &&
+         cut.at < cutExtent(layer, cut.dim) && "a position of the result");
+  assert(cutUnit(layer, cut.dim) && cut.at % cutUnit(layer, cut.dim) == 0 &&
+         "a front can end there");
+  GpuSteps result = stepsOf(layer, cut);
+  setTouchedParts(result, layer, *this, cut);
+  return result;
+}
+
 std::string GpuRoutine::keyOfCode(Operation *layer) const {
   GpuTarget all = GpuTarget::everything();
   Code code(layer, *this, HalfKernel(), all);
@@ -60,7 +78,7 @@ std::string GpuRoutine::keyOfCode(Operation *layer) const {
          llvm::toHex(llvm::ArrayRef(digest.bytes, 16), /*LowerCase=*/true);
 }
 
-GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
+GpuSteps GpuRoutine::oneStep(Operation *layer, Cut cut, std::string key,
                              GpuDispatch dispatch, double inner) const {
   GpuSteps result;
   result.kernels.push_back(std::move(key));
@@ -73,7 +91,7 @@ GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
     step.operands.push_back({Kind::Result, i});
   for (unsigned i = 0; i < layer->getNumOperands(); ++i)
     step.operands.push_back({Kind::Operand, i});
-  step.grid = work(layer);
+  step.grid = workOfFront(work(layer), layer, cut);
   step.grid.steps = inner;
   result.steps.push_back(std::move(step));
   return result;

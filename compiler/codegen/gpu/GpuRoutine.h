@@ -7,6 +7,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUROUTINE_H
 #define NNV12_COMPILER_CODEGEN_GPU_GPUROUTINE_H
 
+#include "compiler/codegen/gpu/FrontMemory.h"
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/codegen/gpu/HalfMemory.h"
@@ -30,8 +31,15 @@ public:
   }
 
   /// The dispatches of kernels that compute the layer. Asked only of a routine
-  /// that computes the layer on some target, as is emit().
-  virtual GpuSteps steps(Operation *layer) const = 0;
+  /// that computes the layer on some target, as are all functions below.
+  GpuSteps steps(Operation *layer) const;
+  /// A front of the result can end at multiples of this along the dimension,
+  /// and at its extent. 0: the routine computes no fronts along it.
+  virtual int64_t cutUnit(Operation *layer, unsigned dim) const { return 0; }
+  /// The dispatches that compute the front alone, with the kernels of steps():
+  /// keys and the order of each sum are the same. Their operands are the parts
+  /// that are touched. A cut at the extent gives steps().
+  GpuSteps front(Operation *layer, Cut cut) const;
   /// Emits kernel `kernel` of steps(): its operands are those of its steps, in
   /// the layouts that the types of `layer` name. As with CPUs, nothing but
   /// attributes and types may be looked at; and nothing that its key does not
@@ -44,14 +52,19 @@ public:
   }
 
 protected:
+  /// The steps of front(), or, with a cut at the extent, of steps(). Tensors
+  /// lie where the whole layer has them; only extents are the front's. The
+  /// caller sets the parts of tensors that are touched, but for parts of
+  /// weights that are bound by themselves.
+  virtual GpuSteps stepsOf(Operation *layer, Cut cut) const = 0;
   /// Names the only kernel by its code, where much that a layer says shows in
   /// it.
   std::string keyOfCode(Operation *layer) const;
-  /// A kernel that computes the layer in one dispatch of the layer's results,
+  /// A kernel that computes the front in one dispatch of the layer's results,
   /// then its operands; nothing where there are no groups. An invocation takes
   /// `inner` steps of its inner loop.
-  GpuSteps oneStep(Operation *layer, std::string key, GpuDispatch dispatch,
-                   double inner) const;
+  GpuSteps oneStep(Operation *layer, Cut cut, std::string key,
+                   GpuDispatch dispatch, double inner) const;
 };
 
 /// All that GPUs have.

@@ -46,9 +46,11 @@ struct GpuStepOperand {
     NoResidual ///< of the result's
   };
   Use use = Use::Data;
-  /// The part of an operand that it is, in bytes where its elements are stored
-  /// as they are; a size of zero is all of it.
+  /// The part of it that the step touches, in bytes where its elements are
+  /// stored as they are: `pieces` runs of `size`, `distance` apart, the first
+  /// one at `offset`. A size of zero is all of it.
   int64_t offset = 0, size = 0;
+  int64_t pieces = 1, distance = 0;
 };
 
 /// One dispatch of a layer. The same memory may be given twice: it stands for a

@@ -4,8 +4,8 @@
 
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "dialects/nn/Layout.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
 #include <cassert>
@@ -41,17 +41,20 @@ public:
   }
   /// That a step reads and writes less than in f32.
   double savedBytes(const GpuStep &step) const {
-    llvm::SmallSetVector<Value, 4> tensors;
+    llvm::SmallDenseSet<Value, 4> tensors;
+    double bytes = 0;
     for (const GpuStepOperand &operand : step.operands) {
       if (operand.use != GpuStepOperand::Use::Data || !isHalf(operand))
         continue;
       bool isResult = operand.kind == GpuStepOperand::Kind::Result;
-      tensors.insert(isResult ? Value(layer->getResult(operand.index))
-                              : layer->getOperand(operand.index));
+      Value tensor = isResult ? Value(layer->getResult(operand.index))
+                              : layer->getOperand(operand.index);
+      if (!tensors.insert(tensor).second)
+        continue;
+      int64_t touched = operand.size ? operand.pieces * operand.size
+                                     : nn::storageSize(tensor);
+      bytes += double(touched) / 2;
     }
-    double bytes = 0;
-    for (Value tensor : tensors)
-      bytes += double(nn::storageSize(tensor)) / 2;
     return bytes;
   }
 

@@ -260,12 +260,24 @@ public:
     return needs;
   }
 
-  GpuSteps steps(Operation *layer) const override {
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return RowWalk::cutUnit(layer, dim, cast<nn::ArgReduceOp>(layer).getAxis());
+  }
+  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
+    auto op = cast<nn::ArgReduceOp>(layer);
+    k.kernel(
+        {k.b.getI32Type(), storageType(elementOf(op))}, ArgReduceEmitter::Words,
+        FlatGrid::localSize,
+        [&](ValueRange memories) { ArgReduceEmitter(k, op, memories).emit(); });
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
     auto op = cast<nn::ArgReduceOp>(layer);
     RowView view = viewOf(op);
     bool isTree = isShared(view);
-    GpuDispatch dispatch =
-        RowWalk::dispatch(view, isTree, RowWalk::Result::Element);
+    GpuDispatch dispatch = RowWalk::dispatch(view, frontOfResult(layer, cut),
+                                             isTree, RowWalk::Result::Element);
     uint64_t flipped = flippedBits(op);
     dispatch.append(stepsInMemory(op));
     dispatch.append(
@@ -274,7 +286,7 @@ public:
     llvm::raw_string_ostream(key)
         << name() << "_" << elementOf(op) << (isTree ? "" : "_serial");
     GpuSteps steps = oneStep(
-        layer, std::move(key), std::move(dispatch),
+        layer, cut, std::move(key), std::move(dispatch),
         double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
     for (GpuStep &step : steps.steps) {
       step.grid.barriers =
@@ -282,14 +294,6 @@ public:
       step.variant = isTree ? "tree" : "serial";
     }
     return steps;
-  }
-
-  void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
-    auto op = cast<nn::ArgReduceOp>(layer);
-    k.kernel(
-        {k.b.getI32Type(), storageType(elementOf(op))}, ArgReduceEmitter::Words,
-        FlatGrid::localSize,
-        [&](ValueRange memories) { ArgReduceEmitter(k, op, memories).emit(); });
   }
 };
 

@@ -39,23 +39,40 @@ TileMap codegen::blockedMemory(int64_t batch, int64_t blocks, int64_t pixels) {
                         {block, 1}});
 }
 
-GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
+TileMap codegen::blockedMemory(const WindowFront &w) {
+  TileMap memory = blockedMemory(
+      w.wholeBatch, BlockedWindow::blocksOf(w.wholeChannels), w.outPlane());
+  memory.parts[0].box.hi = {w.batch, BlockedWindow::blocksOf(w.outChannels),
+                            w.outPixels(), block};
+  return memory;
+}
+
+int64_t BlockedWindow::cutUnit(Operation *layer, unsigned dim) {
+  ArrayRef<int64_t> shape = shapeOf(layer->getResult(0));
+  if (dim == 1)
+    return shape[0] == 1 ? block : 0;
+  return dim == 0 || shape.size() == 4 ? 1 : 0;
+}
+
+GpuDispatch BlockedWindow::dispatch(const WindowFront &w, int64_t groups,
                                     Part part, unsigned words) {
-  int64_t outPixels = w.outHeight * w.outWidth;
   int64_t outBlocks = blocksOf(w.outChannels);
-  // A dense result has up to a block of channels.
-  GpuDispatch dispatch =
-      part == Part::Quad
-          ? GpuDispatch::over(blockedMemory(w.batch, outBlocks, outPixels),
-                              {groupPixels, 1, 1})
-          : GpuDispatch::over(
-                TileMap::grid({{w.batch, w.outChannels * outPixels},
-                               {w.outChannels, outPixels},
-                               {outPixels, 1}}),
-                {groupPixels, block, 1});
-  dispatch.append({outPixels, w.height * w.width, blocksOf(w.channels / groups),
-                   int64_t(divideCeil(outBlocks, groups)), blocksOf(w.channels),
-                   outBlocks, w.outChannels});
+  GpuDispatch dispatch;
+  if (part == Part::Quad) {
+    dispatch = GpuDispatch::over(blockedMemory(w), {groupPixels, 1, 1});
+  } else {
+    // A dense result has up to a block of channels.
+    TileMap memory =
+        TileMap::grid({{w.wholeBatch, w.wholeChannels * w.outPlane()},
+                       {w.wholeChannels, w.outPlane()},
+                       {w.outPlane(), 1}});
+    memory.parts[0].box.hi = {w.batch, w.outChannels, w.outPixels()};
+    dispatch = GpuDispatch::over(std::move(memory), {groupPixels, block, 1});
+  }
+  dispatch.append({w.outPixels(), w.outPlane(), w.height * w.width,
+                   blocksOf(w.channels / groups),
+                   int64_t(divideCeil(blocksOf(w.wholeChannels), groups)),
+                   blocksOf(w.channels), outBlocks, w.outChannels});
   assert(dispatch.push.size() == FlatWords && "a value for each word");
   dispatch.append({w.outWidth, w.height, w.width, w.kernelRows, w.kernelCols,
                    w.strideRows, w.strideCols, w.dilationRows, w.dilationCols,
@@ -206,7 +223,6 @@ void BlockedWindow::storeResults(
 }
 
 Value BlockedWindow::resultPlace(int64_t i) {
-  Value plane =
-      mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));
+  Value plane = mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPlane));
   return add(mul(add(plane, pixel[i]), quads), quad);
 }

@@ -11,8 +11,8 @@
 
 #include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/codegen/gpu/routines/GpuEmitter.h"
+#include "compiler/codegen/gpu/routines/WindowFront.h"
 #include "compiler/routines/Layouts.h"
-#include "compiler/routines/WindowShape.h"
 
 namespace nnv12::codegen {
 
@@ -36,6 +36,8 @@ constexpr int64_t quads = block / 4;
 
 /// The memory of a tensor: images, blocks of channels, pixels, channels.
 TileMap blockedMemory(int64_t batch, int64_t blocks, int64_t pixels);
+/// The memory of a result, of which the front is to be computed.
+TileMap blockedMemory(const WindowFront &w);
 
 class BlockedWindow : protected GpuEmitter {
 public:
@@ -47,7 +49,8 @@ public:
   /// The push words, in the order of dispatch(); a kernel without a window
   /// knows the first ones only.
   enum Word : unsigned {
-    OutPixels, ///< of a channel; zero: nothing to do
+    OutPixels, ///< of a channel that are computed; zero: nothing to do
+    OutPlane,  ///< from channel to channel of the result
     InPixels,
     GroupInBlocks, ///< blocks of channels that a result sums over
     GroupOutBlocks,
@@ -79,8 +82,11 @@ public:
   static int64_t blocksOf(int64_t channels) {
     return (channels + block - 1) / block;
   }
-  /// The grid of a layer, and its first push words.
-  static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
+  /// GpuRoutine::cutUnit(): images, blocks of one image's channels, or rows of
+  /// each plane.
+  static int64_t cutUnit(Operation *layer, unsigned dim);
+  /// The grid of a layer's front, and its first push words.
+  static GpuDispatch dispatch(const WindowFront &w, int64_t groups,
                               Part part = Part::Quad,
                               unsigned words = WindowWords);
   /// Why its tensors, with so many weights a tap, or its grid are too large; or

@@ -142,9 +142,14 @@ public:
                ConvEmitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
              });
   }
-  GpuSteps steps(Operation *layer) const override {
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return BlockedWindow::cutUnit(layer, dim);
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
     auto op = cast<nn::ConvOp>(layer);
-    WindowShape w = sizes(op);
+    WindowFront w(op, cut);
     GpuDispatch dispatch = BlockedWindow::dispatch(
         w, op.getGroups(), BlockedWindow::Part::Quad, pushWords(kind));
     // A sum goes over these blocks.
@@ -155,12 +160,12 @@ public:
       dispatch.push[BlockedWindow::InBlocks] = uint32_t(channels);
     }
     const double taps = BlockedWindow::taps(w);
-    GpuSteps steps =
-        oneSum(layer, name().str(), std::move(dispatch), taps * double(blocks));
+    GpuSteps steps = oneSum(layer, cut, name().str(), std::move(dispatch),
+                            taps * double(blocks));
     for (GpuStep &step : steps.steps) {
       step.grid.stepsInTurn =
-          BlockedWindow::groupsInTurn(w.outHeight * w.outWidth) *
-          double(step.groups[1]) * double(step.groups[2]) *
+          BlockedWindow::groupsInTurn(w.outPixels()) * double(step.groups[1]) *
+          double(step.groups[2]) *
           (kind == ConvKind::Flat
                ? double(blocks)
                : BlockedWindow::stepsInTurn(double(blocks), taps));

@@ -71,14 +71,14 @@ private:
   }
 
   void finish(const Values &sums) {
-    Value outPixels = word(Window::OutPixels),
+    Value outPlane = word(Window::OutPlane),
           first = mul(this->batch, outChannels);
     for (auto [o, vector] : llvm::enumerate(sums)) {
       Value sum = epilogue.start(int64_t(o));
       for (int64_t lane = 0; lane < 4; ++lane)
         sum = arith::AddFOp::create(k.b, sum, k.extract(vector, lane));
       Value plane = add(first, int64_t(o));
-      Value place = add(mul(plane, outPixels), this->pixel.front());
+      Value place = add(mul(plane, outPlane), this->pixel.front());
       k.store(epilogue.finish(sum, place), output, place);
     }
   }
@@ -118,12 +118,18 @@ public:
                FewChannelsEmitter<Op>(k, cast<Op>(layer), memories).emit();
              });
   }
-  GpuSteps steps(Operation *layer) const override {
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    // How many channels there are is code.
+    return dim == 1 ? 0 : BlockedWindow::cutUnit(layer, dim);
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
     using Window = WindowOf<Op>;
-    WindowShape w = this->sizes(cast<Op>(layer));
+    WindowFront w(cast<Op>(layer), cut);
     double blocks = double(BlockedWindow::blocksOf(w.channels));
     GpuSteps steps = this->oneSum(
-        layer, this->name().str() + "_" + std::to_string(w.outChannels),
+        layer, cut, this->name().str() + "_" + std::to_string(w.outChannels),
         Window::dispatch(w, 1, Window::Part::Pixel), Window::taps(w) * blocks);
     for (GpuStep &step : steps.steps)
       step.grid.stepsInTurn =

@@ -25,6 +25,7 @@ public:
     Vectors, ///< of the result; zero: nothing to do
     Count,   ///< of parts
     OutPixels,
+    Gap, ///< vectors of the result between the fronts of two planes
     OutBlocks,
     OutChannels,
     Words
@@ -38,6 +39,7 @@ public:
       Value plane = div(place, mul(word(OutPixels), quads));
       Value outBlock = rem(plane, word(OutBlocks)), quad = rem(place, quads);
       Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
+      Value to = add(place, mul(plane, word(Gap)));
       Value sum = k.loop(
           0, word(Count), 1, Values{start}, [&](Value part, ValueRange before) {
             Value x = k.load(memories[1], add(mul(part, count), place));
@@ -45,7 +47,7 @@ public:
           })[0];
       ChannelMask mask(k, mul(add(mul(outBlock, quads), quad), 4),
                        word(OutChannels));
-      k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
+      k.store(mask.apply(epilogue.finish(sum, to)), memories[0], to);
     });
   }
 };
@@ -60,40 +62,9 @@ public:
                     : "convolutions through shared memory"),
         square(square), isSplit(isSplit) {}
 
-  GpuSteps steps(Operation *layer) const override {
-    using Kind = GpuStepOperand::Kind;
-    auto op = cast<nn::ConvOp>(layer);
-    SharedProduct p = product(op);
-    SharedProduct::Kernel product = kernel(op);
-    Epilogue epilogue = Epilogue::of(op);
-    GpuSteps result;
-    result.kernels.push_back(product.key());
-    GpuStep sums = p.step(product);
-    sums.grid.bytes = bytesOf(layer);
-    sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
-    PushEpilogue::append(sums.operands, product.epilogue);
-    result.steps.push_back(sums);
-    if (!isSplit)
-      return result;
-
-    int64_t vectors = p.batch * p.outBlocks * p.outPixels * quads;
-    result.steps[0].operands[0] = {Kind::Temporary, 0};
-    result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
-    result.temporaries.push_back(p.parts * vectors * 16);
-    result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
-    GpuStep last = {
-        FlatGrid::over(vectors * lanes, FlatGrid::invocations * lanes)};
-    last.kernel = 1;
-    last.append({vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels});
-    PushEpilogue::append(last.push, epilogue);
-    last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
-    PushEpilogue::append(last.operands, epilogue);
-    last.grid.steps = double(p.parts);
-    last.grid.bytes = double((p.parts + 1 + epilogue.residual) * vectors * 16);
-    result.steps.push_back(last);
-    return result;
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return BlockedWindow::cutUnit(layer, dim);
   }
-
   void emit(GpuBuilder &k, Operation *layer, unsigned which) const override {
     if (which == 0)
       return kernel(cast<nn::ConvOp>(layer)).emit(k);
@@ -105,6 +76,45 @@ public:
              });
   }
 
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
+    using Kind = GpuStepOperand::Kind;
+    auto op = cast<nn::ConvOp>(layer);
+    WindowFront w(op, cut);
+    SharedProduct p = product(w);
+    p.parts = partsOf(op);
+    SharedProduct::Kernel product = kernel(op);
+    Epilogue epilogue = Epilogue::of(op);
+    GpuSteps result;
+    result.kernels.push_back(product.key());
+    GpuStep sums = p.step(product, isSplit ? p.result() : blockedMemory(w));
+    sums.grid.bytes = workOfFront(work(layer), layer, cut).bytes;
+    sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
+    PushEpilogue::append(sums.operands, product.epilogue);
+    result.steps.push_back(sums);
+    if (!isSplit)
+      return result;
+
+    int64_t vectors = p.batch * p.outBlocks * p.outPixels * quads;
+    result.steps[0].operands[0] = {Kind::Temporary, 0};
+    result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
+    result.temporaries.push_back(p.parts * vectors * 16);
+    result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
+    GpuStep last = {FlatGrid::over(frontOfResult(layer, cut),
+                                   FlatGrid::invocations * lanes)};
+    last.kernel = 1;
+    last.append({vectors, p.parts, p.outPixels,
+                 (w.outPlane() - p.outPixels) * quads, p.outBlocks,
+                 p.outChannels});
+    PushEpilogue::append(last.push, epilogue);
+    last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
+    PushEpilogue::append(last.operands, epilogue);
+    last.grid.steps = double(p.parts);
+    last.grid.bytes = double((p.parts + 1 + epilogue.residual) * vectors * 16);
+    result.steps.push_back(last);
+    return result;
+  }
+
 private:
   std::string windowMisfit(nn::ConvOp op, const WindowShape &w) const override {
     if (op.getGroups() > 1)
@@ -113,34 +123,39 @@ private:
             w, alignTo(w.outChannels, block) * alignTo(w.channels, block));
         !reason.empty())
       return reason;
-    if (isSplit && product(op).parts < 2)
+    if (isSplit && partsOf(op) < 2)
       return "it has work groups enough, or few channels";
     return "";
   }
 
-  SharedProduct product(nn::ConvOp op) const {
-    WindowShape w = sizes(op);
+  static SharedProduct product(const WindowFront &w) {
     SharedProduct p;
     p.batch = w.batch;
     p.inBlocks = BlockedWindow::blocksOf(w.channels);
     p.outChannels = w.outChannels;
     p.outBlocks = BlockedWindow::blocksOf(w.outChannels);
-    p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
+    p.outWidth = w.outWidth, p.outPixels = w.outPixels();
     p.inWidth = w.width, p.inPixels = w.height * w.width;
     p.strideRows = w.strideRows, p.strideCols = w.strideCols;
     p.window = {w.kernelRows, w.kernelCols, w.dilationRows, w.dilationCols,
                 w.top,        w.left,       w.height};
     p.weightBlock = p.inBlocks * p.window.taps() * block * quads;
-    if (isSplit) {
-      // So many that there are work groups for a large GPU, each of some taps.
-      constexpr int64_t wanted = 256, fewestTaps = 4;
-      int64_t fewestBlocks = llvm::divideCeil(fewestTaps, p.window.taps());
-      p.parts = std::max<int64_t>(
-          1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
-      // None is left without blocks.
-      p.parts = llvm::divideCeil(p.inBlocks, p.partBlocks());
-    }
     return p;
+  }
+
+  /// How many groups share a sum. The whole layer decides, so that fronts add
+  /// up in the same order.
+  int64_t partsOf(nn::ConvOp op) const {
+    if (!isSplit)
+      return 1;
+    // So many that there are work groups for a large GPU, each of some taps.
+    constexpr int64_t wanted = 256, fewestTaps = 4;
+    SharedProduct p = product(WindowFront(op, wholeCut(op)));
+    int64_t fewestBlocks = llvm::divideCeil(fewestTaps, p.window.taps());
+    p.parts = std::max<int64_t>(
+        1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
+    // None is left without blocks.
+    return int64_t(llvm::divideCeil(p.inBlocks, p.partBlocks()));
   }
 
   SharedProduct::Kernel kernel(nn::ConvOp op) const {

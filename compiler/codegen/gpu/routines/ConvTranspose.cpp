@@ -63,12 +63,17 @@ public:
                ConvTransposeEmitter(k, op, memories).emit();
              });
   }
-  GpuSteps steps(Operation *layer) const override {
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return BlockedWindow::cutUnit(layer, dim);
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
     auto op = cast<nn::ConvTransposeOp>(layer);
-    WindowShape w = sizes(op);
+    WindowFront w(op, cut);
     double blocks =
         double(BlockedWindow::blocksOf(w.channels / op.getGroups()));
-    GpuSteps steps = oneSum(layer, name().str(),
+    GpuSteps steps = oneSum(layer, cut, name().str(),
                             TransposedWindow::dispatch(w, op.getGroups()),
                             TransposedWindow::taps(w) * blocks);
     for (GpuStep &step : steps.steps)

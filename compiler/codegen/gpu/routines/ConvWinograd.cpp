@@ -41,14 +41,15 @@ constexpr int64_t side = 4; ///< outputs of a window
 
 const Winograd &matrices() { return Winograd::of(side); }
 
-/// The sizes of a layer in windows.
+/// The sizes of a layer's front in windows, whose rows are all in it.
 struct Windows {
-  WindowShape w;
+  WindowFront w;
   int64_t rows, cols; ///< of an image
   int64_t inBlocks, outBlocks;
 
-  explicit Windows(nn::ConvOp op)
-      : w(op), rows(divideCeil(w.outHeight, side)),
+  explicit Windows(nn::ConvOp op) : Windows(op, wholeCut(op)) {}
+  Windows(nn::ConvOp op, Cut cut)
+      : w(op, cut), rows(divideCeil(w.outHeight, side)),
         cols(divideCeil(w.outWidth, side)),
         inBlocks(BlockedWindow::blocksOf(w.channels)),
         outBlocks(BlockedWindow::blocksOf(w.outChannels)) {}
@@ -98,16 +99,21 @@ public:
   static std::array<int32_t, 3> localSize() {
     return {int32_t(matrices().t * block), 1, 1};
   }
-  /// A group for each window of so many blocks.
-  static GpuDispatch dispatch(const Windows &g, int64_t blocks) {
+  /// A group for each window of so many blocks, of which the result has
+  /// `wholeBlocks`.
+  static GpuDispatch dispatch(const Windows &g, int64_t blocks,
+                              int64_t wholeBlocks) {
     // V or M would be larger than a buffer.
     assert(g.count() * blocks <= GpuTarget::maxGroups && "one dimension does");
-    int64_t row = g.w.outWidth * block, plane = g.w.outHeight * row;
-    return GpuDispatch::over(TileMap::grid({{g.w.batch * blocks, plane},
-                                            {g.w.outHeight, row},
-                                            {g.w.outWidth, block},
-                                            {block, 1}}),
-                             {side, side, 1});
+    int64_t row = g.w.outWidth * block;
+    TileMap memory =
+        TileMap::grid({{g.w.wholeBatch * wholeBlocks, g.w.outPlane() * block},
+                       {g.w.wholeHeight, row},
+                       {g.w.outWidth, block},
+                       {block, 1}});
+    memory.parts[0].box.hi = {g.w.batch * blocks, g.w.outHeight, g.w.outWidth,
+                              block};
+    return GpuDispatch::over(std::move(memory), {side, side, 1});
   }
   /// V, of which a group writes all taps of a window.
   static TileMap inputMap(const Windows &g) {
@@ -276,7 +282,10 @@ public:
     return BlockedWindow::refusal(w);
   }
 
-  GpuSteps steps(Operation *layer) const override;
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    // A part of a window would be rounded otherwise.
+    return dim == 2 ? side : BlockedWindow::cutUnit(layer, dim);
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned which) const override {
     if (which == 1)
       return product.emit(k);
@@ -292,13 +301,16 @@ public:
              });
   }
 
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override;
+
 private:
   SharedProduct::Kernel product;
 };
 
-GpuSteps WinogradRoutine::steps(Operation *layer) const {
+GpuSteps WinogradRoutine::stepsOf(Operation *layer, Cut cut) const {
   using Kind = GpuStepOperand::Kind;
-  Windows g(cast<nn::ConvOp>(layer));
+  Windows g(cast<nn::ConvOp>(layer), cut);
   Epilogue epilogue = epilogueOf(layer);
   GpuSteps result;
   result.family = family.str();
@@ -306,26 +318,32 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
                     (family + "_output").str() +
                         PushEpilogue::suffix(epilogue)};
   result.temporaries = {g.bytes(g.inBlocks), g.bytes(g.outBlocks)};
-  auto transform = [&](unsigned kernel, int64_t channels, int64_t height,
-                       int64_t width, int64_t top, int64_t left) {
+  auto transform = [&](unsigned kernel, int64_t channels, int64_t wholeChannels,
+                       int64_t height, int64_t width, int64_t top,
+                       int64_t left) {
     int64_t blocks = BlockedWindow::blocksOf(channels);
-    GpuStep step = {Transform::dispatch(g, blocks)};
+    GpuStep step = {
+        Transform::dispatch(g, blocks, BlockedWindow::blocksOf(wholeChannels))};
     step.kernel = kernel;
     step.append({g.count(), g.rows, g.cols, blocks, channels, height, width,
                  top, left});
     step.grid.barriers = 1;
-    step.grid.bytes = double(g.bytes(blocks)) +
-                      double(g.w.batch * blocks * block * height * width * 4);
+    double share = double(g.w.outHeight) / double(g.w.wholeHeight);
+    step.grid.bytes =
+        double(g.bytes(blocks)) +
+        share * double(g.w.batch * blocks * block * height * width * 4);
     return step;
   };
-  const WindowShape &w = g.w;
-  GpuStep input = transform(0, w.channels, w.height, w.width, w.top, w.left);
+  const WindowFront &w = g.w;
+  GpuStep input =
+      transform(0, w.channels, w.channels, w.height, w.width, w.top, w.left);
   input.maps = {Transform::inputMap(g)};
   input.operands = {{Kind::Temporary, 0}, {Kind::Operand, 0}};
   input.grid.multiplyAdds = double(g.count() * block * g.inBlocks) *
                             transformOperations(matrices().input);
 
-  GpuStep middle = g.product().step(product);
+  SharedProduct p = g.product();
+  GpuStep middle = p.step(product, p.result());
   middle.kernel = 1;
   middle.variant = product.square.name();
   middle.operands = {
@@ -334,7 +352,8 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   middle.grid.bytes =
       double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks) + g.formBytes());
 
-  GpuStep output = transform(2, w.outChannels, w.outHeight, w.outWidth, 0, 0);
+  GpuStep output = transform(2, w.outChannels, w.wholeChannels, w.wholeHeight,
+                             w.outWidth, 0, 0);
   PushEpilogue::append(output.push, epilogue);
   output.operands = {{Kind::Result, 0}, {Kind::Temporary, 1}};
   PushEpilogue::append(output.operands, epilogue);

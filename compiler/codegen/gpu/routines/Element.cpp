@@ -83,11 +83,19 @@ public:
     return KernelNeeds(ElementProgram::of(layer));
   }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
-  GpuSteps steps(Operation *layer) const override {
-    int64_t elements = storedElements(layer->getResult(0));
-    GpuDispatch dispatch = FlatGrid::over(elements);
-    dispatch.append({elements});
-    return oneStep(layer, keyOfCode(layer), std::move(dispatch),
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    // Elements are those that memory begins with.
+    RankedTensorType type = nn::typeOf(layer->getResult(0));
+    int64_t unit = positionsTogether(type, dim);
+    return FrontMemory::of(type, dim, unit).pieces == 1 ? unit : 0;
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
+    FrontMemory front = frontOfResult(layer, cut);
+    GpuDispatch dispatch = FlatGrid::over(front, FlatGrid::invocations);
+    dispatch.append({front.size});
+    return oneStep(layer, cut, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }
 };

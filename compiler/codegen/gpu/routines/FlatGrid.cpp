@@ -32,6 +32,13 @@ GpuDispatch FlatGrid::over(TileMap memory, ArrayRef<unsigned> axes,
   return result;
 }
 
+GpuDispatch FlatGrid::over(const FrontMemory &front, int64_t positions) {
+  TileMap memory = front.map();
+  if (memory.axes.size() == 1)
+    return over(std::move(memory), {0}, positions);
+  return over(std::move(memory), {0, 1}, positions);
+}
+
 Value FlatGrid::group(GpuBuilder &k) {
   // There is a second row only behind one of the full length.
   return k.val(

@@ -7,6 +7,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_FLATGRID_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_FLATGRID_H
 
+#include "compiler/codegen/gpu/FrontMemory.h"
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
 
@@ -23,6 +24,9 @@ struct FlatGrid {
   /// written. Positions are numbered together; `axes` are outermost first.
   static GpuDispatch over(TileMap memory, ArrayRef<unsigned> axes,
                           int64_t positions = invocations);
+  /// Groups that write so many elements each of a front. The elements of all
+  /// pieces are numbered together.
+  static GpuDispatch over(const FrontMemory &front, int64_t positions);
   /// Groups that write so many elements each, which follow each other.
   static GpuDispatch over(int64_t elements, int64_t positions = invocations) {
     return over(TileMap::grid({{elements, 1}}), {0}, positions);

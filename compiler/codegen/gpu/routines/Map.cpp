@@ -10,15 +10,26 @@
 #include "dialects/nn/ConstantData.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <algorithm>
 #include <cassert>
+#include <numeric>
 
 using namespace mlir;
 
 namespace nnv12::codegen {
 namespace {
 
+struct MapPush {
+  enum Word : unsigned {
+    Vectors, ///< of a piece that are computed; zero: nothing to do
+    Apart,   ///< vectors from piece to piece; pieces are the grid's z
+    Words
+  };
+};
+
 /// Pointwise layers of f32 in one layout, whatever it is, or of one element:
-/// memory is a row of vectors. The module knows no extents.
+/// memory is a row of vectors, or, of a front, pieces of it. The module knows
+/// no extents.
 class MapRoutine : public GpuRoutine {
 public:
   MapRoutine()
@@ -71,14 +82,39 @@ public:
     return KernelNeeds(ElementProgram::of(layer));
   }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override;
-  GpuSteps steps(Operation *layer) const override {
-    int64_t elements = nn::storageSize(layer->getResult(0)) / 4;
-    GpuDispatch dispatch =
-        FlatGrid::over(elements, FlatGrid::invocations * lanes);
-    dispatch.append({elements / lanes});
-    return oneStep(layer, keyOfCode(layer), std::move(dispatch),
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    RankedTensorType type = nn::typeOf(layer->getResult(0));
+    int64_t unit = positionsTogether(type, dim);
+    FrontMemory front = FrontMemory::of(type, dim, unit);
+    if (front.pieces > 1 &&
+        (front.distance % lanes ||
+         std::max(front.pieces, front.distance / perGroup + 1) >
+             GpuTarget::maxGroups))
+      return 0;
+    // The front of a piece is whole vectors.
+    return unit * (lanes / std::gcd(front.size, lanes));
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override {
+    FrontMemory front = frontOfResult(layer, cut);
+    GpuDispatch dispatch;
+    if (front.pieces == 1) {
+      dispatch = FlatGrid::over(front, perGroup);
+    } else {
+      TileMap memory = TileMap::grid({{front.pieces, front.distance},
+                                      {1, front.distance},
+                                      {front.distance, 1}});
+      memory.parts[0].box.hi[2] = front.size;
+      dispatch = GpuDispatch::over(std::move(memory), {perGroup, 1, 1});
+    }
+    dispatch.append({front.size / lanes, front.distance / lanes});
+    return oneStep(layer, cut, keyOfCode(layer), std::move(dispatch),
                    elementSteps(layer));
   }
+
+private:
+  static constexpr int64_t perGroup = FlatGrid::invocations * lanes;
 };
 
 void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
@@ -89,8 +125,11 @@ void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
   SmallVector<Type> operands = {k.vec(lanes)};
   for (Value leaf : program.leaves)
     operands.push_back(isScalar(leaf) ? Type(k.b.getF32Type()) : k.vec(lanes));
-  k.kernel(operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
-    FlatGrid::forEach(k, k.pushWord(0), [&](Value place) {
+  auto body = [&](ValueRange memories) {
+    FlatGrid::forEach(k, k.pushWord(MapPush::Vectors), [&](Value inPiece) {
+      Value piece = k.groupId(GpuBuilder::Dim::Z);
+      Value place =
+          k.val(k.add(k.mul(piece, k.pushWord(MapPush::Apart)), inPiece));
       e.withLanes(lanes, lanes, [&] {
         for (auto [leaf, memory] :
              llvm::zip(program.leaves, memories.drop_front()))
@@ -100,7 +139,8 @@ void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned) const {
         k.store(x, memories.front(), place);
       });
     });
-  });
+  };
+  k.kernel(operands, MapPush::Words, FlatGrid::localSize, body);
 }
 
 } // namespace

@@ -67,12 +67,17 @@ struct Batches {
 /// A product as the kernels see it.
 struct Product {
   int64_t rows, columns, inner, batch = 1;
+  /// The front of the result that is computed.
+  struct {
+    int64_t rows = 0, columns = 0, batch = 0;
+  } front;
   int64_t lhsRow, lhsInner;
   int64_t rhsInner, rhsColumn, rhsPanel;
   int64_t biasRow = 0, biasColumn = 0, biasMatrix = 0;
   Batches lhs, rhs;
 
   static std::optional<Product> of(nn::MatMulOp op);
+  static Product of(nn::MatMulOp op, Cut cut);
   void appendWords(GpuDispatch &dispatch) const;
 };
 
@@ -126,6 +131,20 @@ std::optional<Product> Product::of(nn::MatMulOp op) {
     return std::nullopt;
   p.lhs = *left;
   p.rhs = *right;
+  return p;
+}
+
+Product Product::of(nn::MatMulOp op, Cut cut) {
+  Product p = *Product::of(op);
+  p.front = {p.rows, p.columns, p.batch};
+  if (isWholeCut(op, cut))
+    return p;
+  int64_t rank = shapeOf(op.getOutput()).size();
+  if (cut.dim == rank - 1)
+    p.front.columns = cut.at;
+  else // It is the first rows of the only matrix, or the first matrices.
+    (p.batch > 1 ? p.front.batch : p.front.rows) =
+        (p.batch > 1 ? p.batch : p.rows) / cutExtent(op, cut.dim) * cut.at;
   return p;
 }
 
@@ -409,8 +428,8 @@ void Row::emit() {
 }
 
 void Product::appendWords(GpuDispatch &dispatch) const {
-  dispatch.append({rows, columns, inner, lhsRow, lhsInner, lhs.div, lhs.mod,
-                   lhs.mod > 1 ? rows * inner : 0, rhsInner, rhsColumn,
+  dispatch.append({front.rows, columns, inner, lhsRow, lhsInner, lhs.div,
+                   lhs.mod, lhs.mod > 1 ? rows * inner : 0, rhsInner, rhsColumn,
                    rhsPanel, rhs.div, rhs.mod,
                    rhs.mod > 1 ? columns * inner : 0, biasRow, biasColumn,
                    biasMatrix, columns, 0});
@@ -440,7 +459,12 @@ public:
     return request;
   }
   std::string misfit(Operation *layer) const override;
-  GpuSteps steps(Operation *layer) const override;
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    ArrayRef<int64_t> shape = shapeOf(layer->getResult(0));
+    if (dim + 1 == shape.size())
+      return panel;
+    return product_of(shape.take_front(dim)) == 1 ? 1 : 0;
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     auto op = cast<nn::MatMulOp>(layer);
     // Result, both matrices, bias, residual.
@@ -457,6 +481,9 @@ public:
              });
   }
 
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override;
+
 private:
   /// Columns of a dispatch: as many panels as a binding can be. Parts begin
   /// where memory of GPUs can be bound, of halves as well.
@@ -470,8 +497,9 @@ private:
   GpuDispatch dispatch(const Product &p, int64_t first, int64_t columns) const {
     TileMap result = TileMap::grid(
         {{p.batch, p.rows * p.columns}, {p.rows, p.columns}, {p.columns, 1}});
-    result.parts[0].box.lo[2] = first;
-    result.parts[0].box.hi[2] = first + columns;
+    TileMap::Box &box = result.parts[0].box;
+    box.lo[2] = first;
+    box.hi = {p.front.batch, p.front.rows, first + columns};
     return GpuDispatch::over(std::move(result), {isTile ? Tile::side : panel,
                                                  isTile ? Tile::side : 1, 1});
   }
@@ -503,26 +531,27 @@ std::string MatMulRoutine::misfit(Operation *layer) const {
       return GpuTarget::tooLarge;
   if (columnsAtOnce(*p) == 0 || elementsOf(op.getRhs()) > INT32_MAX)
     return GpuTarget::tooLarge;
-  for (int64_t count : dispatch(*p, 0, p->columns).groups)
+  Product all = Product::of(op, wholeCut(op));
+  for (int64_t count : dispatch(all, 0, all.columns).groups)
     if (count > GpuTarget::maxGroups)
       return GpuTarget::tooManyGroups;
   return "";
 }
 
-GpuSteps MatMulRoutine::steps(Operation *layer) const {
+GpuSteps MatMulRoutine::stepsOf(Operation *layer, Cut cut) const {
   auto op = cast<nn::MatMulOp>(layer);
-  Product p = *Product::of(op);
+  Product p = Product::of(op, cut);
   int64_t inner =
       divideCeil(p.inner, isTile ? Tile::steps : Row::slices(hasPanels));
   int64_t atOnce = columnsAtOnce(p);
   GpuSteps all;
-  for (int64_t first = 0; first < p.columns; first += atOnce) {
-    int64_t columns = std::min(atOnce, p.columns - first);
+  for (int64_t first = 0; first < p.front.columns; first += atOnce) {
+    int64_t columns = std::min(atOnce, p.front.columns - first);
     GpuDispatch part = dispatch(p, first, columns);
     p.appendWords(part);
     part.push[MatMulEmitter::Columns] = uint32_t(columns);
     part.push[MatMulEmitter::FirstColumn] = uint32_t(first);
-    GpuSteps one = oneSum(layer, kernel, std::move(part), double(inner));
+    GpuSteps one = oneSum(layer, cut, kernel, std::move(part), double(inner));
     all.kernels = one.kernels;
     for (GpuStep &step : one.steps) {
       if (atOnce < p.columns)
@@ -535,7 +564,7 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
                 int64_t(divideCeil(columns, panel)) * panel * p.inner * 4;
           }
       step.grid.barriers = isTile ? unsigned(2 * inner) : 1;
-      double share = double(columns) / double(p.columns);
+      double share = double(columns) / double(p.front.columns);
       step.grid.bytes *= share;
       step.grid.multiplyAdds *= share;
       all.steps.push_back(step);

@@ -107,15 +107,20 @@ public:
         {k.vec(4), k.vec(4)}, PoolWords, BlockedWindow::localSize,
         [&](ValueRange memories) { PoolEmitter(k, isMax, memories).emit(); });
   }
-  GpuSteps steps(Operation *layer) const override;
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return BlockedWindow::cutUnit(layer, dim);
+  }
+
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override;
 
 private:
   static WindowShape sizes(nn::PoolOp op) { return WindowShape(op); }
 };
 
-GpuSteps PoolRoutine::steps(Operation *layer) const {
+GpuSteps PoolRoutine::stepsOf(Operation *layer, Cut cut) const {
   auto op = cast<nn::PoolOp>(layer);
-  WindowShape w = sizes(op);
+  WindowFront w(op, cut);
   GpuDispatch dispatch = BlockedWindow::dispatch(w, 1);
   bool padded = op.getCountIncludePad();
   ArrayRef<int64_t> high = countedPadsHigh(op);
@@ -129,8 +134,9 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   // Windows that are apart share few inputs.
   bool isStrided =
       llvm::any_of(op.getStrides(), [](int64_t s) { return s > 1; });
-  GpuSteps steps = oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
-                           std::move(dispatch), BlockedWindow::taps(w));
+  GpuSteps steps =
+      oneStep(layer, cut, name().str() + (isMax ? "_max" : "_average"),
+              std::move(dispatch), BlockedWindow::taps(w));
   for (GpuStep &step : steps.steps) {
     step.variant =
         std::string(isMax ? "max" : "average") + (isStrided ? ".strided" : "");

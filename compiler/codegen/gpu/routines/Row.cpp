@@ -222,7 +222,9 @@ public:
     return "";
   }
 
-  GpuSteps steps(Operation *layer) const override;
+  int64_t cutUnit(Operation *layer, unsigned dim) const override {
+    return RowWalk::cutUnit(layer, dim, firstAxis(layer));
+  }
   void emit(GpuBuilder &k, Operation *layer, unsigned) const override {
     bool isTree = viewOf(layer)->inner == 1;
     Type f32 = k.b.getF32Type();
@@ -232,7 +234,17 @@ public:
              });
   }
 
+protected:
+  GpuSteps stepsOf(Operation *layer, Cut cut) const override;
+
 private:
+  static size_t firstAxis(Operation *layer) {
+    if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
+      return op.getAxis();
+    if (auto op = dyn_cast<nn::NormalizeOp>(layer))
+      return op.getAxis();
+    return *llvm::min_element(cast<nn::ReduceOp>(layer).getAxes());
+  }
   static std::string kindOf(Operation *layer) {
     if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
       return op.getLog() ? "log_softmax" : "softmax";
@@ -242,11 +254,11 @@ private:
   }
 };
 
-GpuSteps RowRoutine::steps(Operation *layer) const {
+GpuSteps RowRoutine::stepsOf(Operation *layer, Cut cut) const {
   RowView view = *viewOf(layer);
   bool isTree = view.inner == 1;
   GpuDispatch dispatch =
-      RowWalk::dispatch(view, isTree,
+      RowWalk::dispatch(view, frontOfResult(layer, cut), isTree,
                         isa<nn::ReduceOp>(layer) ? RowWalk::Result::Element
                                                  : RowWalk::Result::Row);
   float epsilon = 0;
@@ -254,7 +266,8 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
     epsilon = float(op.getEpsilon().convertToDouble());
   dispatch.push.push_back(llvm::bit_cast<uint32_t>(epsilon));
   GpuSteps steps = oneStep(
-      layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
+      layer, cut,
+      (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
       std::move(dispatch),
       double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
   // The barriers of each fold, and one behind it.

@@ -2,7 +2,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
 
-#include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/codegen/gpu/FrontMemory.h"
 #include "compiler/codegen/gpu/routines/GpuEmitter.h"
 
 namespace nnv12::codegen {
@@ -29,9 +29,12 @@ public:
   };
   /// A layer makes an element of each row, or a row.
   enum class Result { Element, Row };
-  /// Groups for all rows, and those words.
-  static GpuDispatch dispatch(const RowView &view, bool isShared,
-                              Result result);
+  /// GpuRoutine::cutUnit(): a front is the rows that memory begins with. They
+  /// lie along dimensions of the operand from `first` on.
+  static int64_t cutUnit(Operation *layer, unsigned dim, size_t first);
+  /// Groups for the rows of a front of the result, and those words.
+  static GpuDispatch dispatch(const RowView &view, const FrontMemory &front,
+                              bool isShared, Result result);
 
   RowWalk(GpuBuilder &k, bool isShared);
 

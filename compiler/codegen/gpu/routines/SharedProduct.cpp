@@ -40,7 +40,8 @@ struct Tap {
 class ProductEmitter : GpuEmitter {
 public:
   enum Word : unsigned {
-    OutPixels, ///< of a channel; zero: nothing to do
+    OutPixels, ///< of a channel that are computed; zero: nothing to do
+    OutPlane,  ///< from channel to channel of the result
     InPixels,
     InBlocks,
     OutBlocks,
@@ -250,7 +251,7 @@ void ProductEmitter::emit() {
     // Parts lie behind each other, each as the result does.
     Value image = add(mul(part, word(Batch)), batch);
     Value plane =
-        mul(add(mul(image, word(OutBlocks)), outBlock), word(OutPixels));
+        mul(add(mul(image, word(OutBlocks)), outBlock), word(OutPlane));
     for (int64_t i = 0; i < square.pixels(); ++i) {
       Value pixel = add(firstPixel, add(lane, i * square.lanes()));
       k.ifThen(k.lessUnsigned(pixel, word(OutPixels)), [&] {
@@ -282,15 +283,19 @@ int64_t SharedProduct::groups(const Square &square) const {
          divideCeil(outBlocks, square.side / block) * batch;
 }
 
-GpuStep SharedProduct::step(const Kernel &kernel) const {
+TileMap SharedProduct::result() const {
+  return blockedMemory(batch * parts, outBlocks, outPixels);
+}
+
+GpuStep SharedProduct::step(const Kernel &kernel, TileMap result) const {
   const int64_t side = kernel.square.side;
   assert((kernel.hasWindow || window.taps() == 1) && "a kernel for windows");
   assert((parts - 1) * partBlocks() < inBlocks && "each part has blocks");
+  const int64_t outPlane = result.axes[1].stride / block;
   GpuStep step = {
-      GpuDispatch::over(blockedMemory(batch * parts, outBlocks, outPixels),
-                        {side, side / block, 1})};
-  step.append({outPixels, inPixels, inBlocks, outBlocks, outChannels, outWidth,
-               inWidth, strideRows, strideCols, batch, partBlocks(),
+      GpuDispatch::over(std::move(result), {side, side / block, 1})};
+  step.append({outPixels, outPlane, inPixels, inBlocks, outBlocks, outChannels,
+               outWidth, inWidth, strideRows, strideCols, batch, partBlocks(),
                weightBlock, weightBatch});
   if (kernel.hasWindow)
     step.append({window.rows, window.cols, window.dilationRows,

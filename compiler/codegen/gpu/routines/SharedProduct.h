@@ -72,9 +72,12 @@ struct SharedProduct {
 
   /// Work groups without parts.
   int64_t groups(const Square &square) const;
-  /// One dispatch. The operands are left to the caller: result, input, weights,
-  /// bias, residual.
-  GpuStep step(const Kernel &kernel) const;
+  /// The memory of a result that is computed whole.
+  TileMap result() const;
+  /// One dispatch, which writes the box of `result`, as blockedMemory() has it;
+  /// parts count as images. The operands are left to the caller: result, input,
+  /// weights, bias, residual.
+  GpuStep step(const Kernel &kernel, TileMap result) const;
 };
 
 } // namespace nnv12::codegen

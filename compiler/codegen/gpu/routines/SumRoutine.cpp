@@ -5,11 +5,11 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
-GpuSteps SumRoutine::oneSum(Operation *layer, const std::string &key,
+GpuSteps SumRoutine::oneSum(Operation *layer, Cut cut, const std::string &key,
                             GpuDispatch dispatch, double inner) const {
   Epilogue epilogue = epilogueOf(layer);
   PushEpilogue::append(dispatch.push, epilogue);
-  GpuSteps steps = oneStep(layer, key + PushEpilogue::suffix(epilogue),
+  GpuSteps steps = oneStep(layer, cut, key + PushEpilogue::suffix(epilogue),
                            std::move(dispatch), inner);
   for (GpuStep &step : steps.steps) {
     // Behind the result and two operands.

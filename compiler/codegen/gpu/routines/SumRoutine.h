@@ -26,7 +26,7 @@ protected:
   /// oneStep() of a kernel that binds result, input, weights, bias and residual
   /// or, of matrices, both in place of input and weights. Key and dispatch are
   /// those without an epilogue.
-  GpuSteps oneSum(Operation *layer, const std::string &key,
+  GpuSteps oneSum(Operation *layer, Cut cut, const std::string &key,
                   GpuDispatch dispatch, double inner) const;
 };
 

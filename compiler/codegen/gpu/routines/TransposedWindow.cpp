@@ -59,7 +59,7 @@ int64_t phaseCount(const WindowShape &w) {
 
 } // namespace
 
-GpuDispatch TransposedWindow::dispatch(const WindowShape &w, int64_t groups,
+GpuDispatch TransposedWindow::dispatch(const WindowFront &w, int64_t groups,
                                        Part part) {
   Extents rows = Extents::rows(w), cols = Extents::cols(w);
   GpuDispatch dispatch = BlockedWindow::dispatch(w, groups, part);

@@ -39,8 +39,8 @@ public:
   };
   static constexpr unsigned allWords = TransposeWords;
 
-  /// The grid of a layer, and its push words.
-  static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
+  /// The grid of a layer's front, and its push words.
+  static GpuDispatch dispatch(const WindowFront &w, int64_t groups,
                               Part part = Part::Quad);
   /// Why its tensors, with so many weights a tap, its numbers or its grid are
   /// too large; or empty.

@@ -117,6 +117,20 @@ Bytes test::narrowedWeights(RankedTensorType packed, Narrowing narrowing,
   std::exit(1);
 }
 
+std::string test::layerText(const std::string &layer,
+                            const std::vector<std::string> &in,
+                            const std::string &out) {
+  std::string arguments, types;
+  for (size_t i = 0; i < in.size(); ++i) {
+    std::string comma = i ? ", " : "";
+    arguments += comma + "%" + std::to_string(i) + ": " + in[i];
+    types += comma + in[i];
+  }
+  return "func.func @main(" + arguments + ") -> " + out +
+         " {\n  %r = " + layer + " : " + types + " -> " + out +
+         "\n  return %r : " + out + "\n}\n";
+}
+
 mlir::Operation *test::findLayer(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     for (mlir::Operation &op : function.getBody().front())

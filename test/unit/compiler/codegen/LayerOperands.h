@@ -9,6 +9,7 @@
 #include "compiler/routines/Routine.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <string>
 #include <vector>
 
 namespace nnv12::test {
@@ -31,6 +32,10 @@ std::vector<float> narrowFloats(mlir::RankedTensorType packed,
 Bytes narrowedWeights(mlir::RankedTensorType packed, plan::Narrowing narrowing,
                       const Bytes &dense);
 
+/// func.func @main around a layer of operands %0, %1… of these types.
+std::string layerText(const std::string &layer,
+                      const std::vector<std::string> &in,
+                      const std::string &out);
 /// The only layer of @main; null where there is none.
 mlir::Operation *findLayer(mlir::ModuleOp module);
 /// Gives the layer's operands and results the layouts that the routine wants.

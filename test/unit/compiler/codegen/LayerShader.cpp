@@ -80,6 +80,7 @@ std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
   result->steps_ = std::move(*steps);
   for (const auto &kernel : table.kernels()) {
     error += validate(kernel.module);
+    result->keys.push_back(kernel.key);
     result->modules_.push_back(kernel.module);
   }
   return error.empty() ? std::move(result) : nullptr;
@@ -109,9 +110,8 @@ Bytes LayerShader::transformed(const WeightForm &form,
   return result;
 }
 
-std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
-                                    std::string &error) const {
-  // All memories: results, operands, temporaries.
+std::vector<Bytes>
+LayerShader::memories(const std::vector<Bytes> &operands) const {
   std::vector<Bytes> memories;
   for (mlir::Value result : layer_->getResults()) {
     bool isHalf =
@@ -127,38 +127,72 @@ std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
                            : std::move(bytes));
   for (int64_t bytes : steps_.temporaries)
     memories.push_back(garbage(bytes));
-  auto place = [&](codegen::GpuStepOperand operand) {
-    using Kind = codegen::GpuStepOperand::Kind;
-    size_t before = operand.kind == Kind::Result ? 0 : layer_->getNumResults();
-    if (operand.kind == Kind::Temporary)
-      before += layer_->getNumOperands();
-    return before + operand.index;
-  };
-  for (const codegen::GpuStep &step : steps_.steps) {
+  return memories;
+}
+
+size_t LayerShader::memoryOf(const codegen::GpuStepOperand &operand) const {
+  using Kind = codegen::GpuStepOperand::Kind;
+  size_t before = operand.kind == Kind::Result ? 0 : layer_->getNumResults();
+  if (operand.kind == Kind::Temporary)
+    before += layer_->getNumOperands();
+  return before + operand.index;
+}
+
+codegen::GpuSteps LayerShader::front(Cut cut) const {
+  llvm::SmallVector<codegen::HalfKernel> made;
+  codegen::GpuSteps result = codegen::stepsInHalf(
+      routine_->front(layer_, cut), layer_, *routine_, half, made);
+  EXPECT_EQ(result.kernels, keys);
+  result.kernels.clear();
+  return result;
+}
+
+std::string LayerShader::run(const codegen::GpuSteps &steps,
+                             std::vector<Bytes> &memories) const {
+  using Kind = codegen::GpuStepOperand::Kind;
+  size_t firstTemporary = layer_->getNumResults() + layer_->getNumOperands();
+  for (auto [i, bytes] : llvm::enumerate(steps.temporaries))
+    memories[firstTemporary + i] = garbage(bytes);
+  for (const codegen::GpuStep &step : steps.steps) {
     std::vector<size_t> bindings;
-    for (codegen::GpuStepOperand operand : step.operands) {
-      bindings.push_back(place(operand));
-      if (operand.size == 0)
+    std::vector<Bytes> all = memories;
+    for (const codegen::GpuStepOperand &operand : step.operands) {
+      bindings.push_back(memoryOf(operand));
+      if (operand.size == 0 || operand.pieces > 1 ||
+          operand.kind == Kind::Result)
         continue;
       // Parts of a memory are read, and become memories.
       const Bytes &whole = memories[bindings.back()];
-      Bytes part(whole.begin() + operand.offset,
-                 whole.begin() + operand.offset + operand.size);
-      bindings.back() = memories.size();
-      memories.push_back(std::move(part));
+      bool isHalf =
+          operand.kind == Kind::Operand &&
+          half.has(codegen::HalfTensors::operand(layer_, operand.index));
+      auto first = whole.begin() + operand.offset / (isHalf ? 2 : 1);
+      bindings.back() = all.size();
+      all.push_back(Bytes(first, first + operand.size / (isHalf ? 2 : 1)));
     }
-    error = ShaderRunner::instance().run(modules_[step.kernel], step, bindings,
-                                         memories);
+    std::string error = ShaderRunner::instance().run(modules_[step.kernel],
+                                                     step, bindings, all);
     if (!error.empty())
-      return {};
+      return error;
+    all.resize(memories.size());
+    memories = std::move(all);
   }
-  memories.resize(layer_->getNumResults());
-  for (auto [i, result] : llvm::enumerate(memories)) {
+  return "";
+}
+
+std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
+                                    std::string &error) const {
+  std::vector<Bytes> results = memories(operands);
+  error = run(steps_, results);
+  if (!error.empty())
+    return {};
+  results.resize(layer_->getNumResults());
+  for (auto [i, result] : llvm::enumerate(results)) {
     if (half.has(codegen::HalfTensors::result(i)))
       result = fromHalf(result);
     result = unpackTensor(layer_->getResult(i), result.data());
   }
-  return memories;
+  return results;
 }
 
 std::vector<std::string> test::gpuRoutinesOf(llvm::StringRef text) {

@@ -53,6 +53,18 @@ public:
   std::vector<Bytes> run(const std::vector<Bytes> &operands,
                          std::string &error) const;
 
+  /// The contents of all memory before a run: results and temporaries, which
+  /// are garbage, with the operands as the routine reads them between.
+  std::vector<Bytes> memories(const std::vector<Bytes> &operands) const;
+  /// Runs steps that are the layer's, or those of a front of it. Returns a
+  /// fault, or nothing.
+  std::string run(const codegen::GpuSteps &steps,
+                  std::vector<Bytes> &memories) const;
+  /// Which of these memories an operand of a step is.
+  size_t memoryOf(const codegen::GpuStepOperand &operand) const;
+  /// The steps of the front, in the layer's kernels.
+  codegen::GpuSteps front(Cut cut) const;
+
 private:
   LayerShader() = default;
   Bytes transformed(const WeightForm &form, const Bytes &packed) const;
@@ -64,6 +76,7 @@ private:
   codegen::GpuSteps steps_;
   codegen::HalfTensors half;
   std::vector<codegen::SpirvModule> modules_;
+  std::vector<std::string> keys;
 };
 
 /// The routines for the layer of `text`; none where there is no device, nor for

@@ -224,21 +224,6 @@ std::string mapped(const std::string &text, llvm::StringRef name) {
   return result;
 }
 
-/// A layer of operands %0, %1… of these types.
-std::string layerOf(const std::string &layer,
-                    const std::vector<std::string> &in,
-                    const std::string &out) {
-  std::string arguments, types;
-  for (auto [i, type] : llvm::enumerate(in)) {
-    std::string comma = i ? ", " : "";
-    arguments += comma + "%" + std::to_string(i) + ": " + type;
-    types += comma + type;
-  }
-  return "func.func @main(" + arguments + ") -> " + out +
-         " {\n  %r = " + layer + " : " + types + " -> " + out +
-         "\n  return %r : " + out + "\n}\n";
-}
-
 } // namespace
 
 TEST(GroupMaps, Convolutions) {
@@ -294,7 +279,7 @@ TEST(GroupMaps, Products) {
 
 TEST(GroupMaps, ElementsAndConcatenations) {
   std::string type = "tensor<3x100xf32>";
-  std::string relu = layerOf("nn.unary %0 <relu>", {type}, type);
+  std::string relu = layerText("nn.unary %0 <relu>", {type}, type);
   EXPECT_EQ(mapped(relu, "gpu.element"), "1");
   EXPECT_EQ(mapped(relu, "gpu.map"), "1");
   // Behind each other; whole runs a group; runs that groups cut; groups that
@@ -303,8 +288,8 @@ TEST(GroupMaps, ElementsAndConcatenations) {
     auto tensor = [&](int64_t size) {
       return "tensor<" + outer + "x" + std::to_string(size) + "xf32>";
     };
-    return mapped(layerOf("nn.concat %0, %1 axis 1", {tensor(a), tensor(b)},
-                          tensor(a + b)),
+    return mapped(layerText("nn.concat %0, %1 axis 1", {tensor(a), tensor(b)},
+                            tensor(a + b)),
                   "gpu.concat");
   };
   EXPECT_EQ(concat("1", 100, 300), "11");
@@ -315,7 +300,7 @@ TEST(GroupMaps, ElementsAndConcatenations) {
 TEST(GroupMaps, Rows) {
   auto unary = [](const std::string &layer, const std::string &in,
                   const std::string &out, const char *routine) {
-    return mapped(layerOf(layer, {in}, out), routine);
+    return mapped(layerText(layer, {in}, out), routine);
   };
   std::string type = "tensor<3x70x9xf32>";
   EXPECT_EQ(unary("nn.softmax %0 axis 2", type, type, "gpu.row"), "1");
