@@ -2,6 +2,8 @@
 #include "artifact/Checks.h"
 #include "artifact/GpuVerifier.h"
 #include "artifact/ProgramView.h"
+#include "artifact/SplitParts.h"
+#include "artifact/TilePieces.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -57,6 +59,8 @@ public:
         root_{nullptr, "program", number} {}
 
   bool verify() {
+    if (!switches_.create(program_))
+      return fault.set(Fault::OutOfMemory, "no memory to check the plan");
     return hold([this] {
       allocate();
       verifyPreparations();
@@ -78,13 +82,9 @@ private:
     makeRoom(nextEnd_, stretches);
     makeRoom(makerOf_, code_->pipelines()->size());
     makeRoom(marked_, gpu_->preparations()->size());
-    makeRoom(switchOf_, executes_);
     makeRoom(firstEnd_, size_t(executes_) + 1);
-    for (Array<uint32_t> *list :
-         {&recordOf_, &makerOf_, &switchOf_, &firstEnd_, &nextEnd_})
+    for (Array<uint32_t> *list : {&recordOf_, &makerOf_, &firstEnd_, &nextEnd_})
       std::fill(list->begin(), list->end(), none);
-    for (uint32_t i = 0; i < numSwitches(program_); ++i)
-      switchOf_[program_->switches()->Get(i)->operation()] = i;
     for (uint32_t i = 0; i < stretches; ++i) {
       const bundle::Stretch *stretch = gpu_->stretches()->Get(i);
       uint32_t &head = firstEnd_[stretch->first() + stretch->count()];
@@ -167,10 +167,44 @@ private:
           visit(devicePlace(rows));
         }
       for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-        for (const bundle::GpuOperand *operand : *dispatch->operands()) {
-          visit(hostPlace(operand));
-          visit(devicePlace(operand));
-        }
+        for (uint32_t k = 0; k < dispatch->operands()->size(); ++k)
+          for (bool isHost : {false, true})
+            forEachTouched(dispatch, k, isHost, visit);
+      for (const bundle::Operation *part : elementsOf(stretch->parts()))
+        forEachWritten(part, visit);
+    }
+  }
+
+  /// The places that a dispatch touches through operand `k`, where the CPU has
+  /// them or the GPU.
+  template <typename Visit>
+  void forEachTouched(const bundle::Dispatch *dispatch, uint32_t k, bool isHost,
+                      Visit &visit) const {
+    const bundle::GpuOperand *operand = dispatch->operands()->Get(k);
+    Place all = isHost ? hostPlace(operand) : devicePlace(operand);
+    for (const bundle::Touched *touched : elementsOf(dispatch->touched()))
+      if (touched->operand() == k) {
+        if (all.begin != all.end)
+          for (uint64_t i = 0; i < touched->count(); ++i) {
+            uint64_t begin = all.begin + i * touched->stride();
+            visit(Place{begin, begin + touched->bytes()});
+          }
+        return;
+      }
+    visit(all);
+  }
+
+  /// The places that a part of a split stretch writes.
+  template <typename Visit>
+  void forEachWritten(const bundle::Operation *part, Visit &visit) const {
+    const bundle::Kernel *kernel = kernelOf(target_, part);
+    for (uint32_t k = 0; k < kernel->outputs(); ++k) {
+      const bundle::Operand *operand = part->operands()->Get(k);
+      const bundle::TileMap *map = kernel->maps()->Get(k);
+      uint64_t element = elementBytes(map, operand->size());
+      TilePieces pieces(map, part->tile_begin(), part->tile_end());
+      for (uint64_t first, count; pieces.next(first, count);)
+        visit(place(operand, first * element, count * element));
     }
   }
 
@@ -288,8 +322,7 @@ private:
   void computeBefore(uint32_t index) {
     const bundle::Operation *execute = program_->operations()->Get(index);
     const bundle::Kernel *kernel = kernelOf(target_, execute);
-    if (execute->tile_begin() == 0 &&
-        (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
+    if (isWhole(execute))
       for (uint32_t k = 0; k < kernel->outputs(); ++k)
         put(live_, piecesOf(place(execute->operands()->Get(k))), false);
     auto addReads = [&](const bundle::Operation *operation) {
@@ -298,15 +331,28 @@ private:
         put(live_, piecesOf(place(operation->operands()->Get(k))), true);
     };
     addReads(execute);
-    if (switchOf_[index] != none)
-      addReads(program_->switches()->Get(switchOf_[index])->replacement());
+    if (const bundle::Operation *other = switches_.replacementOf(index))
+      addReads(other);
+  }
+
+  /// Whether the execute computes all of its grid.
+  bool isWhole(const bundle::Operation *execute) const {
+    uint64_t tiles = kernelOf(target_, execute)->tiles();
+    return execute->tile_begin() == 0 &&
+           (tiles == 0 || execute->tile_end() == tiles);
   }
 
   /// With what is live behind the stretch: is it handed back?
   void verifyEnd(uint32_t index) {
     const bundle::Stretch *stretch = gpu_->stretches()->Get(index);
+    putWrittenByParts(stretch);
     for (const bundle::Rows *rows : *stretch->out())
       put(handedOut_, piecesOf(hostPlace(rows)), true);
+    const char *expected =
+        stretch->kind() == bundle::StretchKind_Split
+            ? "written by its executes and read later|it in `out` or written "
+              "by a part"
+            : "written by its executes and read later|it in `out`";
     for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
       const bundle::Operation *execute =
           program_->operations()->Get(stretch->first() + i);
@@ -316,10 +362,37 @@ private:
         expectNone({&overlay_, "stretch", index},
                    find(piecesOf(place(execute->operands()->Get(k))),
                         handedOut_, false, &live_),
-                   "written by its executes and read later|it in `out`");
+                   expected);
       }
     }
     wipe(handedOut_);
+  }
+
+  /// Puts the bytes that parts leave behind. Where several executes of the
+  /// stretch write a byte, a part of the last one has to.
+  void putWrittenByParts(const bundle::Stretch *stretch) {
+    const auto &parts = elementsOf(stretch->parts());
+    PartFinder finder(program_, switches_, stretch);
+    auto putPiece = [this](Place place) {
+      put(handedOut_, piecesOf(place), true);
+    };
+    uint32_t next = stretch->first();
+    for (uint32_t i = 0; i <= parts.size() && !isEntangled(); ++i) {
+      bool isLast = i == parts.size();
+      if (!isLast)
+        (void)finder.find(parts.Get(i));
+      uint32_t end =
+          isLast ? stretch->first() + stretch->count() : finder.execute() + 1;
+      for (; next < end && parts.size(); ++next) {
+        const bundle::Operation *execute = program_->operations()->Get(next);
+        uint32_t outputs =
+            isWhole(execute) ? kernelOf(target_, execute)->outputs() : 0;
+        for (uint32_t k = 0; k < outputs; ++k)
+          put(handedOut_, piecesOf(place(execute->operands()->Get(k))), false);
+      }
+      if (!isLast)
+        forEachWritten(parts.Get(i), putPiece);
+    }
   }
 
   /// `live` holds the bytes that are live before the stretch.
@@ -341,6 +414,7 @@ private:
     for (const bundle::Rows *rows : *stretch->in())
       put(defined_, piecesOf(hostPlace(rows)), true);
     forEach(&where, "out", stretch->out(), &Self::verifyHandedOut);
+    forEach(&where, "part", stretch->parts(), &Self::verifyPart);
     forEach(&where, "dispatch", stretch->dispatches(), &Self::verifyDispatch);
     forEach(&where, "out", stretch->out(), &Self::verifyOut);
     wipe(handedOut_);
@@ -367,6 +441,28 @@ private:
     put(handedOut_, host, true);
   }
 
+  /// The GPU may write the bytes of `out` at any time while the parts are
+  /// computed. `in` is needed as it was before the stretch.
+  void verifyPart(const Where &where, const bundle::Operation *part) {
+    if (isEntangled())
+      return;
+    uint32_t outputs = kernelOf(target_, part)->outputs();
+    for (uint32_t k = outputs; k < part->operands()->size(); ++k)
+      expectNone(
+          {&where, "operand", k},
+          find(piecesOf(place(part->operands()->Get(k))), handedOut_, true),
+          "read and handed back by the GPU|another place");
+    auto expectOwn = [&](Place place) {
+      Pieces pieces = piecesOf(place);
+      expectNone(where, find(pieces, handedOut_, true),
+                 "written and handed back by the GPU|one of both");
+      expectNone(where, find(pieces, live_, true),
+                 "written, which is still needed as it was before the stretch|"
+                 "another place");
+    };
+    forEachWritten(part, expectOwn);
+  }
+
   /// An operand of a boundary lies in two places, of which a device uses one: a
   /// rule must hold in both.
   void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch) {
@@ -378,18 +474,19 @@ private:
     // All are looked at before any counts as used.
     for (bool isUsed : {false, true})
       for (uint32_t k = 0; k < dispatch->operands()->size(); ++k) {
-        const bundle::GpuOperand *operand = dispatch->operands()->Get(k);
         bool isWritten = outputs >> k & 1;
         for (bool isHost : {false, true}) {
-          Pieces pieces =
-              piecesOf(isHost ? hostPlace(operand) : devicePlace(operand));
-          if (!isUsed) {
-            verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
-            continue;
-          }
-          put(isWritten ? written_ : read_, pieces, true);
-          if (isWritten)
-            put(defined_, pieces, true);
+          auto use = [&](Place place) {
+            Pieces pieces = piecesOf(place);
+            if (!isUsed) {
+              verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
+              return;
+            }
+            put(isWritten ? written_ : read_, pieces, true);
+            if (isWritten)
+              put(defined_, pieces, true);
+          };
+          forEachTouched(dispatch, k, isHost, use);
         }
       }
   }
@@ -503,10 +600,10 @@ private:
   uint32_t executes_, firstGpu_;
   Where root_, overlay_ = {&root_, "gpu"};
 
+  SwitchTable switches_;
   Array<uint32_t> recordOf_; ///< of a stretch: the preparation, or `none`
   Array<uint32_t> makerOf_;  ///< of a pipeline: the preparation, or `none`
   Array<uint32_t> marked_;   ///< of a preparation: for which Record, and 1
-  Array<uint32_t> switchOf_; ///< of an execute: its switch, or `none`
   Array<uint32_t> firstEnd_; ///< of an execute: a stretch that ends before it
   Array<uint32_t> nextEnd_;  ///< of a stretch: one with the same end, or `none`
 

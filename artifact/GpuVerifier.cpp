@@ -241,21 +241,19 @@ private:
            bindings + 1);
     expect(where, "words of push", elementsOf(dispatch->push()).size(), push,
            push + 1);
-    verifyTiles(where, stretch, dispatch);
+    verifyTiles(where, dispatch);
     forEach(&where, "operand", dispatch->operands(), &Self::verifyOperand,
             pipeline->written());
   }
 
-  /// Checks which tiles it computes, and which boxes those are.
-  void verifyTiles(const Where &where, const bundle::Stretch *stretch,
-                   const bundle::Dispatch *dispatch) {
+  /// Checks that it computes all of its tiles, and which boxes those are.
+  void verifyTiles(const Where &where, const bundle::Dispatch *dispatch) {
     const bundle::GpuExtent *groups = dispatch->groups();
     uint64_t tiles = uint64_t(groups->x()) * groups->y() * groups->z(),
              begin = dispatch->tile_begin(), end = dispatch->tile_end();
-    bool isWhole = stretch->kind() == bundle::StretchKind_Whole;
-    if (begin > end || end > tiles || (isWhole && end - begin != tiles))
-      refuse(where, "tiles: found %" PRIu64 " to %" PRIu64 "|%s %" PRIu64,
-             begin, end, isWhole ? "all" : "a range of at most", tiles);
+    if (begin || end != tiles)
+      refuse(where, "tiles: found %" PRIu64 " to %" PRIu64 "|all %" PRIu64,
+             begin, end, tiles);
     uint32_t written = code_->pipelines()->Get(dispatch->pipeline())->written();
     auto outputs = static_cast<uint32_t>(__builtin_popcount(written));
     uint32_t maps = elementsOf(dispatch->maps()).size();
@@ -313,13 +311,18 @@ private:
     warmEnd_ = uint64_t(stretch->first()) + stretch->count();
   }
 
-  /// The head says what a recorder has room for: a submission, and its kernels.
+  /// The head says what a recorder has room for: a submission, its kernels, and
+  /// the parts of a split stretch.
   void verifyRecords() {
+    auto recordsOf = [](const bundle::Stretch *stretch) {
+      return uint64_t(1) + stretch->dispatches()->size() +
+             elementsOf(stretch->parts()).size();
+    };
     uint64_t cold = 0, warm = 0;
     for (const bundle::Stretch *stretch : *gpu_->stretches())
-      cold += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
+      cold += stretch->cold() ? recordsOf(stretch) : 0;
     for (uint32_t index : elementsOf(gpu_->warm()))
-      warm += 1 + gpu_->stretches()->Get(index)->dispatches()->size();
+      warm += recordsOf(gpu_->stretches()->Get(index));
     expect(overlay_, "cold_records", head_->cold_records(), cold, cold + 1);
     expect(overlay_, "warm_records", head_->warm_records(), warm, warm + 1);
   }
@@ -362,6 +365,7 @@ const bundle::GpuOverlays *verifyOverlays(const bundle::Bundle *bundle,
     const bundle::ProgramGpu *gpu = gpuOf(bundle, overlays, program);
     return !gpu || (OverlayVerifier(bundle, overlays, program, number, fault)
                         .verify() &&
+                    verifySplits(bundle, overlays, program, number, fault) &&
                     verifyPlan(targetOf(bundle, program), program, gpu, number,
                                fault) &&
                     verifyFlow(bundle, overlays, program, number, fault));

@@ -67,6 +67,8 @@ private:
     verifyNoDeadlock();
     collectWrites();
     verifyPreparations();
+    if (gpu_)
+      forEach(&root_, "gpu: stretch", gpu_->stretches(), &Self::verifyStretch);
     verifyExecutes();
     makeRoom(switched_, first_);
     forEach(&root_, "switch", program_->switches(), &Self::verifySwitch);
@@ -454,6 +456,20 @@ private:
             },
             "nothing that it waits for writes",
             " (it starts before its weights)");
+  }
+
+  /// A later run may take a split stretch before any execute has waited for its
+  /// weights: the GPU may have computed it in all runs before. So the weights
+  /// of its parts are those that the stretch itself waits for.
+  void verifyStretch(const Where &where, const bundle::Stretch *stretch) {
+    // Executes and switches have other marks, and are looked at later.
+    uint32_t mark = numSwitches_ + 2 + where.index;
+    if (elementsOf(stretch->parts()).size())
+      markWaited(stretch->after(), mark);
+    if (steps_ > maxSteps_)
+      refuse(root_, "stretches: too entangled to check");
+    for (uint32_t i = 0; i < elementsOf(stretch->parts()).size(); ++i)
+      verifyReads({&where, "part", i}, mark, stretch->parts()->Get(i));
   }
 
   /// An execute starts after the executes before it, so it has waited for all

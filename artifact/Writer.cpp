@@ -67,7 +67,8 @@ static bundle::GpuExtent extentOf(const GpuExtent &extent) {
 }
 
 static uint32_t numRecords(const Stretch &stretch) {
-  return static_cast<uint32_t>(1 + stretch.dispatches.size());
+  return static_cast<uint32_t>(1 + stretch.dispatches.size() +
+                               stretch.parts.size());
 }
 
 namespace {

@@ -3062,7 +3062,7 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *>(VT_MAPS);
   }
-  /// By operand, each once. Of other operands it may touch all bytes.
+  /// By operand, each once. It may touch all bytes of other operands.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>> *touched() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Touched>> *>(VT_TOUCHED);
   }
@@ -3261,8 +3261,8 @@ struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   /// Split: executes of tiles, which CPUs compute in order while the GPU
   /// computes. Each has the layer and the operands of an execute of the
-  /// stretch, or of the switch that replaces it, and waits for what `after`
-  /// names.
+  /// stretch, or of the switch that replaces it. `after` names its weights'
+  /// preparations.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *parts() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_PARTS);
   }

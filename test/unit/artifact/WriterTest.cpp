@@ -9,6 +9,7 @@
 #include "artifact/Sodium.h"
 #include "artifact/Verifier.h"
 #include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/SplitSample.h"
 #include "test/unit/sample/StoredBundle.h"
 #include "test/unit/sample/VideoSample.h"
 
@@ -322,18 +323,7 @@ TEST(Writer, OverlaysForVideo) {
 
 TEST(Writer, SplitStretches) {
   TemporaryFolder folder;
-  GpuSample sample;
-  Program &written = sample.bundle.programs[1];
-  Stretch &split = written.gpu->stretches[1];
-  split.kind = StretchKind::Split;
-  split.dim = 2;
-  split.at = 32;
-  split.parts = {written.operations[0], written.operations[1]};
-  for (Operation &part : split.parts) {
-    part.tileBegin = part.tiles = 2;
-    part.after = {};
-  }
-  split.dispatches[0].touched = {{0, 256, 256, 1}, {2, 64, 32, 4}};
+  SplitSample sample;
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
@@ -346,7 +336,7 @@ TEST(Writer, SplitStretches) {
   EXPECT_EQ(stretches->Get(0)->parts(), nullptr);
   const bundle::Stretch *stretch = stretches->Get(1);
   EXPECT_EQ(stretch->kind(), bundle::StretchKind_Split);
-  EXPECT_EQ(stretch->dim(), 2u);
+  EXPECT_EQ(stretch->dim(), 0u);
   EXPECT_EQ(stretch->at(), 32u);
   ASSERT_EQ(stretch->parts()->size(), 2u);
   const bundle::Operation *part = stretch->parts()->Get(1);
@@ -357,13 +347,12 @@ TEST(Writer, SplitStretches) {
   EXPECT_EQ(part->tile_begin(), 2u);
   EXPECT_EQ(part->tile_end(), 4u);
   const bundle::Dispatch *dispatch = stretch->dispatches()->Get(0);
-  ASSERT_EQ(dispatch->touched()->size(), 2u);
-  const bundle::Touched *touched = dispatch->touched()->Get(1);
+  ASSERT_EQ(dispatch->touched()->size(), 3u);
+  const bundle::Touched *touched = dispatch->touched()->Get(2);
   EXPECT_EQ(touched->operand(), 2u);
-  EXPECT_EQ(touched->stride(), 64u);
-  EXPECT_EQ(touched->bytes(), 32u);
-  EXPECT_EQ(touched->count(), 4u);
-  EXPECT_EQ(stretch->dispatches()->Get(1)->touched(), nullptr);
+  EXPECT_EQ(touched->stride(), 256u);
+  EXPECT_EQ(touched->bytes(), 128u);
+  EXPECT_EQ(touched->count(), 1u);
 }
 
 /// Equal maps are one table, but not for so many that readers refuse it.

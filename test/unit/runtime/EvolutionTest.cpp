@@ -13,7 +13,7 @@
 #include "bundle_generated.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
-#include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/SplitSample.h"
 
 #include <cstddef>
 #include <cstring>
@@ -133,6 +133,23 @@ TEST_F(EvolutionTest, OverlaysStayReadable) {
              GpuSample());
   EXPECT_TRUE(hasOverlays("format-5-overlays.nnv"));
   EXPECT_FALSE(hasOverlays("format-5.nnv"));
+}
+
+/// And those with stretches that are split.
+TEST_F(EvolutionTest, SplitsStayReadable) {
+  expectRuns(Bundle(fileNamed("format-5-split.nnv"), wholeBundle()),
+             SplitSample());
+  AlignedCopy image(readFile(fileNamed("format-5-split.nnv")));
+  const bundle::Bundle *bundle = metadataOf(image);
+  artifact::Fault fault;
+  EXPECT_TRUE(artifact::verifyOverlaysIn(bundle, image.data, fault))
+      << fault.text;
+  for (const bundle::Program *program : *bundle->programs()) {
+    const bundle::ProgramGpu *gpu = artifact::gpuOf(
+        bundle, artifact::gpuOverlaysIn(bundle, image.data), program);
+    ASSERT_TRUE(gpu);
+    EXPECT_EQ(gpu->stretches()->Get(2)->parts()->size(), 3u);
+  }
 }
 
 /// And those with reuse between the frames of a video.

@@ -1,18 +1,19 @@
 //===- MakeSampleBundle.cpp - Writes a sample bundle ----------------------===//
 //
 //   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
-//   make-sample-bundle FILE gpu
+//   make-sample-bundle FILE gpu|split
 //   make-sample-bundle FILE video|tail
 //   make-sample-bundle FILE properties KEY=VALUE...
 //
 // With LANES it writes a bundle with a plan, with `gpu` or `video` one with an
-// overlay for that, with `tail` one for video whose last two executes are its
-// tail, with `properties` one with a plan and the given properties, by key. An
-// empty KEY signs nothing.
+// overlay for that, with `split` one for a GPU whose stretches are split, with
+// `tail` one for video whose last two executes are its tail, with `properties`
+// one with a plan and the given properties, by key. An empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
 #include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/SplitSample.h"
 #include "test/unit/sample/VideoSample.h"
 
 #include <cstdio>
@@ -40,6 +41,8 @@ int main(int argc, char **argv) {
     }
   } else if (argc > 2 && strcmp(argv[2], "gpu") == 0)
     sample = std::make_unique<nnv12::test::GpuSample>();
+  else if (argc > 2 && strcmp(argv[2], "split") == 0)
+    sample = std::make_unique<nnv12::test::SplitSample>();
   else if (argc > 2 && strcmp(argv[2], "video") == 0)
     sample = std::make_unique<nnv12::test::VideoSample>();
   else if (argc > 2 && strcmp(argv[2], "tail") == 0) {
