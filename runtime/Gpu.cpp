@@ -273,7 +273,8 @@ bool Gpu::begin(Fault &fault) {
                      "the bundle's part for GPUs is for newer readers");
   Lanes::Options options;
   options.preparing = mostMembers - 1;
-  if (!items_.create(program_, gpu_, *host_) || !collect())
+  if (!items_.create(program_, gpu_, *host_) || !collect() ||
+      !parts_.create(gpu_, bundle_->loaded(), memory_))
     return fault.set(Fault::OutOfMemory, "no memory to prepare it");
   if (!lanes_.create(items_, gpu_->lanes(), options, nullptr, 0, *events_,
                      *recorder_, fault))
@@ -446,7 +447,7 @@ bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
 void Gpu::settle() {
   bool isUsed = false;
   for (uint32_t i = 0; i < gpu_->stretches()->size(); ++i)
-    isUsed |= isReady(i);
+    isUsed |= isReady(i) || mayBecomeReady(i);
   char text[sizeof reason_] = "";
   if (lacks_)
     snprintf(text, sizeof text,
@@ -495,14 +496,31 @@ bool Gpu::isAwaitedAt(uint32_t index) const {
 }
 #endif
 
+/// Whether nothing that the stretch waits for was dropped, or is never wanted.
+/// Once the device is settled, only the CPU has anything to prepare for it.
+bool Gpu::mayBecomeReady(uint32_t stretch) const {
+  const Preparations &host = host_->preparations();
+  for (uint32_t before :
+       artifact::elementsOf(gpu_->stretches()->Get(stretch)->after())) {
+    if (items_.isPreparation(before)
+            ? items_.endOf(items_.indexOf(before)) == Progress::End::Dropped
+            : host.isPreparation(before) &&
+                  host_->isUnwanted(host.indexOf(before)))
+      return false;
+  }
+  return true;
+}
+
 bool Gpu::isReadyForLater() const {
   Phase now = phase();
-  if (now >= Phase::Settled || lost())
+  if (isGone())
     return true;
-  if (now != Phase::Prepared)
+  if (now < Phase::Prepared)
     return false;
-  return std::all_of(warm_.begin(), warm_.end(),
-                     [this](uint32_t stretch) { return isReady(stretch); });
+  return std::all_of(warm_.begin(), warm_.end(), [&](uint32_t stretch) {
+    return isReady(stretch) ||
+           (now == Phase::Settled && !mayBecomeReady(stretch));
+  });
 }
 
 bool Gpu::covers(uint32_t execute) const {
@@ -515,14 +533,19 @@ bool Gpu::covers(uint32_t execute) const {
     // Stretches that the device cannot do are left to the CPU.
     const bundle::Stretch *of = gpu_->stretches()->Get(stretch);
     return execute - of->first() < of->count() &&
-           (now != Phase::Settled || isReady(stretch));
+           (now != Phase::Settled || isReady(stretch) ||
+            mayBecomeReady(stretch));
   });
 }
 
 void Gpu::releaseNeeded(Lanes &lanes) const {
-  if (isPrepared())
-    for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
-      lanes.release(preparation->after());
+  if (!isPrepared())
+    return;
+  for (const bundle::GpuPreparation *preparation : *gpu_->preparations())
+    lanes.release(preparation->after());
+  // The weights of parts.
+  for (const bundle::Stretch *stretch : *gpu_->stretches())
+    lanes.release(stretch->after());
 }
 
 void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
@@ -537,6 +560,7 @@ void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
   next_ = 0;
   if (!isPrepared() || lost())
     return;
+  parts_.setBuffers(buffers);
   if (run == Run::Later)
     taken_ = &warm_;
   else if (run == Run::First && mode_ == NNV12_GPU_AUTO)

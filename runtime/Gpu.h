@@ -17,6 +17,7 @@
 #include "runtime/Lanes.h"
 #include "runtime/core/Executor.h"
 #include "runtime/gpu/GpuWarmUp.h"
+#include "runtime/gpu/Parts.h"
 #include "runtime/gpu/Stretches.h"
 #include "runtime/gpu/TryingMarker.h"
 
@@ -59,6 +60,9 @@ public:
   void start() override;
   void runBegins(Run run, const CallersBuffers &buffers) override;
   const Step *stepAt(uint32_t index) override;
+  PartList partsOf(const Step &step) const override {
+    return parts_.of(stretchOf(step));
+  }
   const char *hangReason() const override {
     return *hangReason_ ? hangReason_ : nullptr;
   }
@@ -124,6 +128,7 @@ private:
   bool isReady(uint32_t stretch) const {
     return items_.areDone(gpu_->stretches()->Get(stretch)->after());
   }
+  bool mayBecomeReady(uint32_t stretch) const;
   uint32_t findStretch(uint32_t index);
   uint32_t stretchOf(const Step &step) const {
     return uint32_t(&step - steps_.data());
@@ -179,6 +184,7 @@ private:
   const artifact::Array<uint32_t> *taken_ = nullptr; ///< by this run
   uint32_t next_ = 0;
   artifact::Array<Step> steps_; ///< by stretch
+  Parts parts_;
   CallersBuffers buffers_ = {}; ///< of the run that goes on
   std::atomic<uint32_t> numTaken_{0};
 

@@ -269,65 +269,31 @@ bool Session::allocateMemory(uint32_t threads, Fault &fault) {
   return true;
 }
 
-static bool isCallersBuffer(const bundle::Operand *operand) {
-  return operand->space() == bundle::Space_Input ||
-         operand->space() == bundle::Space_Output;
-}
-
-/// Turns an operation into addresses, all but those of the caller's buffers.
-Step Session::resolve(const bundle::Operation *operation, uint32_t index,
-                      void **&place, Patch *&patch) {
-  Step step = {&workers_,
-               index,
-               1,
-               operation->tile_begin(),
-               operation->tile_end(),
-               bundle_->loaded().kernelOf(operation),
-               place,
-               false};
-  for (const bundle::Operand *operand : *operation->operands()) {
-    if (isCallersBuffer(operand))
-      *patch++ = {place, operand->index(),
-                  operand->space() == bundle::Space_Output, operand->offset()};
-    else
-      *place = bundle_->loaded().addressOf(operand, memory_);
-    ++place;
-  }
-  return step;
-}
-
 bool Session::resolve(Fault &fault) {
   const bundle::Program *program = bundle_->chosenProgram();
   uint32_t numSteps = artifact::numExecutes(program);
   uint32_t numChanges = continuous_ ? artifact::numSwitches(program) : 0;
-  size_t numOperands = 0, numPatches = 0;
-  auto count = [&](const bundle::Operation *operation) {
-    for (const bundle::Operand *operand : *operation->operands()) {
-      ++numOperands;
-      numPatches += isCallersBuffer(operand);
-    }
-  };
   for (uint32_t i = 0; i < numSteps; ++i)
-    count(program->operations()->Get(i));
+    operands_.count(program->operations()->Get(i));
   for (uint32_t i = 0; i < numChanges; ++i)
-    count(program->switches()->Get(i)->replacement());
-  if (!operandTable_.allocate(numOperands) || !patches_.allocate(numPatches) ||
-      !steps_.allocate(numSteps) || !changes_.allocate(numChanges))
+    operands_.count(program->switches()->Get(i)->replacement());
+  if (!operands_.allocate() || !steps_.allocate(numSteps) ||
+      !changes_.allocate(numChanges))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
 
-  void **place = operandTable_.data();
-  Patch *patch = patches_.data();
+  auto resolve = [&](const bundle::Operation *operation, uint32_t index) {
+    return operands_.resolve(operation, index, &workers_, bundle_->loaded(),
+                             memory_);
+  };
   for (uint32_t i = 0; i < numSteps; ++i)
-    steps_[i] = resolve(program->operations()->Get(i), i, place, patch);
+    steps_[i] = resolve(program->operations()->Get(i), i);
   for (uint32_t i = 0; i < numChanges; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
-    changes_[i] = {
-        resolve(change->replacement(), change->operation(), place, patch),
-        change->replacement()->after()};
+    changes_[i] = {resolve(change->replacement(), change->operation()),
+                   change->replacement()->after()};
     changes_[i].step.switched = true;
   }
-  assert(place == operandTable_.end() && patch == patches_.end() &&
-         "all were counted");
+  assert(operands_.isFull() && "all were counted");
   return true;
 }
 
@@ -430,8 +396,20 @@ bool Session::prepareFor(uint32_t index, Fault &fault) {
          reportStop(index, fault);
 }
 
+/// Computes the CPUs' part of a step that the overlay was given. False where it
+/// is too late for all of it.
+bool Session::runParts(const Step &step) {
+  for (const Part &part : overlay_->partsOf(step)) {
+    if (isLate())
+      return false;
+    uint64_t start = recorder_.startTime();
+    runStep(part.step, start, part.allTiles);
+  }
+  return true;
+}
+
 /// Has the overlay compute the steps from `next` on, if it takes them; `next`
-/// is the first one behind them then. False where it hangs.
+/// is the first one behind them then. False where it hangs, or the run is late.
 bool Session::takeOver(const Step *&next, Fault &fault) {
 #ifdef NNV12_TEST_HOOKS
   if (Fault ignored; overlay_->isAwaitedAt(next->operation))
@@ -442,12 +420,16 @@ bool Session::takeOver(const Step *&next, Fault &fault) {
     return true;
   Fault why;
   Executor::Result result = step->executor->submit(*step, why);
+  bool isWhole = true;
   if (result == Executor::Result::Done) {
     BETWEEN_SUBMIT_AND_WAIT();
+    isWhole = runParts(*step);
     result = step->executor->wait(*step, why);
   }
   if (result == Executor::Result::Hung)
     return fault.set(Fault::Io, "%s", overlay_->hangReason());
+  if (!isWhole)
+    return reportStop(next->operation, fault);
   if (result == Executor::Result::Done)
     next += step->count;
   else
@@ -478,8 +460,8 @@ bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
 }
 
 /// Computes a step, and records it where somebody wants that: from `start`,
-/// which this sets to its end. Where it lists tiles, they are a part of so
-/// many.
+/// which this sets to its end. Where it lists tiles, or has less than
+/// `allTiles`, they are a part of these.
 void Session::runStep(const Step &step, uint64_t &start, uint64_t allTiles) {
   if (!start) {
     workers_.run(step);
@@ -490,7 +472,7 @@ void Session::runStep(const Step &step, uint64_t &start, uint64_t allTiles) {
   record.index = step.operation;
   record.kind = RecordKind::Execute;
   record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
-  if (step.tiles) {
+  if (step.tiles || step.end - step.begin < allTiles) {
     record.count = partOfAll(step.end - step.begin, allTiles);
     record.flags |= NNV12_RECORD_PARTIAL;
   }
@@ -794,14 +776,8 @@ bool Session::run(const nnv12_input *inputs, uint32_t numInputs,
     return fault.set(Fault::Busy, "the session runs already");
   deadline_ = until;
   lanes_.setDeadline(until);
-  for (const Patch &patch : patches_) {
-    auto *base = static_cast<uint8_t *>(
-        patch.isOutput
-            ? elementOf(outputs, patch.index).data
-            : const_cast<void *>(elementOf(inputs, patch.index).data));
-    *patch.place = base ? base + patch.offset : nullptr;
-  }
   callers_ = {inputs, outputs};
+  operands_.setBuffers(callers_);
   if (!planDone_)
     for (uint32_t i = 0; i < numOutputs; ++i)
       firstTouch_.add(elementOf(outputs, i).data, elementOf(outputs, i).size,

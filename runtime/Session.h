@@ -6,6 +6,7 @@
 #include "runtime/LoadedBundle.h"
 #include "runtime/Stream.h"
 #include "runtime/Team.h"
+#include "runtime/core/OperandTable.h"
 #include "runtime/system/Structs.h"
 
 namespace nnv12::runtime {
@@ -57,14 +58,6 @@ private:
     const After *after;
   };
 
-  /// A place in the operand table that depends on the caller's buffers.
-  struct Patch {
-    void **place;
-    uint32_t index; ///< of the input, or of the output
-    bool isOutput;
-    uint64_t offset;
-  };
-
   /// Whether a GPU may take over a part of the session's operations: then
   /// threads of its own prepare for it.
   static bool mayUseGpu(const LoadedBundle &bundle,
@@ -73,8 +66,6 @@ private:
                                     Team::Size size, artifact::Fault &fault);
   [[nodiscard]] bool allocateMemory(uint32_t threads, artifact::Fault &fault);
   [[nodiscard]] bool resolve(artifact::Fault &fault);
-  Step resolve(const bundle::Operation *operation, uint32_t index,
-               void **&place, Patch *&patch);
   [[nodiscard]] bool runOnce(artifact::Fault &fault);
   [[nodiscard]] bool runSteps(artifact::Fault &fault);
   [[nodiscard]] bool runFrame(artifact::Fault &fault);
@@ -84,6 +75,7 @@ private:
   [[nodiscard]] bool runNext(const Step *&next, uint64_t &start,
                              artifact::Fault &fault);
   [[nodiscard]] bool takeOver(const Step *&next, artifact::Fault &fault);
+  bool runParts(const Step &step);
   [[nodiscard]] bool prepareFor(uint32_t index, artifact::Fault &fault);
   bool isPlanDone() const;
   bool isLate() const { return isOver(deadline_); }
@@ -108,10 +100,9 @@ private:
   Memory memory_ = {};
   uint8_t *scratch_ = nullptr; ///< of each thread, one after another
   size_t scratchStride_ = 0;
-  Array<void *> operandTable_;
+  OperandTable operands_;
   Array<Step> steps_;
   Array<Change> changes_;
-  Array<Patch> patches_;
   Recorder recorder_;
   std::atomic<bool> running_{false};
   /// All that executes wait for is done.

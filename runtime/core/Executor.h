@@ -52,6 +52,18 @@ struct Step {
   const uint32_t *tiles = nullptr;
 };
 
+/// A step that computes a range of the tiles of an execute.
+struct Part {
+  Step step;
+  uint64_t allTiles; ///< of its kernel's grid
+};
+
+struct PartList {
+  const Part *first = nullptr, *last = nullptr; ///< `last`: behind the last one
+  const Part *begin() const { return first; }
+  const Part *end() const { return last; }
+};
+
 /// The thread that runs the session calls these functions.
 class Executor : artifact::NonCopyable {
 public:
@@ -107,6 +119,9 @@ public:
   /// The step in place of those of the CPU from execute `index` on, or null.
   /// Executes are asked for in order.
   virtual const Step *stepAt(uint32_t index) = 0;
+  /// The rest of such a step, which CPUs compute between submit() and wait(),
+  /// in order.
+  virtual PartList partsOf(const Step &) const { return {}; }
   /// Why it may write to the session's memory for ever, as the last fault of
   /// wait() said; null: it does not.
   virtual const char *hangReason() const { return nullptr; }

@@ -331,9 +331,9 @@ VkResult Stretches::sleepOn(uint64_t predicted) const {
 /// finished at once. Longer ones gain too little by it for a CPU that spins.
 static constexpr uint64_t mostMargin = 500000;
 
-/// The thread sleeps for most of the predicted time and then polls the GPU for
-/// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
-/// on CPU threads needs the CPU.
+/// The thread sleeps for most of the time that is left of the predicted one and
+/// then polls the GPU for a while: a wake-up by the GPU costs 50 us and more. A
+/// device whose work runs on CPU threads needs the CPU.
 VkResult Stretches::waitFor(uint64_t predicted) const {
   if (device_->isSoftware())
     return sleepOn(predicted);
@@ -352,7 +352,8 @@ VkResult Stretches::waitFor(uint64_t predicted) const {
     return result != VK_NOT_READY;
   };
   uint64_t margin = std::min(predicted / 4, mostMargin),
-           most = predicted - margin;
+           passed = now() - handedOver_,
+           most = predicted - std::min(predicted, margin + passed);
   if (most > spinNanoseconds && (result = sleep(most)) != VK_TIMEOUT)
     return result;
   if (spinUntil(isDone, spinNanoseconds + 2 * margin))

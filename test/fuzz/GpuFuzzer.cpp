@@ -14,10 +14,12 @@
 #include "test/fuzz/WrittenBundle.h"
 #include "test/unit/gpu/MockVulkan.h"
 #include "test/unit/gpu/RangesSample.h"
+#include "test/unit/sample/SplitSample.h"
 
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <iterator>
 
 using namespace nnv12;
 using namespace nnv12::test;
@@ -147,6 +149,15 @@ private:
         addNumbers(dispatch->push());
         for (const bundle::GpuOperand *operand : *dispatch->operands())
           addTable(operand);
+        for (const bundle::Touched *touched :
+             artifact::elementsOf(dispatch->touched()))
+          addTable(touched);
+      }
+      for (const bundle::Operation *part :
+           artifact::elementsOf(stretch->parts())) {
+        addTable(part);
+        for (const bundle::Operand *operand : *part->operands())
+          addTable(operand);
       }
     }
     addNumbers(gpu->warm());
@@ -227,11 +238,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   static MockVulkan &mock = mockVulkan();
   static const Image images[] = {Image(GpuSample().bundle),
-                                 Image(RangesSample().bundle)};
-  static std::vector<unsigned char> expected[2];
+                                 Image(RangesSample().bundle),
+                                 Image(SplitSample().bundle)};
+  static std::vector<unsigned char> expected[std::size(images)];
 
   Choices choices(data, size);
-  uint64_t which = choices.below(2);
+  uint64_t which = choices.below(std::size(images));
   if (expected[which].empty())
     expected[which] = Session(images[which].bytes, sessionOptions(),
                               gpuOptions(NNV12_GPU_OFF))

@@ -63,7 +63,9 @@ static Runs collectRuns(const tools::Recorded &recorded,
       break;
     case NNV12_RECORD_EXECUTE:
       if (operation) {
-        operation->time = time;
+        // Beside a GPU it may be computed in several parts.
+        bool isPart = record.flags & NNV12_RECORD_PARTIAL;
+        operation->time = isPart ? operation->knownTime() + time : time;
         operation->execute = &record;
       }
       break;

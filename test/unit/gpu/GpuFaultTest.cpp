@@ -1,5 +1,6 @@
 //===- GpuFaultTest.cpp - The CPU computes after any fault ----------------===//
 #include "test/unit/gpu/GpuTest.h"
+#include "test/unit/sample/SplitSample.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,9 +19,17 @@ extern void (*betweenSubmitAndWait)(Workers &);
 
 namespace {
 
-class GpuFaultTest : public GpuTest {
+/// The bundle's stretches are whole, or split.
+class GpuFaultTest : public GpuTest, public testing::WithParamInterface<bool> {
 protected:
-  GpuFaultTest() { open(); }
+  GpuFaultTest() {
+    if (GetParam()) {
+      SplitSample sample;
+      open(sample);
+    } else {
+      open();
+    }
+  }
   ~GpuFaultTest() override { runtime::leastGpuPatience = 10000000000; }
 
   /// Devices with all ways to be used, by turns.
@@ -73,6 +82,11 @@ protected:
   TemporaryFolder cache;
 };
 
+INSTANTIATE_TEST_SUITE_P(Stretches, GpuFaultTest, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &info) {
+                           return info.param ? "Split" : "Whole";
+                         });
+
 /// Whether a function may fail: all but vkCmd…, vkDestroy…, vkGet…Properties2.
 bool mayFail(const std::string &function) {
   for (const char *never :
@@ -87,7 +101,7 @@ bool mayFail(const std::string &function) {
 } // namespace
 
 /// Each call of each function, with each result that it may have.
-TEST_F(GpuFaultTest, EachCallFails) {
+TEST_P(GpuFaultTest, EachCallFails) {
   unsigned combinations = 0, hit = 0;
   for (unsigned kind = 0; kind < 5; ++kind) {
     makeDevice(kind);
@@ -131,7 +145,7 @@ TEST_F(GpuFaultTest, EachCallFails) {
 
 /// The system refuses threads that prepare for the GPU: all of them, or all but
 /// some. The others do the work.
-TEST_F(GpuFaultTest, RefusedThreads) {
+TEST_P(GpuFaultTest, RefusedThreads) {
   makeDevice(0);
   (void)expected(2);
   for (uint32_t granted = 0; granted < 4; ++granted) {
@@ -155,7 +169,7 @@ TEST_F(GpuFaultTest, RefusedThreads) {
 }
 
 /// If one wait fails, another one may work, and the result is good then.
-TEST_F(GpuFaultTest, AWaitThatFailsIsNoLoss) {
+TEST_P(GpuFaultTest, AWaitThatFailsIsNoLoss) {
   makeDevice(0);
   mock.fault = {"vkGetSemaphoreCounterValueKHR", 1,
                 VK_ERROR_OUT_OF_HOST_MEMORY};
@@ -169,7 +183,7 @@ TEST_F(GpuFaultTest, AWaitThatFailsIsNoLoss) {
 }
 
 /// A device that is lost is so for all sessions.
-TEST_F(GpuFaultTest, ALossIsForAll) {
+TEST_P(GpuFaultTest, ALossIsForAll) {
   makeDevice(1);
   {
     SessionPointer one = create(allOptions(NNV12_GPU_WAIT)),
@@ -195,7 +209,7 @@ TEST_F(GpuFaultTest, ALossIsForAll) {
 }
 
 /// Nobody knows what a device that gives no answer may still do.
-TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
+TEST_P(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
   for (unsigned kind : {0, 1, 2, 3}) {
     makeDevice(kind);
     runtime::leastGpuPatience = 20000000;
@@ -218,7 +232,7 @@ TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
 }
 
 /// Time in which the CPU does other work between submit and wait counts.
-TEST_F(GpuFaultTest, PatienceBeginsWithTheSubmission) {
+TEST_P(GpuFaultTest, PatienceBeginsWithTheSubmission) {
   constexpr uint64_t millisecond = 1000000;
   for (unsigned kind : {0, 1, 2, 3})
     for (bool isBusy : {false, true}) {
@@ -241,7 +255,7 @@ TEST_F(GpuFaultTest, PatienceBeginsWithTheSubmission) {
 
 /// Software that has to wait for a CPU is not taken for dead as soon as a GPU
 /// is, in a run and while preparing, but in the end.
-TEST_F(GpuFaultTest, SoftwareHasMoreTime) {
+TEST_P(GpuFaultTest, SoftwareHasMoreTime) {
   constexpr uint64_t second = 1000000000;
   const struct {
     unsigned kind;
@@ -274,7 +288,7 @@ TEST_F(GpuFaultTest, SoftwareHasMoreTime) {
   }
 }
 
-TEST_F(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
+TEST_P(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
   for (unsigned kind : {0, 4}) {
     makeDevice(kind);
     runtime::leastGpuPatience = 20000000;
@@ -290,7 +304,7 @@ TEST_F(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
 }
 
 /// In the middle of each call that prepares.
-TEST_F(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
+TEST_P(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
   for (unsigned kind : {0, 1, 4}) {
     makeDevice(kind);
     {
@@ -328,7 +342,7 @@ TEST_F(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
 }
 
 /// Overlays that are damaged are left alone, and said to be.
-TEST_F(GpuFaultTest, DamagedModules) {
+TEST_P(GpuFaultTest, DamagedModules) {
   // Their words lie one after another.
   std::vector<unsigned char> image = readFile(path);
   GpuSample sample;
@@ -352,7 +366,7 @@ TEST_F(GpuFaultTest, DamagedModules) {
   }
 }
 
-TEST_F(GpuFaultTest, DamagedOverlays) {
+TEST_P(GpuFaultTest, DamagedOverlays) {
   // They are the last segment, to the end of the file.
   std::vector<unsigned char> image = readFile(path);
   for (nnv12_copying copying : {NNV12_COPY_NEVER, NNV12_COPY_ALWAYS}) {

@@ -185,13 +185,18 @@ VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
     return VK_ERROR_DEVICE_LOST;
   if (isHanging())
     return VK_SUCCESS;
-  std::lock_guard<std::mutex> lock(mock.running);
+  std::vector<const Commands *> all;
   for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
-    if (commandsOf(info->pCommandBuffers[i]).isOpen)
+    all.push_back(&commandsOf(info->pCommandBuffers[i]));
+    if (all.back()->isOpen)
       mock.accuse("submitted what was not ended");
-    for (const auto &command : commandsOf(info->pCommandBuffers[i]).list)
-      command();
   }
+  auto compute = [all] {
+    std::lock_guard<std::mutex> lock(mock.running);
+    for (const Commands *commands : all)
+      for (const auto &command : commands->list)
+        command();
+  };
   auto *values = inChain<VkTimelineSemaphoreSubmitInfoKHR>(
       const_cast<void *>(info->pNext),
       VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
@@ -206,15 +211,35 @@ VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
     if (toSignal)
       toSignal->isSignalled = true;
   };
-  std::lock_guard<std::mutex> state(mock.mutex);
-  if (mock.busyFor)
-    mock.pending = tell;
-  else
+  auto computeAndTell = [compute, tell] {
+    compute();
     tell();
+  };
+  if (mock.when == MockVulkan::When::AtOnce)
+    compute();
+  mock.join();
+  std::lock_guard<std::mutex> state(mock.mutex);
+  if (mock.when == MockVulkan::When::Beside) {
+    mock.thread = std::thread(computeAndTell);
+  } else if (mock.when == MockVulkan::When::AtLast) {
+    mock.pending = computeAndTell;
+  } else if (mock.busyFor) {
+    mock.pending = tell;
+  } else {
+    tell();
+  }
   return VK_SUCCESS;
 }
 
 VkResult QueueWaitIdle(VkQueue) {
+  mock.join();
+  std::function<void()> pending;
+  {
+    std::lock_guard<std::mutex> lock(mock.mutex);
+    std::swap(pending, mock.pending);
+  }
+  if (pending)
+    pending();
   return isLost() ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
@@ -235,12 +260,15 @@ VkResult GetFenceStatus(VkDevice, VkFence fence) {
   return mock.get<Fence>(fence).isSignalled ? VK_SUCCESS : VK_NOT_READY;
 }
 
-/// Without a time to be busy for, nothing becomes done while somebody waits.
-static VkResult waitFor(bool isDone, uint64_t nanoseconds) {
+/// Without a time to be busy for, nothing becomes done while somebody waits,
+/// unless it is computed beside.
+template <typename IsDone>
+static VkResult waitFor(IsDone isDone, uint64_t nanoseconds) {
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
-  if (isDone)
+  if (isDone())
     return VK_SUCCESS;
+  std::function<void()> pending;
   {
     std::lock_guard<std::mutex> lock(mock.mutex);
     if (mock.pending) {
@@ -248,18 +276,26 @@ static VkResult waitFor(bool isDone, uint64_t nanoseconds) {
       mock.busyFor = isOver ? 0 : mock.busyFor - nanoseconds;
       if (!isOver)
         return VK_TIMEOUT;
-      mock.pending();
-      mock.pending = {};
-      return VK_SUCCESS;
+      std::swap(pending, mock.pending);
     }
   }
-  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
-  return VK_TIMEOUT;
+  if (pending) {
+    pending();
+    return VK_SUCCESS;
+  }
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point end = Clock::now() + std::chrono::nanoseconds(nanoseconds);
+  if (mock.when != MockVulkan::When::Beside)
+    std::this_thread::sleep_until(end);
+  while (!isDone() && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  return isDone() ? VK_SUCCESS : VK_TIMEOUT;
 }
 
 VkResult WaitForFences(VkDevice, uint32_t, const VkFence *fences, VkBool32,
                        uint64_t nanoseconds) {
-  return waitFor(mock.get<Fence>(*fences).isSignalled, nanoseconds);
+  const std::atomic<bool> &isDone = mock.get<Fence>(*fences).isSignalled;
+  return waitFor([&] { return isDone.load(); }, nanoseconds);
 }
 
 VkResult CreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *,
@@ -280,9 +316,9 @@ VkResult GetSemaphoreCounterValueKHR(VkDevice, VkSemaphore semaphore,
 
 VkResult WaitSemaphoresKHR(VkDevice, const VkSemaphoreWaitInfoKHR *info,
                            uint64_t nanoseconds) {
-  return waitFor(mock.get<Semaphore>(*info->pSemaphores).value >=
-                     *info->pValues,
-                 nanoseconds);
+  const std::atomic<uint64_t> &value =
+      mock.get<Semaphore>(*info->pSemaphores).value;
+  return waitFor([&] { return value.load() >= *info->pValues; }, nanoseconds);
 }
 
 } // namespace nnv12::test::mocked

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 #include <typeinfo>
 
 namespace nnv12::test::mocked {
@@ -63,10 +64,10 @@ struct CommandPool : Object {
   std::vector<std::unique_ptr<Commands>> buffers;
 };
 struct Fence : Object {
-  bool isSignalled = false;
+  std::atomic<bool> isSignalled{false};
 };
 struct Semaphore : Object {
-  uint64_t value = 0;
+  std::atomic<uint64_t> value{0};
 };
 struct Cache : Object {};
 struct Queries : Object {
@@ -81,12 +82,14 @@ constexpr uint32_t opFAdd = 129, opFMul = 133;
 class Mock : public MockVulkan {
 public:
   void reset() override {
+    join();
     std::lock_guard<std::mutex> lock(mutex);
     devices = {MockDevice()};
     fault = {};
     before = {};
     hangs = lost = false;
     busyFor = 0;
+    when = When::AtOnce;
     pending = {};
     allocated = 0;
     counts.clear();
@@ -157,6 +160,16 @@ public:
     }
     delete object;
   }
+  /// Waits for the thread that computes beside, if there is one.
+  void join() {
+    std::thread last;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      last.swap(thread);
+    }
+    if (last.joinable())
+      last.join();
+  }
   void accuse(const char *what) {
     std::lock_guard<std::mutex> lock(mutex);
     faults.push_back(what);
@@ -164,8 +177,10 @@ public:
 
   std::atomic<uint64_t> allocated{0};
   std::mutex mutex, running;
+  std::thread thread; ///< computes beside
   bool lost = false;
-  /// Tells that a submission is done, while it is not; under `mutex`.
+  /// Ends a submission, and tells that it is done; taken under
+  /// `mutex`.
   std::function<void()> pending;
 
 private:

@@ -73,6 +73,12 @@ public:
   /// until it is done with its next work. 0: it is done at once.
   uint64_t busyFor = 0;
 
+  /// The moment at which it computes a submission: at once; beside the thread
+  /// that has submitted it, on one of its own; at last, in the call that waits.
+  /// Other moments than the first are for sessions that have prepared all.
+  enum class When { AtOnce, Beside, AtLast };
+  When when = When::AtOnce;
+
   /// How often each function was called.
   virtual std::map<std::string, uint32_t> calls() = 0;
   uint32_t calls(const std::string &function) { return calls()[function]; }
