@@ -51,6 +51,29 @@ static std::string rangeText(const bundle::GpuOperand *operand) {
   return text + rangeText(operand->offset(), operand->size());
 }
 
+/// " (4 x 64 of each 128)": the bytes that a dispatch touches through an
+/// operand; empty: all.
+static std::string touchedText(const bundle::Dispatch *dispatch,
+                               uint32_t operand) {
+  for (const bundle::Touched *touched :
+       artifact::elementsOf(dispatch->touched()))
+    if (touched->operand() == operand)
+      return format(" (%u x %" PRIu64 " of each %" PRIu64 ")", touched->count(),
+                    touched->bytes(), touched->stride());
+  return "";
+}
+
+/// The name of a dimension of a result.
+static std::string dimName(uint8_t dim) {
+  static constexpr const char *names[] = {"batch", "channels", "rows"};
+  return dim < std::size(names) ? names[dim]
+                                : "dimension " + std::to_string(dim);
+}
+
+static bool isSplit(const bundle::Stretch *stretch) {
+  return stretch->kind() == bundle::StretchKind_Split;
+}
+
 /// "Int64", "Float16": of a device; bits without a name as "bit 40".
 static std::vector<std::string>
 featuresOf(const bundle::GpuPipeline *pipeline) {
@@ -187,7 +210,8 @@ static void printDispatch(const bundle::GpuOverlays *overlays,
   std::string writes, reads;
   for (uint32_t k = 0; k < dispatch->operands()->size(); ++k)
     (pipeline->written() >> k & 1 ? writes : reads) +=
-        " " + rangeText(dispatch->operands()->Get(k));
+        " " + rangeText(dispatch->operands()->Get(k)) +
+        touchedText(dispatch, k);
   std::string push = listText(dispatch->push());
   printf("      %-4s %s, %u %s, groups %s%s%s:%s <-%s\n",
          operationName(program, dispatch->operation()).c_str(),
@@ -198,16 +222,41 @@ static void printDispatch(const bundle::GpuOverlays *overlays,
          dispatch->barrier() ? ", barrier" : "", writes.c_str(), reads.c_str());
 }
 
-static void printStretch(const bundle::GpuOverlays *overlays,
+/// Prints a CPU's part of a split stretch.
+static void printPart(const bundle::Bundle *bundle,
+                      const bundle::Program *program,
+                      const bundle::Operation *part) {
+  const bundle::Kernel *kernel =
+      artifact::kernelOf(artifact::targetOf(bundle, program), part);
+  std::string writes, reads;
+  for (uint32_t k = 0; k < part->operands()->size(); ++k)
+    (k < kernel->outputs() ? writes : reads) +=
+        " " + rangeText(program, part->operands()->Get(k));
+  printf("      part %s, kernel %u %s, tiles %" PRIu64 " to %" PRIu64
+         " of %" PRIu64 ":%s <-%s\n",
+         part->layer()->c_str(), part->kernel(), kernel->name()->c_str(),
+         part->tile_begin(), part->tile_end(), kernel->tiles(), writes.c_str(),
+         reads.c_str());
+}
+
+static void printStretch(const bundle::Bundle *bundle,
+                         const bundle::GpuOverlays *overlays,
                          const bundle::Program *program, uint32_t index,
                          bool summary) {
   const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  uint32_t parts = artifact::elementsOf(stretch->parts()).size();
+  std::string split;
+  if (isSplit(stretch))
+    split = ", split at " + dimName(stretch->dim()) + " " +
+            std::to_string(stretch->at()) + ", " + std::to_string(parts) +
+            " parts";
   printf(
-      "    stretch %u: %s to %s, %u dispatches, %s, %s%s\n", index,
+      "    stretch %u: %s to %s, %u dispatches%s, %s, %s%s\n", index,
       operationName(program, stretch->first()).c_str(),
       operationName(program, stretch->first() + stretch->count() - 1).c_str(),
-      stretch->dispatches()->size(), stretch->cold() ? "any run" : "later runs",
+      stretch->dispatches()->size(), split.c_str(),
+      stretch->cold() ? "any run" : "later runs",
       predictionText(stretch->predicted()).c_str(),
       afterText(program, stretch->after()).c_str());
   if (summary)
@@ -215,6 +264,8 @@ static void printStretch(const bundle::GpuOverlays *overlays,
   printRows(program, gpu, "in", stretch->in());
   for (const bundle::Dispatch *dispatch : *stretch->dispatches())
     printDispatch(overlays, program, dispatch);
+  for (const bundle::Operation *part : artifact::elementsOf(stretch->parts()))
+    printPart(bundle, program, part);
   printRows(program, gpu, "out", stretch->out());
 }
 
@@ -256,7 +307,7 @@ void printOverlay(const bundle::Bundle *bundle,
       printPreparation(overlays, program, lane->queue()->Get(k));
   }
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
-    printStretch(overlays, program, i, summary);
+    printStretch(bundle, overlays, program, i, summary);
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,8 +399,25 @@ static void addStretch(Json &json, const bundle::Program *program,
       json.member("offset", operand->offset());
       json.member("size", operand->size());
     });
+    if (const auto *touched = dispatch->touched())
+      json.objects("touched", *touched, [&](const bundle::Touched *of) {
+        json.member("operand", uint32_t(of->operand()));
+        json.member("stride", of->stride()).member("bytes", of->bytes());
+        json.member("count", of->count());
+      });
   });
   addRows(json, "out", stretch->out());
+  if (!isSplit(stretch))
+    return;
+  json.member("dim", uint32_t(stretch->dim())).member("at", stretch->at());
+  json.objects("parts", *stretch->parts(), [&](const auto *part) {
+    json.member("layer", part->layer()->str()).member("kernel", part->kernel());
+    json.member("tile_begin", part->tile_begin());
+    json.member("tile_end", part->tile_end());
+    json.objects("operands", *part->operands(), [&](const auto *operand) {
+      addOperand(json, program, operand);
+    });
+  });
 }
 
 void addOverlay(Json &json, const bundle::Bundle *bundle,

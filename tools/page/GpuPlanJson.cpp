@@ -132,6 +132,8 @@ private:
                      (first == last ? "" : " … " + last->layer()->str()));
     json_.member("layers", stretch->count());
     json_.member("dispatches", stretch->dispatches()->size());
+    if (uint32_t parts = artifact::elementsOf(stretch->parts()).size())
+      json_.member("parts", parts);
     json_.member("in", bytesOf(stretch->in()));
     json_.member("out", bytesOf(stretch->out()))
         .member("cold", stretch->cold());

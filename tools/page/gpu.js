@@ -62,11 +62,13 @@
   const when = s => s.warm ? (s.cold ? "all" : "later ones") :
       s.cold               ? "the first one" :
                              "instead of others";
+  const dispatches = s =>
+      s.parts ? `${s.dispatches}, CPUs ${s.parts}` : String(s.dispatches);
   const stretches = element("tbody");
   for (const s of gpu.stretches)
     stretches.append(element(
         "tr", {}, element("td", {class: "long", title: s.layer}, s.layer),
-        cell(String(s.layers), "number"), cell(String(s.dispatches), "number"),
+        cell(String(s.layers), "number"), cell(dispatches(s), "number"),
         cell(bytes(s.in), "number"), cell(bytes(s.out), "number"),
         cell(s.duration === undefined ? "–" : ms(s.duration), "number"),
         cell(when(s))));
