@@ -201,6 +201,11 @@ private:
     for (const bundle::Dispatch *dispatch : *stretch->dispatches())
       for (const bundle::GpuOperand *one : *dispatch->operands())
         know(where, "space of an operand", one->space(), bundle::GpuSpace_MAX);
+    for (const bundle::Operation *part : elementsOf(stretch->parts())) {
+      know(where, "kind of a part", part->kind(), bundle::OperationKind_MAX);
+      for (const bundle::Operand *one : *part->operands())
+        operand(where, one);
+    }
   }
 
   Where overlay_ = {&root_, "gpu"};
