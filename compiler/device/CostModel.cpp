@@ -96,6 +96,15 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           false};
 }
 
+double partCost(const DeviceProfile &profile, const std::string &routine,
+                double whole, double share, double tiles, unsigned threads) {
+  double overhead =
+      std::min(whole, profile.efficiencyOf(routine).overhead * 1e-3);
+  return overhead + (whole - overhead) * share *
+                        speedup(profile, threads, threads) /
+                        speedup(profile, threads, tiles);
+}
+
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel) {
   if (profile.little.count == 0)
     return cost(profile, kernel, 1);

@@ -27,6 +27,12 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads);
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel);
 
+/// A part of a layer (CoDL), which takes `whole` milliseconds on `threads` big
+/// cores: `share` of its work, in so many tiles. They may leave threads idle.
+/// The overhead is not shared.
+double partCost(const DeviceProfile &profile, const std::string &routine,
+                double whole, double share, double tiles, unsigned threads);
+
 /// 1 + (n - 1) * threadScaling for n threads, of which no more count than there
 /// are big cores; where the last round of `tiles` leaves threads idle, less.
 double speedup(const DeviceProfile &profile, unsigned threads, double numTiles);

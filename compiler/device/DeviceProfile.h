@@ -122,6 +122,10 @@ struct GpuProfile {
   /// To make memory that both use visible to the other.
   double flushUsPerMB = 0;
   unsigned hostCores = 0; ///< CPUs that a GPU in software computes on
+  /// How many times longer its kernels take while the CPUs compute, and the
+  /// CPUs' while it computes, 1 or more: both share memory, turbo and heat.
+  /// 0: nobody has measured it, and plans split no layer between them.
+  double beside = 0, besideCpu = 0;
 
   /// By routine name or a prefix of it that ends before a dot
   /// ("gpu.conv.gemm"); "" is for all others. The longest prefix counts.

@@ -25,6 +25,8 @@ search::Coprocessor searchGpu(const GpuProfile &gpu) {
   result.outPerByte =
       copies ? 1 / (gpu.downloadGBps * 1e6) : gpu.flushUsPerMB * 1e-9;
   result.hostCores = gpu.kind == GpuKind::Software ? gpu.hostCores : 0;
+  result.beside = std::max(1.0, gpu.beside);
+  result.besideCpu = std::max(1.0, gpu.besideCpu);
   return result;
 }
 

@@ -16,8 +16,9 @@ using codegen::SpirvModule;
 
 FailureOr<codegen::GpuSteps> GpuCode::add(Operation *layer,
                                           const codegen::GpuRoutine &routine,
-                                          codegen::HalfTensors half) {
-  FailureOr<codegen::GpuSteps> steps = kernels.add(layer, routine, half);
+                                          codegen::HalfTensors half,
+                                          std::optional<Cut> cut) {
+  FailureOr<codegen::GpuSteps> steps = kernels.add(layer, routine, half, cut);
   if (failed(steps))
     return failure();
   while (pipelineOfKernel.size() < kernels.kernels().size())

@@ -17,7 +17,8 @@ public:
   /// artifact::verifySpirv refuses.
   mlir::FailureOr<codegen::GpuSteps> add(mlir::Operation *layer,
                                          const codegen::GpuRoutine &routine,
-                                         codegen::HalfTensors half = {});
+                                         codegen::HalfTensors half = {},
+                                         std::optional<Cut> cut = std::nullopt);
 
   /// The module of a step's kernel.
   const codegen::SpirvModule &module(unsigned kernel) const {

@@ -5,6 +5,7 @@
 #include "artifact/Limits.h"
 #include "compiler/emit/StretchMemory.h"
 #include "compiler/processors/Processor.h"
+#include "compiler/routines/TilesBehind.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/SetVector.h"
@@ -22,7 +23,7 @@ using codegen::GpuStepOperand;
 static constexpr uint64_t uploadBytes = 4 << 20;
 
 namespace {
-/// Weights that a GPU reads.
+/// Weights that a GPU reads: all of those at their place, or the first bytes.
 struct Source {
   ReadyWeights::Place place;
   uint64_t device = 0;            ///< where they come to lie
@@ -33,6 +34,10 @@ struct Source {
 struct Binding {
   std::optional<unsigned> source;
   BufferRange range; ///< without a source; else offset and size in it
+  /// The bytes of the range that it touches: the first `bytes` of each of
+  /// `count` strides.
+  uint64_t bytes = range.size, stride = 0;
+  uint32_t count = 1;
 };
 
 /// A dispatch whose memory has no place yet.
@@ -49,15 +54,19 @@ struct Draft {
   std::vector<PendingDispatch> dispatches;
   llvm::SmallSetVector<unsigned, 16> sources; ///< that it reads
   uint32_t first = 0, count = 0;              ///< executes
+  std::vector<artifact::Operation> parts;     ///< of the CPU
+  /// Preparations of the weights that parts read.
+  std::vector<artifact::OperationId> after;
 };
 
 class OverlayEmitter {
 public:
   OverlayEmitter(const ExecutionOrder &order, plan::GpuOp plan, GpuCode &code,
-                 WeightTable &weights, EmittedProgram &emitted)
-      : order(order), plan(plan), code(code), weights(weights),
-        emitted(emitted), program(emitted.program), gpu(program.gpu.emplace()) {
-  }
+                 KernelTable &kernels, WeightTable &weights,
+                 EmittedProgram &emitted)
+      : order(order), plan(plan), code(code), kernels(kernels),
+        weights(weights), emitted(emitted), program(emitted.program),
+        gpu(program.gpu.emplace()) {}
 
   LogicalResult run() {
     assert(weights.pieceAlignment() % artifact::gpuAlignment == 0 &&
@@ -107,6 +116,53 @@ private:
     }
     if (draft.count == 0)
       return op.emitOpError("found no layer in it that is executed");
+    for (auto part : op.getBody().getOps<plan::PartOp>())
+      if (auto execute = executeOf.find(part.getLayer());
+          execute != executeOf.end() &&
+          failed(collect(part, execute->second, draft)))
+        return failure();
+    return success();
+  }
+
+  /// The operation of an execute in later runs.
+  const artifact::Operation &laterOf(uint32_t execute) const {
+    for (const artifact::Switch &change : program.switches)
+      if (change.operation == execute)
+        return change.replacement;
+    return program.operations[execute];
+  }
+
+  /// The tiles of a part. Its operands are those of later runs, its kernel is
+  /// another one of the same routine.
+  LogicalResult collect(plan::PartOp op, uint32_t execute, Draft &draft) {
+    Operation *layer = order.layers()[emitted.layers[execute]];
+    const artifact::Operation &later = laterOf(execute);
+    StringRef routine = kernels[later.kernel].name;
+    if (op.getRoutine() != routine)
+      return op.emitOpError("found routine '")
+             << op.getRoutine() << "', expected '" << routine
+             << "', which computes the layer in later inferences";
+    auto dim = unsigned(*op->getParentOfType<plan::StretchOp>().getDim());
+    auto back = static_cast<int64_t>(op.getBack());
+    unsigned kernel = kernels.part(layer, *hostRoutines().named(routine), dim);
+    auto ranges = tilesBehind(kernels[kernel].info.maps.front(),
+                              nn::typeOf(layer->getResult(0)), {dim, back});
+    if (!ranges)
+      return op.emitOpError("found a part from position ")
+             << back << " on, expected one where tiles of '" << routine
+             << "' begin";
+    for (TileRange range : *ranges) {
+      artifact::Operation part = later;
+      part.kernel = kernel;
+      part.after.clear();
+      part.predictedStart = part.predictedEnd = 0;
+      part.tileBegin = static_cast<uint64_t>(range.begin);
+      part.tiles = static_cast<uint64_t>(range.end - range.begin);
+      draft.parts.push_back(std::move(part));
+    }
+    for (artifact::OperationId id : later.after)
+      if (id.kind == artifact::LaneKind::Prepare)
+        addAfter(draft.after, id);
     return success();
   }
 
@@ -118,7 +174,7 @@ private:
              << op.getRoutine() << "', expected one of GPUs";
     const auto &own = codegen::GpuRoutine::of(*routine);
     codegen::HalfTensors half{uint64_t(op.getHalf().value_or(0))};
-    FailureOr<codegen::GpuSteps> steps = code.add(layer, own, half);
+    FailureOr<codegen::GpuSteps> steps = code.add(layer, own, half, cutOf(op));
     if (failed(steps))
       return failure();
     auto firstTemporary = static_cast<uint32_t>(draft.buffers.size());
@@ -169,10 +225,17 @@ private:
       return layer->emitOpError("found a tensor in f16 at byte ")
              << offset << " of another one, expected a multiple of "
              << 2 * artifact::gpuAlignment;
-    auto rangeOf = [&](uint64_t start, uint64_t all) {
-      uint64_t first = operand.offset / part, bytes = operand.size / part;
-      assert(first % artifact::gpuAlignment == 0 && first + bytes <= all);
-      return BufferRange{0, start + first, bytes ? bytes : all};
+    // The binding of a part of it that begins at `start`, and has `all` bytes.
+    auto bindingOf = [&](uint64_t start, uint64_t all) {
+      uint64_t first = operand.offset / part, bytes = operand.size / part,
+               stride = operand.distance / part;
+      auto count = static_cast<uint32_t>(operand.pieces);
+      if (!bytes)
+        return Binding{std::nullopt, {0, start, all}, all};
+      uint64_t size = stride * (count - 1) + bytes;
+      assert(first % artifact::gpuAlignment == 0 && first + size <= all);
+      return Binding{
+          std::nullopt, {0, start + first, size}, bytes, stride, count};
     };
     if (place.base.getDefiningOp<nn::ConstantOp>()) {
       std::optional<WeightForm> form = routine.weightForm(layer);
@@ -184,11 +247,15 @@ private:
                                      : plan::StoredForm());
       if (failed(found))
         return failure();
-      unsigned source = sourceOf(*found);
-      draft.sources.insert(source);
-      pending.bindings.push_back(
-          {source, rangeOf(offset / part,
-                           isForm ? uint64_t(form->bytes) : size / part)});
+      Binding binding = bindingOf(offset / part,
+                                  isForm ? uint64_t(form->bytes) : size / part);
+      // The first bytes suffice where it reads no others.
+      if (binding.count == 1)
+        found->operand.size =
+            std::min(found->operand.size, binding.range.end());
+      binding.source = sourceOf(*found);
+      draft.sources.insert(*binding.source);
+      pending.bindings.push_back(binding);
       return success();
     }
     // The place of the whole tensor that it lies in, in the CPU's memory.
@@ -200,9 +267,9 @@ private:
       return layer->emitOpError("found a tensor in f16 that the CPU has");
     if (draft.buffers[buffer].size * part != host.size)
       return layer->emitOpError("found a tensor in f16 and in f32");
-    BufferRange range = rangeOf(offset / part, size / part);
-    range.buffer = buffer;
-    pending.bindings.push_back({std::nullopt, range});
+    Binding binding = bindingOf(offset / part, size / part);
+    binding.range.buffer = buffer;
+    pending.bindings.push_back(binding);
     return success();
   }
 
@@ -269,14 +336,16 @@ private:
     return {weights.operand(place), {}};
   }
 
-  /// Weights at one place are one source.
+  /// Weights at one place are one source, of as many bytes as any stretch
+  /// reads.
   unsigned sourceOf(const ReadyWeights::Place &place) {
     const artifact::Operand &operand = place.operand;
     auto [it, isNew] = sourceAt.try_emplace(
-        std::tuple(operand.space, operand.offset, operand.size),
-        sources.size());
+        std::pair(operand.space, operand.offset), sources.size());
     if (isNew)
       sources.push_back({place, 0, std::nullopt});
+    uint64_t &size = sources[it->second].place.operand.size;
+    size = std::max(size, operand.size);
     return it->second;
   }
 
@@ -466,8 +535,11 @@ private:
       StretchDispatch uses;
       for (auto [i, binding] : llvm::enumerate(pending.bindings)) {
         bool isWritten = pending.written >> i & 1;
-        if (!binding.source)
-          (isWritten ? uses.writes : uses.reads).push_back(binding.range);
+        std::vector<BufferRange> &list = isWritten ? uses.writes : uses.reads;
+        for (uint32_t n = 0; !binding.source && n < binding.count; ++n)
+          list.push_back({binding.range.buffer,
+                          binding.range.offset + n * binding.stride,
+                          binding.bytes});
       }
       touched.push_back(std::move(uses));
     }
@@ -491,8 +563,13 @@ private:
     };
     for (auto [i, pending] : llvm::enumerate(draft.dispatches)) {
       pending.dispatch.barrier = memory.barriers[i];
-      llvm::transform(pending.bindings,
-                      std::back_inserter(pending.dispatch.operands), operandOf);
+      for (auto [b, binding] : llvm::enumerate(pending.bindings)) {
+        pending.dispatch.operands.push_back(operandOf(binding));
+        if (binding.count > 1)
+          pending.dispatch.touched.push_back({static_cast<uint8_t>(b),
+                                              binding.stride, binding.bytes,
+                                              binding.count});
+      }
       result.dispatches.push_back(std::move(pending.dispatch));
     }
     auto rows = [&](const std::vector<BufferRange> &ranges) {
@@ -508,6 +585,14 @@ private:
       if (!sources[number].upload)
         return op.emitOpError("found no plan.upload of weights that it reads");
       addAfter(result.after, idOf(*sources[number].upload));
+    }
+    for (OperationId id : draft.after)
+      addAfter(result.after, id);
+    if (op.getDim()) {
+      result.kind = artifact::StretchKind::Split;
+      result.parts = std::move(draft.parts);
+      result.dim = static_cast<uint8_t>(*op.getDim());
+      result.at = static_cast<uint32_t>(*op.getAt());
     }
     result.cold = op.getCold();
     result.predicted = op.getPredicted().value_or(0);
@@ -542,6 +627,7 @@ private:
   const ExecutionOrder &order;
   plan::GpuOp plan;
   GpuCode &code;
+  KernelTable &kernels;
   WeightTable &weights;
   const EmittedProgram &emitted;
   artifact::Program &program;
@@ -552,7 +638,7 @@ private:
   std::vector<Source> sources;
   llvm::SmallSetVector<unsigned, 4> tables; ///< sources
   std::optional<uint32_t> tablesUpload;     ///< preparation
-  std::map<std::tuple<artifact::Space, uint64_t, uint64_t>, unsigned> sourceAt;
+  std::map<std::pair<artifact::Space, uint64_t>, unsigned> sourceAt;
   std::map<std::tuple<artifact::Space, uint32_t, uint64_t, uint64_t, uint64_t>,
            uint32_t>
       boundaryAt;
@@ -564,8 +650,17 @@ private:
 };
 } // namespace
 
+std::optional<Cut> nnv12::cutOf(plan::DispatchOp dispatch) {
+  if (!dispatch.getFront())
+    return std::nullopt;
+  auto stretch = dispatch->getParentOfType<plan::StretchOp>();
+  return Cut{unsigned(*stretch.getDim()),
+             static_cast<int64_t>(*dispatch.getFront())};
+}
+
 LogicalResult nnv12::emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,
-                                 GpuCode &code, WeightTable &weights,
+                                 GpuCode &code, KernelTable &kernels,
+                                 WeightTable &weights,
                                  EmittedProgram &emitted) {
-  return OverlayEmitter(order, plan, code, weights, emitted).run();
+  return OverlayEmitter(order, plan, code, kernels, weights, emitted).run();
 }

@@ -7,15 +7,19 @@
 
 namespace nnv12 {
 
+/// Where the front ends that a dispatch computes, if it does not compute all of
+/// its layer.
+std::optional<Cut> cutOf(plan::DispatchOp dispatch);
+
 /// Fills in `program.gpu` of an emitted program from the plan.gpu of its plan:
-/// dispatches with barriers where they are needed, hand-overs, the GPU's
-/// memory, uploads, records and lanes. Asks `code` for the kernels and adds to
-/// `weights` the kernels' tables, and weights that the GPU reads in another
-/// form than the CPU; they must lie at multiples of 256. Fails with a
-/// diagnostic.
+/// dispatches with barriers where they are needed, parts of stretches that are
+/// split, hand-overs, the GPU's memory, uploads, records and lanes. Asks `code`
+/// for the GPU's kernels, and `kernels` for those of parts. Adds to `weights`
+/// the kernels' tables, and weights that the GPU reads in another form than the
+/// CPU; they must lie at multiples of 256. Fails with a diagnostic.
 mlir::LogicalResult emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,
-                                GpuCode &code, WeightTable &weights,
-                                EmittedProgram &emitted);
+                                GpuCode &code, KernelTable &kernels,
+                                WeightTable &weights, EmittedProgram &emitted);
 
 } // namespace nnv12
 

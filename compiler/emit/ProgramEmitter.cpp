@@ -159,8 +159,10 @@ private:
   void placeTensors() {
     std::vector<Lifetime> lifetimes = order.lifetimes();
     plan::GpuOp gpu = plan.gpu();
-    if (gpu)
+    if (gpu) {
       keepWhatStretchesRead(gpu, lifetimes);
+      freeWhatSplitsWrite(gpu, lifetimes);
+    }
     bufferOf.resize(lifetimes.size());
     std::iota(bufferOf.begin(), bufferOf.end(), 0);
     for (const Step &step : steps)
@@ -188,10 +190,31 @@ private:
     }
   }
 
+  /// A tensor that a split stretch leaves lives from its first layer on, and
+  /// takes no operand's memory: the GPU may write a part of it at any time.
+  void freeWhatSplitsWrite(plan::GpuOp gpu, std::vector<Lifetime> &lifetimes) {
+    isApart.resize(lifetimes.size());
+    for (plan::StretchOp stretch : gpu.stretches()) {
+      if (!stretch.getDim())
+        continue;
+      auto first = static_cast<int64_t>(stretch.getFirst());
+      auto end = first + static_cast<int64_t>(stretch.getCount());
+      for (auto [i, tensor] : llvm::enumerate(order.tensors())) {
+        auto touched = static_cast<int64_t>(tensor.first);
+        if (touched < first || touched >= end ||
+            static_cast<int64_t>(tensor.last) < end)
+          continue;
+        lifetimes[i].first = first;
+        isApart[i] = true;
+      }
+    }
+  }
+
   void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
     auto number = static_cast<int64_t>(step.number);
     std::optional<unsigned> result = order.tensorOf(step.layer->getResult(0));
-    if (!result || order.tensors()[*result].hasAliases)
+    if (!result || order.tensors()[*result].hasAliases ||
+        (!isApart.empty() && isApart[*result]))
       return;
     for (unsigned i : step.inPlaceOperands) {
       Value operand = step.layer->getOperand(i);
@@ -473,6 +496,9 @@ private:
   std::vector<unsigned> bufferOf;
   /// By tensor: nothing may take its memory in place. None where nothing is.
   std::vector<bool> isKept;
+  /// By tensor: it may not take the memory of another one. None where nothing
+  /// is.
+  std::vector<bool> isApart;
   Arena arena;
   /// Live bytes of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;

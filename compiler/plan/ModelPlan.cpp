@@ -160,8 +160,9 @@ FailureOr<ModelPlan> nnv12::planModel(func::FuncOp main,
   settle(plan, std::move(schedule), costs, options);
   if (options.gpu.empty())
     return plan;
-  auto overlay = planOverlay(main.getLoc(), plan.order, plan.layers, profile,
-                             plan.problem, plan.cpu, plan.later, options);
+  auto overlay =
+      planOverlay(main.getLoc(), plan.order, plan.layers, profile,
+                  device.target, plan.problem, plan.cpu, plan.later, options);
   if (failed(overlay))
     return failure();
   plan.overlay = std::move(*overlay);

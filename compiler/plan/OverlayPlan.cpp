@@ -2,6 +2,8 @@
 
 #include "compiler/plan/OverlayPlan.h"
 
+#include "compiler/plan/SplitCandidates.h"
+#include "compiler/search/SplitStretches.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -16,10 +18,14 @@ static void addStretches(const std::vector<search::Stretch> &ranges,
                          const search::StretchChoice &choice, bool cold,
                          bool warm, std::vector<PlacedStretch> &stretches) {
   for (const search::Stretch &range : ranges) {
+    // The first run knows no splits.
     PlacedStretch added{
-        range, {choice.begin() + range.first, choice.begin() + range.end()},
-        {},    {},
-        cold,  warm};
+        range,
+        {choice.begin() + range.first, choice.begin() + range.end()},
+        {},
+        {},
+        cold && !range.split,
+        warm};
     auto same = llvm::find_if(stretches, [&](const PlacedStretch &s) {
       return s.range == added.range && s.choice == added.choice;
     });
@@ -62,6 +68,26 @@ static void addLaterPoints(const search::Problem &problem,
   }
 }
 
+/// Fills in which part of each layer is whose, where the stretch is split.
+static void findParts(const search::Problem &problem,
+                      const search::StretchChoice &choice,
+                      PlacedStretch &stretch) {
+  const search::Stretch &range = stretch.range;
+  if (!range.split)
+    return;
+  stretch.fronts.resize(range.count);
+  stretch.backs.resize(range.count);
+  search::SplitWalk walk(problem, choice, range.split->dim);
+  walk.begin(range.end() - 1, range.split->at);
+  for (uint32_t i = range.count; i-- > 0;) {
+    bool grows = walk.grow();
+    assert(grows && "the search found it");
+    (void)grows;
+    stretch.fronts[i] = walk.frontEnd();
+    stretch.backs[i] = walk.backStart();
+  }
+}
+
 /// Fills in a stretch's tensors in f16, by `halves`, and its kernels.
 static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
                         const OverlayPlan &plan, StretchHalves &halves) {
@@ -83,8 +109,9 @@ FailureOr<std::optional<OverlayPlan>>
 nnv12::planOverlay(Location location, const ExecutionOrder &order,
                    ArrayRef<PlannedLayer> layers,
                    const device::DeviceProfile &profile,
-                   search::Problem &problem, const search::Plan &cpu,
-                   const search::Choice &later, const PlanOptions &options) {
+                   const codegen::Target &cpuTarget, search::Problem &problem,
+                   const search::Plan &cpu, const search::Choice &later,
+                   const PlanOptions &options) {
   auto target = codegen::GpuTarget::byName(options.gpu);
   if (!target)
     return emitError(location)
@@ -93,8 +120,8 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   if (!profile.gpu) {
     device::DeviceProfile ordinary = profile;
     ordinary.gpu = device::builtinGpuProfile();
-    return planOverlay(location, order, layers, ordinary, problem, cpu, later,
-                       options);
+    return planOverlay(location, order, layers, ordinary, cpuTarget, problem,
+                       cpu, later, options);
   }
   HalfUse use = options.gpuHalf ? HalfUse::All
                 : target->features.has(codegen::GpuFeature::Storage16)
@@ -114,6 +141,13 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
         << stay << " layers of quantised numbers stay on the CPU, whose bytes "
         << "they have; --quantized float makes layers of floats of them";
   search::Options how = searchOptions(options);
+  bool knowsBoth = profile.gpu->beside > 0 && profile.gpu->besideCpu > 0;
+  if (options.gpuForce || (options.split == Split::Auto && !knowsBoth))
+    how.splits = search::Splits::Never;
+  if (how.splits != search::Splits::Never)
+    addSplits(layers, plan.candidates,
+              {profile, cpuTarget, *target, problem.device.executeThreads},
+              later, problem);
   if (options.gpuForce) {
     plan.found =
         search::forcedOverlay(problem, cpu, how, later, options.gpuForceFrom);
@@ -124,7 +158,9 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   const search::Overlay &found = plan.found;
   if (found.start == search::OverlayStart::Never) {
     std::string why = "computes no layer of it";
-    if (!plan.candidates.kernels.empty())
+    if (options.split == Split::Force)
+      why = "and the CPU can share no layer of it";
+    else if (!plan.candidates.kernels.empty())
       why = llvm::formatv("would take over nothing that it is faster at: CPUs "
                           "alone, warm, {0:f2} ms",
                           found.warm.cpuOnly);
@@ -141,7 +177,9 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   addStretches(found.warm.stretches, found.warm.choice, true, true,
                plan.stretches);
   StretchHalves halves(order, layers, use);
-  for (PlacedStretch &stretch : plan.stretches)
+  for (PlacedStretch &stretch : plan.stretches) {
     findKernels(stretch, layers, plan, halves);
+    findParts(problem, found.warm.choice, stretch);
+  }
   return std::optional(std::move(plan));
 }

@@ -18,6 +18,9 @@ struct PlacedStretch {
   std::vector<codegen::HalfTensors> half = {};
   std::vector<std::vector<std::string>> kernels = {};
   bool cold = false, warm = false;
+  /// Of a split, by layer: the GPU has the positions before `fronts`, the CPU
+  /// all from `backs` on.
+  std::vector<uint32_t> fronts = {}, backs = {};
 };
 
 struct OverlayPlan {
@@ -45,7 +48,8 @@ struct OverlayPlan {
 mlir::FailureOr<std::optional<OverlayPlan>>
 planOverlay(mlir::Location location, const ExecutionOrder &order,
             llvm::ArrayRef<PlannedLayer> layers,
-            const device::DeviceProfile &profile, search::Problem &problem,
+            const device::DeviceProfile &profile,
+            const codegen::Target &cpuTarget, search::Problem &problem,
             const search::Plan &cpu, const search::Choice &later,
             const PlanOptions &options);
 

@@ -2,6 +2,7 @@
 
 #include "compiler/plan/ProgramWriter.h"
 
+#include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 
 #include <cassert>
@@ -167,24 +168,47 @@ private:
     }
     double time =
         search::stretchTime(plan.problem, choice, stretch.range).sum();
-    auto op = plan::StretchOp::create(
-        b, location, after, stretch.range.first, stretch.range.count,
-        stretch.cold, stretch.warm, b.getI64IntegerAttr(planTime(time)));
+    IntegerAttr dim, at;
+    if (const std::optional<search::Split> &split = stretch.range.split) {
+      dim = b.getI64IntegerAttr(split->dim);
+      at = b.getI64IntegerAttr(split->at);
+    }
+    auto op =
+        plan::StretchOp::create(b, location, after, stretch.range.first,
+                                stretch.range.count, stretch.cold, stretch.warm,
+                                b.getI64IntegerAttr(planTime(time)), dim, at);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&op.getBody());
     for (uint32_t i = 0; i < stretch.range.count; ++i) {
       const StretchCandidate &way = overlay.wayOf(stretch, i);
+      double share = 1;
+      if (dim) {
+        Value result =
+            plan.layers[stretch.range.first + i].layer.op->getResult(0);
+        share = double(stretch.fronts[i]) /
+                double(nn::typeOf(result).getDimSize(stretch.range.split->dim));
+      }
       SmallVector<int64_t> times;
       for (double time : way.stepTimes)
-        times.push_back(planTime(time));
+        times.push_back(planTime(time * share));
       SmallVector<StringRef> keys(stretch.kernels[i].begin(),
                                   stretch.kernels[i].end());
       IntegerAttr half;
       if (!stretch.half[i].empty())
         half = b.getI64IntegerAttr(int64_t(stretch.half[i].bits));
+      IntegerAttr front;
+      if (dim)
+        front = b.getI64IntegerAttr(stretch.fronts[i]);
       plan::DispatchOp::create(b, location, stretch.range.first + i,
                                way.routine->name(), b.getStrArrayAttr(keys),
-                               b.getDenseI64ArrayAttr(times), half);
+                               b.getDenseI64ArrayAttr(times), half, front);
+    }
+    for (uint32_t i = 0; dim && i < stretch.range.count; ++i) {
+      uint32_t layer = stretch.range.first + i;
+      const PlannedLayer &planned = plan.layers[layer];
+      plan::PartOp::create(b, location, layer,
+                           planned.candidates[planned.later].routine->name(),
+                           stretch.backs[i]);
     }
   }
 

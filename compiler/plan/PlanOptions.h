@@ -46,6 +46,13 @@ enum class Layouts {
   Random   ///< by chance, for tests
 };
 
+/// Whether CPU and GPU compute layers together.
+enum class Split {
+  Auto, ///< where a profile knows what both lose by it, and a plan gains
+  Off,
+  Force ///< wherever a layer can be cut, for tests
+};
+
 /// All that a user may ask of a plan, from nnv12c's options to the search.
 struct PlanOptions {
   /// Threads of the execute lane; 0: one for each big core of the device.
@@ -83,6 +90,12 @@ struct PlanOptions {
   bool gpuHalf = false; ///< tensors of f32 are in f16 in the GPU's memory
   bool gpuCache = true; ///< the driver's cache has all pipelines
 
+  Split split = Split::Auto;
+  /// With Split::Force: the dimension that is cut, else any; and the part of
+  /// it that the GPU computes.
+  std::optional<unsigned> splitDim = std::nullopt;
+  double splitPercent = 50;
+
   /// Simulated events that the search may take; see search::Options::steps.
   uint64_t steps = search::Options().steps;
 };
@@ -95,6 +108,11 @@ inline search::Options searchOptions(const PlanOptions &plan) {
   options.continuous = plan.mode == Mode::Continuous;
   options.mappedWeights = plan.memory == Memory::Least;
   options.pipelineCache = plan.gpuCache;
+  options.splits = plan.split == Split::Force  ? search::Splits::Forced
+                   : plan.split == Split::Auto ? search::Splits::WherePays
+                                               : search::Splits::Never;
+  options.forcedDim = plan.splitDim;
+  options.forcedPercent = plan.splitPercent;
   options.steps = plan.steps;
   return options;
 }

@@ -3,7 +3,9 @@
 #include "compiler/plan/Report.h"
 
 #include "compiler/processors/Processor.h"
+#include "compiler/routines/Cut.h"
 #include "compiler/routines/Descriptor.h"
+#include "compiler/search/SplitStretches.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -158,6 +160,38 @@ void nnv12::printRoutines(const ModelPlan &plan, const LayerNotes &layouts,
       name.clear();
       note.clear();
     }
+  }
+  table.print(os);
+}
+
+void nnv12::printSplits(const ModelPlan &plan, llvm::raw_ostream &os) {
+  const search::Problem &problem = plan.problem;
+  if (llvm::all_of(problem.layers, [](const search::Layer &layer) {
+        return layer.backs.empty();
+      }))
+    return;
+  search::WarmStretches warm;
+  if (plan.overlay)
+    warm = plan.overlay->found.warm;
+  else
+    warm.choice =
+        search::withFewPipelines(problem, search::fastestInStretches(problem));
+  auto time = [](std::optional<double> ms) {
+    return milliseconds(ms.value_or(0));
+  };
+  os << "\nlayers on CPU and GPU; times in ms, with hand-overs\n\n";
+  Table table({"layer", "cpu", "gpu", "both", "split"}, 1);
+  for (auto [i, layer] :
+       llvm::enumerate(search::splitReport(problem, plan.later, warm))) {
+    std::string how;
+    if (layer.both)
+      how = llvm::formatv("{0} at {1}: ", dimName(layer.split.dim),
+                          layer.split.at);
+    how += layer.why == search::WhyWhole::IsSplit ? "" : "not split: ";
+    how += search::nameOf(layer.why);
+    table.add({llvm::formatv("{0} {1}", i, problem.layers[i].name),
+               milliseconds(layer.cpu), time(layer.gpu), time(layer.both),
+               how});
   }
   table.print(os);
 }
@@ -325,11 +359,13 @@ void nnv12::printGpuSummary(plan::GpuOp overlay,
                             llvm::raw_ostream &os) {
   auto program = overlay->getParentOfType<plan::ProgramOp>();
   size_t layers = llvm::range_size(program.getBody().getOps<plan::ExecuteOp>());
-  uint64_t onGpu = 0, stretches = 0;
+  uint64_t onGpu = 0, stretches = 0, shared = 0, splits = 0;
   for (plan::StretchOp stretch : overlay.stretches())
     if (stretch.getWarm()) {
       ++stretches;
       onGpu += stretch.getCount();
+      splits += stretch.getDim().has_value();
+      shared += stretch.getDim() ? stretch.getCount() : 0;
     }
   os << llvm::formatv(
       "  gpu        {0} of {1} layers in {2}, {3} pipelines, {4:f1} KB of "
@@ -337,6 +373,10 @@ void nnv12::printGpuSummary(plan::GpuOp overlay,
       onGpu, layers,
       stretches == 1 ? "one stretch" : std::to_string(stretches) + " stretches",
       pipelines, bytes / 1e3);
+  if (splits)
+    os << "             " << counted(shared, "layer")
+       << " of them together with the CPU, in " << counted(splits, "split")
+       << "\n";
   os << llvm::formatv(
       "             prepares {0}; predicted cold {1:f2} ms, warm {2:f2} ms\n",
       overlay.getStart() == plan::GpuStart::at_open ? "at open"

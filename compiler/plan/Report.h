@@ -17,6 +17,10 @@ using LayerNotes = llvm::DenseMap<mlir::Operation *, std::string>;
 void printRoutines(const ModelPlan &plan, const LayerNotes &layouts,
                    llvm::raw_ostream &os);
 
+/// Each layer on the CPU, on the GPU and on both at once, and why it is not
+/// split, where the plan has looked for splits. For `nnv12c --routines`.
+void printSplits(const ModelPlan &plan, llvm::raw_ostream &os);
+
 /// Bytes of all constants as they are in the model.
 double modelWeightBytes(mlir::func::FuncOp main);
 

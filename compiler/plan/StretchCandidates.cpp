@@ -180,6 +180,7 @@ private:
     struct Part {
       int64_t begin, end;
       uint32_t tensor;
+      Value value;
     };
     llvm::DenseMap<Value, SmallVector<Part>> partsOf;
     auto add = [&](Value v, uint32_t producer) {
@@ -190,11 +191,12 @@ private:
       tensor.producer = producer;
       tensor.output = order.outputOf(place.base).has_value();
       partsOf[place.base].push_back({place.offset, place.offset + size,
-                                     uint32_t(problem.tensors.size())});
+                                     uint32_t(problem.tensors.size()), v});
       problem.tensors.push_back(std::move(tensor));
     };
     for (auto [i, layer] : llvm::enumerate(layers)) {
-      for (Value v : layer.layer.op->getOperands()) {
+      for (OpOperand &operand : layer.layer.op->getOpOperands()) {
+        Value v = operand.get();
         Aliases::Place place = order.placeOf(v);
         if (place.base.getDefiningOp<nn::ConstantOp>())
           continue;
@@ -202,15 +204,21 @@ private:
           add(place.base, search::Tensor::input);
         int64_t end = place.offset + nn::storageSize(v);
         for (const Part &part : partsOf[place.base]) {
+          if (part.begin >= end || place.offset >= part.end)
+            continue;
+          found.reads.push_back({part.tensor, part.value, uint32_t(i),
+                                 operand.getOperandNumber()});
           std::vector<uint32_t> &readers = problem.tensors[part.tensor].readers;
-          if (part.begin < end && place.offset < part.end &&
-              (readers.empty() || readers.back() != i))
+          if (readers.empty() || readers.back() != i)
             readers.push_back(uint32_t(i));
         }
       }
       for (Value v : layer.layer.op->getResults())
         add(v, uint32_t(i));
     }
+    for (const auto &[base, parts] : partsOf)
+      for (const Part &part : parts)
+        problem.tensors[part.tensor].isShared = parts.size() > 1;
   }
 
   const ExecutionOrder &order;

@@ -25,6 +25,15 @@ struct StretchCandidate {
   search::Candidate costs;
 };
 
+/// An operand that lies in a tensor of search::Problem, or of which a part
+/// does.
+struct TensorRead {
+  uint32_t tensor;
+  mlir::Value value; ///< the tensor
+  uint32_t layer;
+  unsigned operand;
+};
+
 /// The layers of a model that a GPU can compute.
 struct StretchCandidates {
   /// By layer, in the order of search::Layer::inStretch; none: the CPUs compute
@@ -32,6 +41,7 @@ struct StretchCandidates {
   std::vector<std::vector<StretchCandidate>> layers;
   /// Keys of kernels, in the order of search::Problem::pipelines.
   std::vector<std::string> kernels;
+  std::vector<TensorRead> reads;
 };
 
 /// Finds them for layers with the CPUs' chosen routines: the GPU reads the same

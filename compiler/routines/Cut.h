@@ -1,9 +1,9 @@
 //===- Cut.h - Where a layer is cut in two ----------------------*- C++ -*-===//
 //
 // Two processors can compute one layer at once, each a part of its result
-// (CoDL, section 4). A coprocessor has the front, since a front needs no offset
-// in any operand: of weights and planes it is what they begin with. CPUs have
-// the back, which is tiles of a grid.
+// (CoDL, section 4). A coprocessor has the front: it needs the beginning of
+// weights and of planes, and no offset in any operand. CPUs have the back: some
+// tiles of a grid.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_ROUTINES_CUT_H
@@ -27,7 +27,7 @@ struct Cut {
 /// Results are cut along their first three dimensions, never within a row of a
 /// picture.
 constexpr unsigned numCutDims = 3;
-/// For people, by what pictures have there: "batch", "channels", "rows".
+/// For people, as if it were a picture's: "batch", "channels", "rows".
 llvm::StringRef dimName(unsigned dim);
 /// None if there is no dimension of that name.
 std::optional<unsigned> dimNamed(llvm::StringRef name);

@@ -55,7 +55,7 @@ static Positions positionsIn(ArrayRef<nn::Layout::Axis> axes, unsigned dim,
   return found;
 }
 
-/// Those of each tile's elements.
+/// The positions that each tile has.
 static SmallVector<Positions> positionsOfTiles(const TileMap &map,
                                                mlir::RankedTensorType result,
                                                unsigned dim) {

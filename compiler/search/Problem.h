@@ -133,6 +133,10 @@ struct Tensor {
   uint32_t producer = input;     ///< a layer, or the model's input
   std::vector<uint32_t> readers; ///< layers, ascending, behind the producer
   bool output = false;           ///< of the model
+  /// It lies in memory with others, such as a part of a concatenation. So a
+  /// split stretch writes it to the CPUs' memory, even if no other layer reads
+  /// it.
+  bool isShared = false;
   /// A reader has one for each dimension and each of its operands that is this
   /// tensor. Without one it cannot be cut along the dimension.
   std::vector<Reach> reaches = {};

@@ -146,7 +146,7 @@ bool SplitWalk::findPart(uint32_t layer) {
   start = part.extent;
   for (uint32_t t : written[layer]) {
     const Tensor &tensor = problem.tensors[t];
-    leaves |= tensor.output ||
+    leaves |= tensor.output || tensor.isShared ||
               (!tensor.readers.empty() && tensor.readers.back() > lastLayer);
     const Need *need = layer == lastLayer ? nullptr : needOf(t);
     if (!need)

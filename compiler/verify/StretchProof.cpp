@@ -2,6 +2,9 @@
 
 #include "compiler/verify/StretchProof.h"
 
+#include "compiler/emit/OverlayEmitter.h"
+#include "compiler/verify/SplitProof.h"
+
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,9 +44,10 @@ struct LayerSteps {
 };
 
 /// How a stretch computes a layer.
-struct Part {
+struct Way {
   const Routine *routine = nullptr;
   codegen::HalfTensors half = {};
+  std::optional<Cut> cut = std::nullopt; ///< where its front ends
   const LayerSteps *made = nullptr;
   unsigned taken = 0; ///< steps that dispatches have done
   /// The contents that steps have left in temporaries and results.
@@ -51,7 +55,7 @@ struct Part {
 
   const GpuStep &step() const { return made->steps.steps[taken]; }
 };
-using Parts = llvm::DenseMap<Operation *, Part>;
+using Ways = llvm::DenseMap<Operation *, Way>;
 
 /// The memory that a stretch works in.
 struct Device {
@@ -74,7 +78,19 @@ struct Binding {
   uint64_t begin, size; ///< in the tensor or temporary, as the GPU has it
   Runs before;          ///< the contents that must be there
   std::optional<Content> after; ///< the content that the step writes
-  MemoryImage *left = nullptr;  ///< of Part, of a temporary or a result
+  MemoryImage *left = nullptr;  ///< of Way, of a temporary or a result
+  /// The bytes that it touches: `piece` of them, `pieces` times.
+  uint64_t piece = size, distance = 0, pieces = 1;
+
+  /// Calls `visit(begin, end)` for each piece, in bytes of the binding, until
+  /// it fails.
+  LogicalResult
+  forPieces(llvm::function_ref<LogicalResult(uint64_t, uint64_t)> visit) const {
+    for (uint64_t i = 0; i < pieces; ++i)
+      if (failed(visit(i * distance, i * distance + piece)))
+        return failure();
+    return success();
+  }
 };
 
 /// A stretch or a dispatch while it is looked at, as messages name it.
@@ -119,10 +135,12 @@ public:
     size_t executes = image.claim.layers.size();
     for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
       if (i >= planned.size() || stretch.first >= executes ||
-          stretch.count > executes - stretch.first)
+          stretch.count > executes - stretch.first ||
+          planned[i].getDim().has_value() !=
+              (stretch.kind == artifact::StretchKind::Split))
         return ProgramImage::fault(image.claim.main->getLoc())
                << "stretch " << i << ": expected one of " << planned.size()
-               << ", of " << executes << " executes";
+               << ", of " << executes << " executes, split as in the plan";
     return success();
   }
 
@@ -140,6 +158,14 @@ public:
     }
     llvm::erase_if(handedBack,
                    [&](const HandedBack &rows) { return rows.end == execute; });
+    auto endsHere = [&](const std::unique_ptr<SplitRun> &split) {
+      const artifact::Stretch &stretch = split->claim.stretch;
+      return stretch.first + stretch.count == execute;
+    };
+    for (std::unique_ptr<SplitRun> &split : splits)
+      if (endsHere(split) && failed(split->image.expectLive(split->claim)))
+        return failure();
+    llvm::erase_if(splits, endsHere);
     for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
       if (stretch.first == execute && (failed(follow(i, /*shares=*/false)) ||
                                        failed(follow(i, /*shares=*/true))))
@@ -190,41 +216,43 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// The layers of a stretch, and how the plan says that it computes them.
-  FailureOr<Parts> partsOf(const StretchSubject &subject) {
-    Parts claimed, parts;
+  FailureOr<Ways> waysOf(const StretchSubject &subject) {
+    Ways claimed, ways;
     for (auto op :
          planned[subject.stretch].getBody().getOps<plan::DispatchOp>()) {
       const Routine *routine = codegen::gpuRoutines().named(op.getRoutine());
       if (routine && op.getLayer() < claim.layers.size())
         claimed[claim.layers[op.getLayer()]] = {
-            routine, {uint64_t(op.getHalf().value_or(0))}};
+            routine, {uint64_t(op.getHalf().value_or(0))}, cutOf(op)};
     }
     const artifact::Stretch &stretch = gpu.stretches[subject.stretch];
     for (uint32_t i = 0; i < stretch.count; ++i) {
       Operation *layer = image.claim.layers[stretch.first + i];
-      Part part = claimed.lookup(layer);
-      if (!part.routine)
+      Way way = claimed.lookup(layer);
+      if (!way.routine)
         return subject.fault() << "execute " << stretch.first + i
                                << ": expected a layer that the plan has in it";
-      FailureOr<const LayerSteps *> made = stepsOf(layer, part, subject);
+      FailureOr<const LayerSteps *> made = stepsOf(layer, way, subject);
       if (failed(made))
         return failure();
-      part.made = *made;
-      parts[layer] = std::move(part);
+      way.made = *made;
+      ways[layer] = std::move(way);
     }
-    return parts;
+    return ways;
   }
 
-  FailureOr<const LayerSteps *> stepsOf(Operation *layer, const Part &part,
+  FailureOr<const LayerSteps *> stepsOf(Operation *layer, const Way &way,
                                         const StretchSubject &subject) {
-    auto [it, isNew] =
-        known.try_emplace(std::tuple(layer, part.routine, part.half.bits));
+    auto [it, isNew] = known.try_emplace(
+        std::tuple(layer, way.routine, way.half.bits,
+                   way.cut ? way.cut->dim : 0, way.cut ? way.cut->at : 0));
     LayerSteps &made = it->second;
     if (!isNew)
       return &made;
-    const auto &routine = codegen::GpuRoutine::of(*part.routine);
-    made.steps = codegen::stepsInHalf(routine.steps(layer), layer, routine,
-                                      part.half, made.halves);
+    const auto &routine = codegen::GpuRoutine::of(*way.routine);
+    made.steps = codegen::stepsInHalf(way.cut ? routine.front(layer, *way.cut)
+                                              : routine.steps(layer),
+                                      layer, routine, way.half, made.halves);
     for (const std::string &key : made.steps.kernels) {
       std::optional<unsigned> kernel = claim.code.kernelOf(key);
       if (!kernel)
@@ -240,8 +268,8 @@ private:
     const artifact::Stretch &stretch = gpu.stretches[number];
     StretchSubject subject = {image.claim.layers[stretch.first]->getLoc(),
                               number};
-    FailureOr<Parts> parts = partsOf(subject);
-    if (failed(parts))
+    FailureOr<Ways> ways = waysOf(subject);
+    if (failed(ways))
       return failure();
     Device device = {shares, {}, {}};
     if (shares)
@@ -279,23 +307,35 @@ private:
                                << ", expected one of the stretch";
       Operation *layer = image.claim.layers[dispatch.operation];
       subject.location = layer->getLoc();
-      if (failed(follow(subject, layer, (*parts)[layer], device)))
+      if (failed(follow(subject, layer, (*ways)[layer], device)))
         return failure();
     }
     subject.dispatch.reset();
     for (uint32_t i = 0; i < stretch.count; ++i) {
-      const Part &part = (*parts)[image.claim.layers[stretch.first + i]];
-      if (part.taken != part.made->steps.steps.size())
+      const Way &way = (*ways)[image.claim.layers[stretch.first + i]];
+      if (way.taken != way.made->steps.steps.size())
         return subject.fault()
-               << "execute " << stretch.first + i << ": found " << part.taken
-               << " dispatches, expected " << part.made->steps.steps.size();
+               << "execute " << stretch.first + i << ": found " << way.taken
+               << " dispatches, expected " << way.made->steps.steps.size();
     }
-    return forEach("out", stretch.out,
-                   [&](size_t row, const Operand &host, const Place &place) {
-                     handedBack.push_back({stretch.first + stretch.count,
-                                           number, unsigned(row), host,
-                                           place.read()});
-                   });
+    std::unique_ptr<SplitRun> split;
+    if (stretch.kind == artifact::StretchKind::Split) {
+      split.reset(new SplitRun{{stretch, number, planned[number], claim.layers},
+                               SplitImage(image)});
+      if (failed(split->image.follow(split->claim)))
+        return failure();
+    }
+    auto takeBack = [&](size_t row, const Operand &host, const Place &place) {
+      if (split)
+        split->image.takeBack(host, place.read());
+      handedBack.push_back({stretch.first + stretch.count, number,
+                            unsigned(row), host, place.read()});
+    };
+    if (failed(forEach("out", stretch.out, takeBack)))
+      return failure();
+    if (split)
+      splits.push_back(std::move(split));
+    return success();
   }
 
   /// The place of an operand in a device's memory. None: there is no such
@@ -324,24 +364,24 @@ private:
 
   /// A dispatch is the next step of its layer.
   LogicalResult follow(const StretchSubject &subject, Operation *layer,
-                       Part &part, Device &device) {
+                       Way &way, Device &device) {
     const artifact::Dispatch &dispatch = *subject.content;
-    if (part.taken == part.made->steps.steps.size())
-      return subject.fault() << "expected no more than " << part.taken
+    if (way.taken == way.made->steps.steps.size())
+      return subject.fault() << "expected no more than " << way.taken
                              << " dispatches of its layer";
-    const GpuStep &step = part.step();
-    uint32_t pipeline = claim.code.pipelineOf(part.made->kernels[step.kernel]);
+    const GpuStep &step = way.step();
+    uint32_t pipeline = claim.code.pipelineOf(way.made->kernels[step.kernel]);
     if (dispatch.pipeline != pipeline)
       return subject.fault() << "found pipeline " << dispatch.pipeline
                              << ", expected " << pipeline << " of kernel '"
-                             << part.made->steps.kernels[step.kernel] << "'";
+                             << way.made->steps.kernels[step.kernel] << "'";
     const artifact::GpuExtent &groups = dispatch.groups;
     if (std::array<uint32_t, 3>{groups.x, groups.y, groups.z} != step.groups ||
         dispatch.push != step.push)
       return subject.fault()
              << "found other groups or push words than those of "
-             << "step " << part.taken << " of '" << part.routine->name() << "'";
-    size_t count = step.operands.size() + moduleOf(part, step).tables.size();
+             << "step " << way.taken << " of '" << way.routine->name() << "'";
+    size_t count = step.operands.size() + moduleOf(way, step).tables.size();
     if (dispatch.operands.size() != count)
       return subject.fault() << "found " << dispatch.operands.size()
                              << " operands, expected " << count;
@@ -352,7 +392,7 @@ private:
       if (!place)
         return subject.fault(k)
                << "expected one of " << gpu.boundaries.size() << " boundaries";
-      FailureOr<Binding> binding = bind(subject, layer, part, k);
+      FailureOr<Binding> binding = bind(subject, layer, way, k);
       if (failed(binding) || failed(check(subject, k, *binding, *place)))
         return failure();
       places.push_back(*place);
@@ -365,19 +405,24 @@ private:
       for (unsigned other = 0; other < count; ++other)
         if (other != k && places[k].overlaps(places[other]))
           return subject.fault(k) << "expected no bytes of operand " << other;
-      places[k].memory->write(places[k].begin, places[k].end, *binding.after);
-      binding.left->write(binding.begin, binding.begin + binding.size,
-                          *binding.after);
+      (void)binding.forPieces([&](uint64_t begin, uint64_t end) {
+        Content content = {binding.after->id, binding.after->offset + begin};
+        places[k].memory->write(places[k].begin + begin, places[k].begin + end,
+                                content);
+        binding.left->write(binding.begin + begin, binding.begin + end,
+                            content);
+        return success();
+      });
     }
-    ++part.taken;
+    ++way.taken;
     return success();
   }
 
   /// The bytes that the next step of a layer has as binding `number`.
   FailureOr<Binding> bind(const StretchSubject &subject, Operation *layer,
-                          Part &part, unsigned number) {
-    const GpuStep &step = part.step();
-    const codegen::SpirvModule &module = moduleOf(part, step);
+                          Way &way, unsigned number) {
+    const GpuStep &step = way.step();
+    const codegen::SpirvModule &module = moduleOf(way, step);
     Values &values = image.values;
     if (number >= step.operands.size()) {
       const std::vector<char> &table =
@@ -394,14 +439,14 @@ private:
              << "found a write to an operand of the layer";
     ProgramImage::Contents whole = {};
     if (operand.kind == Kind::Temporary) {
-      whole.size = part.made->steps.temporaries[operand.index];
+      whole.size = way.made->steps.temporaries[operand.index];
     } else {
       Value tensor = isOperand ? layer->getOperand(operand.index)
                                : Value(layer->getResult(operand.index));
       whole.size = nn::storageSize(tensor);
       if (isOperand) {
-        auto contents = image.contentsFor(layer->getOpOperand(operand.index),
-                                          *part.routine);
+        auto contents =
+            image.contentsFor(layer->getOpOperand(operand.index), *way.routine);
         if (!contents)
           return subject.fault(number) << "expected weights";
         whole = std::move(*contents);
@@ -411,8 +456,8 @@ private:
           isOperand ? codegen::HalfTensors::operand(layer, operand.index)
                     : codegen::HalfTensors::result(operand.index);
       isHalf = operand.use == GpuStepOperand::Use::Data
-                   ? part.made->halves[step.kernel].half >> number & 1
-                   : part.half.has(self);
+                   ? way.made->halves[step.kernel].half >> number & 1
+                   : way.half.has(self);
       if (isHalf && !nn::typeOf(tensor).getElementType().isF32())
         return subject.fault(number)
                << "found " << tensor.getType() << " in f16, expected f32";
@@ -420,33 +465,34 @@ private:
     uint64_t divisor = isHalf ? 2 : 1;
     Binding result;
     result.begin = operand.offset / divisor;
-    result.size = (operand.size ? operand.size : whole.size) / divisor;
+    result.piece = (operand.size ? operand.size : whole.size) / divisor;
+    result.pieces = operand.pieces;
+    result.distance = operand.distance / divisor;
+    result.size = result.distance * (result.pieces - 1) + result.piece;
     uint64_t end = result.begin + result.size;
     if (isOperand) {
       result.before = cut(isHalf ? values.halves(whole.runs) : whole.runs,
                           result.begin, end);
       return result;
     }
-    result.left = &part.left[{operand.kind, operand.index}];
+    result.left = &way.left[{operand.kind, operand.index}];
     result.before = result.left->read(result.begin, end);
     if (!isWritten)
       return result;
     auto writesItAgain = [&](const GpuStep &later) {
       for (auto [i, other] : llvm::enumerate(later.operands))
-        if (shareBytes(operand, other) &&
-            moduleOf(part, later).written >> i & 1)
+        if (shareBytes(operand, other) && moduleOf(way, later).written >> i & 1)
           return true;
       return false;
     };
     bool isLast =
         operand.kind == Kind::Result &&
-        llvm::none_of(
-            ArrayRef(part.made->steps.steps).drop_front(part.taken + 1),
-            writesItAgain);
+        llvm::none_of(ArrayRef(way.made->steps.steps).drop_front(way.taken + 1),
+                      writesItAgain);
     Content content =
         isLast ? values.computed(layer->getResult(operand.index))
                : values.handedOver({layer, operand.kind == Kind::Temporary,
-                                    operand.index, part.taken});
+                                    operand.index, way.taken});
     if (isLast && isHalf)
       content = values.half(content);
     content.offset += result.begin;
@@ -462,9 +508,15 @@ private:
       return subject.fault(number) << "found " << place.end - place.begin
                                    << " bytes, expected " << binding.size;
     auto fault = [&] { return subject.fault(number); };
+    if (failed(checkTouched(subject, number, binding)))
+      return failure();
     if (!binding.after)
-      return image.expect(place.read(), binding.before, binding.size,
-                          subject.content->operands[number].offset, fault);
+      return binding.forPieces([&](uint64_t begin, uint64_t end) {
+        return image.expect(
+            place.memory->read(place.begin + begin, place.begin + end),
+            cut(binding.before, begin, end), end - begin,
+            subject.content->operands[number].offset + begin, fault);
+      });
     for (const Run &run : binding.before) {
       uint64_t size = run.end - run.begin, begin = place.begin + run.begin;
       if (failed(image.expect(place.memory->read(begin, begin + size),
@@ -475,9 +527,31 @@ private:
     return success();
   }
 
-  const codegen::SpirvModule &moduleOf(const Part &part,
+  /// The dispatch says that it touches the bytes that the step touches.
+  static LogicalResult checkTouched(const StretchSubject &subject,
+                                    unsigned number, const Binding &binding) {
+    auto said =
+        llvm::find_if(subject.content->touched, [&](const auto &touched) {
+          return touched.operand == number;
+        });
+    if (said == subject.content->touched.end())
+      return binding.pieces == 1
+                 ? success()
+                 : LogicalResult(
+                       subject.fault(number)
+                       << "expected it to say which bytes it touches");
+    if (said->count == binding.pieces && said->bytes == binding.piece &&
+        (said->count == 1 || said->stride == binding.distance))
+      return success();
+    return subject.fault(number)
+           << "touched: found " << said->count << " times " << said->bytes
+           << " bytes, expected " << binding.pieces << " times "
+           << binding.piece;
+  }
+
+  const codegen::SpirvModule &moduleOf(const Way &way,
                                        const GpuStep &step) const {
-    return claim.code.module(part.made->kernels[step.kernel]);
+    return claim.code.module(way.made->kernels[step.kernel]);
   }
 
   /// Contents that a stretch hands back, until its end is reached.
@@ -493,9 +567,17 @@ private:
   const artifact::ProgramGpu &gpu;
   SmallVector<plan::StretchOp, 4> planned;
   MemoryImage prepared; ///< the GPU's
-  std::map<std::tuple<Operation *, const Routine *, uint64_t>, LayerSteps>
+  std::map<
+      std::tuple<Operation *, const Routine *, uint64_t, unsigned, int64_t>,
+      LayerSteps>
       known;
   std::vector<HandedBack> handedBack;
+  /// Splits until their end is reached.
+  struct SplitRun {
+    SplitClaim claim;
+    SplitImage image;
+  };
+  std::vector<std::unique_ptr<SplitRun>> splits;
 };
 
 } // namespace

@@ -22,6 +22,10 @@
 // both. Dispatches are followed one by one: two that may overlap touch nothing
 // of each other's, by the barriers that the same verifier checks.
 //
+// A stretch that is split is computed by both at once. Its dispatches find and
+// leave parts of tensors, its parts are followed beside them (SplitProof.h),
+// and all live bytes behind it are those of a run of the CPU alone.
+//
 // Taken for granted: a kernel computes the step of its key, as its routine
 // declares that (GpuStep.h).
 //

@@ -192,7 +192,8 @@ private:
       return success();
     if (*op.getDim() > 2)
       return op.emitOpError("found dimension ")
-             << *op.getDim() << ", expected 0 (batch), 1 (channels) or 2 (rows)";
+             << *op.getDim()
+             << ", expected 0 (batch), 1 (channels) or 2 (rows)";
     if (static_cast<int64_t>(*op.getAt()) <= 0)
       return op.emitOpError("found a cut at ")
              << static_cast<int64_t>(*op.getAt()) << ", expected 1 or more";

@@ -233,9 +233,9 @@ def Plan_StretchOp
     computed by a dispatch. `cold`: the first inference may take it. `warm`:
     later ones do. `predicted`: nanoseconds with both hand-overs.
 
-    `split`: the GPU and the CPU compute it at once. What others read of it is
-    cut at position `at` of dimension `dim`: the GPU has the positions before,
-    the CPU all others. Each layer has a part behind the dispatches. Later
+    `split`: the GPU and the CPU compute it at once. Results that others read
+    are cut at position `at` of dimension `dim`: the GPU has the positions
+    before, the CPU all others. Each layer has a part behind the dispatches. Later
     inferences alone take such a stretch.
   }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$first,

@@ -33,6 +33,7 @@ private:
     result.gpu = gpu;
     result.gpuForce = gpuForce;
     result.gpuForceFrom = gpuForceFrom;
+    result.split = split;
     result.gpuHalf = gpuHalf;
     result.gpuCache = gpuCache;
     result.keepsNarrow = keepsNarrow;

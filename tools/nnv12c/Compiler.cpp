@@ -395,6 +395,7 @@ private:
       if (!selected->report.empty())
         os << "layouts: " << selected->report << "\n";
       printRoutines(selected->plan, selected->notes, os);
+      printSplits(selected->plan, os);
       return success();
     });
   }

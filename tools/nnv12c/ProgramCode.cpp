@@ -104,8 +104,8 @@ LogicalResult nnv12::emitLowered(const CompileOptions &options,
     Stage stage(options, "gpu");
     if (!builder.gpu)
       builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
-    if (failed(emitOverlay(order, overlay, *builder.gpu, builder.weights,
-                           lowered.emitted)))
+    if (failed(emitOverlay(order, overlay, *builder.gpu, lowered.kernels.table,
+                           builder.weights, lowered.emitted)))
       return failure();
     gpu.emplace(GpuClaim{overlay, order.layers(), *builder.gpu});
   }

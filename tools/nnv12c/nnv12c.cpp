@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
+#include "compiler/routines/Cut.h"
 #include "tools/nnv12c/Compiler.h"
 #include "tools/nnv12c/EarlyEnd.h"
 #include "tools/nnv12c/OptionErrors.h"
@@ -203,6 +204,14 @@ static cl::opt<bool> gpuForce(
 static cl::opt<unsigned, true> gpuForceFrom(
     "gpu-force-from", cl::location(given.plan.gpuForceFrom),
     Help{"For tests: as --gpu-force, of the layers from the N-th on", "N"});
+static cl::opt<std::string> splitLayers(
+    "split", cl::init("auto"),
+    Help{"Layers that GPU and CPU compute together. auto (default): where the "
+         "profile knows how much both lose by it, and later inferences gain 5 "
+         "percent. off: none. force, for tests: in later inferences all that "
+         "can be cut; AXIS: along batch, channels or rows alone; PERCENT is "
+         "the GPU's part, by default 50",
+         "auto|off|force[=AXIS:PERCENT]"});
 enum class GpuPrecision { F32, F16 };
 static cl::opt<GpuPrecision> gpuPrecision(
     "gpu-precision", cl::init(GpuPrecision::F32),
@@ -497,6 +506,25 @@ static std::string place(Location location, const std::string &file) {
   return text;
 }
 
+/// Sets the fields of `plan` that --split says. False where it says nothing
+/// that is known.
+static bool setSplit(StringRef text, PlanOptions &plan) {
+  auto [how, where] = text.split('=');
+  if (how == "auto" || how == "off") {
+    plan.split = how == "auto" ? Split::Auto : Split::Off;
+    return !text.contains('=');
+  }
+  if (how != "force")
+    return false;
+  plan.split = Split::Force;
+  if (!text.contains('='))
+    return true;
+  auto [axis, percent] = where.split(':');
+  plan.splitDim = dimNamed(axis);
+  return plan.splitDim && !percent.getAsDouble(plan.splitPercent) &&
+         plan.splitPercent >= 1 && plan.splitPercent <= 99;
+}
+
 int main(int argc, char **argv) {
   Interruption interruption;
   llvm::InitLLVM init(argc, argv);
@@ -633,7 +661,8 @@ int main(int argc, char **argv) {
     options.gpuIsOrdinary = gpu.empty();
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
-             &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision})
+             &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision,
+             &splitLayers})
       if (other->getNumOccurrences())
         return fail("--" + other->ArgStr + ": found no --gpu, which it is for");
     if (options.emit == Emit::Spirv)
@@ -643,6 +672,12 @@ int main(int argc, char **argv) {
   options.plan.gpuRounds = options.quantized.stayFloat;
   options.plan.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
   options.plan.gpuCache = gpuCache == GpuCache::Full;
+  if (!setSplit(splitLayers.getValue(), options.plan))
+    return fail("--split: found '" + splitLayers +
+                "', expected auto, off, force or force=AXIS:PERCENT with AXIS "
+                "batch, channels or rows and PERCENT from 1 to 99");
+  if (options.plan.gpuForce && options.plan.split == Split::Force)
+    return fail("--split force: found --gpu-force, expected one of both");
   options.summary = !quiet;
   if ((checkBounds || checkTiles) && options.emit != Emit::Bundle)
     return fail("--check-bounds, --check-tiles: found --emit of a text or a "

@@ -28,8 +28,8 @@ static constexpr int64_t leastPositions = 8;
 /// Multiply-adds of a tile that is worth handing out.
 static constexpr double leastMultiplyAdds = 150e3;
 
-/// Of so many things, those of a part, where there are about as many parts as
-/// are wanted.
+/// How many of the things a part has, if there are about as many parts as are
+/// wanted.
 static int64_t perPart(int64_t things) {
   return std::max<int64_t>(1, (things + wantedParts / 2) / wantedParts);
 }
@@ -71,8 +71,16 @@ PartGrid PartPlanner::gridOf(const std::optional<Cells> &cells) const {
                           : routine.emit(builder, layer, "kernel");
   PartGrid grid;
   grid.cells = cells;
-  if (!info.maps.empty())
-    grid.starts = tileStarts(info.maps.front(), result, dim);
+  if (info.maps.empty())
+    return grid;
+  grid.starts = tileStarts(info.maps.front(), result, dim);
+  for (int64_t start : grid.starts) {
+    auto ranges = tilesBehind(info.maps.front(), result, {dim, start});
+    assert(ranges && "there are tiles behind a start");
+    int64_t &tiles = grid.tiles.emplace_back(0);
+    for (TileRange range : *ranges)
+      tiles += range.end - range.begin;
+  }
   return grid;
 }
 

@@ -59,7 +59,7 @@ public:
   const codegen::CpuRoutine &routine() const { return *routine_; }
   const codegen::KernelInfo &info() const { return kernel_.info; }
   std::optional<WeightForm> weightForm() const { return form_; }
-  /// Of all code, that of a weight form's transform included.
+  /// The size of all code: a weight form's transform is a part of it.
   size_t codeBytes() const { return code_.size(); }
   /// Whether this machine (with qemu) can run the target.
   bool canRun() const;

@@ -1,9 +1,8 @@
 //===- PartGridTest.cpp - Parts of layers against whole ones --------------===//
 //
 // Wherever a part grid says that a back can begin, its tiles behind that place
-// write the bits of the whole layer's own kernel there and nothing else. They
-// do so with no number in every element of the operands outside of what
-// nn::neededPart says.
+// write the bits of the whole layer's own kernel there and nothing else. Before
+// they run, all elements of operands outside of nn::neededPart become NaN.
 //
 //===----------------------------------------------------------------------===//
 

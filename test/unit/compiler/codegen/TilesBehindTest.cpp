@@ -16,8 +16,8 @@ using llvm::SmallVector;
 
 namespace {
 
-/// Of each element in memory, its position along a dimension; the padding has
-/// the last one.
+/// Says where each element in memory is along a dimension; the padding is at
+/// the last position.
 std::vector<int64_t> positionsOf(mlir::RankedTensorType type, unsigned dim) {
   nn::Layout layout = nn::Layout::of(type);
   std::vector<int64_t> positions(layout.size());

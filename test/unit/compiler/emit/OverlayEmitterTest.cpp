@@ -129,7 +129,7 @@ protected:
     auto emitted = emitProgram(order, planned, kernels, builder.weights);
     EXPECT_TRUE(succeeded(emitted));
     EXPECT_TRUE(succeeded(emitOverlay(order, planned.gpu(), *builder.gpu,
-                                      builder.weights, *emitted)));
+                                      kernels, builder.weights, *emitted)));
     program = std::move(emitted->program);
     codegen::CodeBlob code;
     code.bytes.resize(64);

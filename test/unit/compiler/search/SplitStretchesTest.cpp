@@ -78,8 +78,9 @@ std::optional<Price> splitByHand(const Problem &p, const StretchChoice &choice,
   std::set<uint32_t> leaving = {last}, live = {last};
   for (const Tensor &t : p.tensors) {
     bool readInside = std::any_of(t.readers.begin(), t.readers.end(), inside);
-    bool leaves = t.output || std::any_of(t.readers.begin(), t.readers.end(),
-                                          [&](uint32_t r) { return r > last; });
+    bool leaves = t.output || t.isShared ||
+                  std::any_of(t.readers.begin(), t.readers.end(),
+                              [&](uint32_t r) { return r > last; });
     if (!inside(t.producer))
       continue;
     if (readInside || leaves)

@@ -97,7 +97,7 @@ LogicalResult PlannedModel::emit(const PlanOptions &options,
     return failure();
   emitted = std::move(*made);
   if (planned.gpu() && failed(emitOverlay(*order, planned.gpu(), *builder.gpu,
-                                          builder.weights, emitted)))
+                                          *kernels, builder.weights, emitted)))
     return failure();
   program = emitted.program;
   for (uint32_t number : emitted.layers)
