@@ -5,6 +5,7 @@
 // installed, and its messages go to a file.
 //===----------------------------------------------------------------------===//
 #include "test/unit/gpu/GpuTest.h"
+#include "test/unit/sample/SplitSample.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -57,7 +58,8 @@ protected:
 
 } // namespace
 
-/// With a device that works in the CPU's memory, and with one that copies.
+/// With a device that works in the CPU's memory, and with one that copies, of
+/// stretches that are whole, and split.
 TEST_F(RealDeviceTest, ComputesTheSample) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "TSan does not see what drivers and layers do";
@@ -79,8 +81,11 @@ TEST_F(RealDeviceTest, ComputesTheSample) {
   else
     printf("SKIPPED: Vulkan's validation layer is not installed\n");
   setenv("VK_LAYER_SETTINGS_PATH", settings.c_str(), 1);
-  for (bool copies : {false, true}) {
-    runtime::copiesAlways = copies;
+  for (int i = 0; i < 4; ++i) {
+    runtime::copiesAlways = i % 2;
+    SplitSample split;
+    GpuSample whole;
+    open(i < 2 ? whole : split);
     {
       SessionPointer one = create(real(NNV12_GPU_WAIT));
       EXPECT_EQ(run(one), expected());
