@@ -386,9 +386,8 @@ private:
     auto costs = costsOf(target);
     if (failed(costs))
       return failure();
-    PlanOptions how = options.plan;
-    how.gpu.clear();
-    auto selected = planWith(main, {target, {costs->profile, true}, how});
+    auto selected =
+        planWith(main, {target, {costs->profile, true}, options.plan});
     if (failed(selected))
       return failure();
     return writeText([&](llvm::raw_ostream &os) {
