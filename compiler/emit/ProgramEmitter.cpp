@@ -6,6 +6,7 @@
 #include "compiler/emit/LastReaders.h"
 #include "compiler/layers/Arena.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/layers/StretchLifetimes.h"
 #include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -157,12 +158,15 @@ private:
   /// Gives each tensor its place in the arena. A result takes the memory of an
   /// operand that dies with it.
   void placeTensors() {
-    std::vector<Lifetime> lifetimes = order.lifetimes();
     plan::GpuOp gpu = plan.gpu();
-    if (gpu) {
-      keepWhatStretchesRead(gpu, lifetimes);
-      freeWhatSplitsWrite(gpu, lifetimes);
-    }
+    SmallVector<StretchRange> ranges;
+    if (gpu)
+      for (plan::StretchOp stretch : gpu.stretches())
+        ranges.push_back({int64_t(stretch.getFirst()),
+                          int64_t(stretch.getFirst() + stretch.getCount()),
+                          stretch.getDim().has_value()});
+    stretches = StretchLifetimes::of(order, ranges);
+    std::vector<Lifetime> &lifetimes = stretches.lifetimes;
     bufferOf.resize(lifetimes.size());
     std::iota(bufferOf.begin(), bufferOf.end(), 0);
     for (const Step &step : steps)
@@ -172,55 +176,17 @@ private:
     liveBytes = sumLiveBytes(lifetimes, order.layers().size());
   }
 
-  /// A tensor from before a stretch that dies in it lives to its end.
-  void keepWhatStretchesRead(plan::GpuOp gpu,
-                             std::vector<Lifetime> &lifetimes) {
-    isKept.resize(lifetimes.size());
-    for (plan::StretchOp stretch : gpu.stretches()) {
-      auto first = static_cast<int64_t>(stretch.getFirst());
-      auto end = first + static_cast<int64_t>(stretch.getCount());
-      for (auto [i, tensor] : llvm::enumerate(order.tensors())) {
-        auto last = static_cast<int64_t>(tensor.last);
-        if (static_cast<int64_t>(tensor.first) >= first || last < first ||
-            last >= end)
-          continue;
-        lifetimes[i].last = std::max(lifetimes[i].last, end - 1);
-        isKept[i] = true;
-      }
-    }
-  }
-
-  /// A tensor that a split stretch leaves lives from its first layer on, and
-  /// takes no operand's memory: the GPU may write a part of it at any time.
-  void freeWhatSplitsWrite(plan::GpuOp gpu, std::vector<Lifetime> &lifetimes) {
-    isApart.resize(lifetimes.size());
-    for (plan::StretchOp stretch : gpu.stretches()) {
-      if (!stretch.getDim())
-        continue;
-      auto first = static_cast<int64_t>(stretch.getFirst());
-      auto end = first + static_cast<int64_t>(stretch.getCount());
-      for (auto [i, tensor] : llvm::enumerate(order.tensors())) {
-        auto touched = static_cast<int64_t>(tensor.first);
-        if (touched < first || touched >= end ||
-            static_cast<int64_t>(tensor.last) < end)
-          continue;
-        lifetimes[i].first = first;
-        isApart[i] = true;
-      }
-    }
-  }
-
   void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
     auto number = static_cast<int64_t>(step.number);
     std::optional<unsigned> result = order.tensorOf(step.layer->getResult(0));
     if (!result || order.tensors()[*result].hasAliases ||
-        (!isApart.empty() && isApart[*result]))
+        stretches.isApart[*result])
       return;
     for (unsigned i : step.inPlaceOperands) {
       Value operand = step.layer->getOperand(i);
       std::optional<unsigned> source = order.tensorOf(operand);
       if (!source || order.tensors()[*source].hasAliases ||
-          (!isKept.empty() && isKept[*source]))
+          stretches.isKept[*source])
         continue;
       unsigned from = bufferOf[*source], to = bufferOf[*result];
       Lifetime &a = lifetimes[from], &b = lifetimes[to];
@@ -494,11 +460,7 @@ private:
   std::vector<Step> steps;
   /// By tensor of the order: the buffer of the arena that it lies in.
   std::vector<unsigned> bufferOf;
-  /// By tensor: nothing may take its memory in place. None where nothing is.
-  std::vector<bool> isKept;
-  /// By tensor: it may not take the memory of another one. None where nothing
-  /// is.
-  std::vector<bool> isApart;
+  StretchLifetimes stretches;
   Arena arena;
   /// Live bytes of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;

@@ -2,6 +2,8 @@
 
 #include "compiler/plan/OverlayPlan.h"
 
+#include "artifact/Limits.h"
+#include "compiler/layers/StretchLifetimes.h"
 #include "compiler/plan/SplitCandidates.h"
 #include "compiler/search/SplitStretches.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -12,6 +14,10 @@ using namespace nnv12;
 /// Points of hand-over behind the planned one, at most: each costs commands of
 /// all that comes after it.
 static constexpr unsigned mostLaterPoints = 3;
+
+/// Splits keep tensors for longer. They are not worth an arena that is larger
+/// by more than this.
+static constexpr double mostArenaGrowth = 1.1;
 
 /// Adds stretches, or says of those that are there when they are taken.
 static void addStretches(const std::vector<search::Stretch> &ranges,
@@ -66,6 +72,22 @@ static void addLaterPoints(const search::Problem &problem,
     least = rest[k] / 2;
     ++points;
   }
+}
+
+/// The CPUs' arena with stretches, as a part of that without any; tensors that
+/// take others' memory in place are not counted.
+static double arenaGrowth(const ExecutionOrder &order,
+                          const std::vector<search::Stretch> &stretches) {
+  auto sizeWith = [&](ArrayRef<StretchRange> ranges) {
+    return double(placeInArena(StretchLifetimes::of(order, ranges).lifetimes,
+                               artifact::gpuAlignment)
+                      .size);
+  };
+  SmallVector<StretchRange> ranges;
+  for (const search::Stretch &stretch : stretches)
+    ranges.push_back({stretch.first, stretch.end(), stretch.split.has_value()});
+  double without = sizeWith({});
+  return without > 0 ? sizeWith(ranges) / without : 1;
 }
 
 /// Fills in which part of each layer is whose, where the stretch is split.
@@ -154,6 +176,17 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
   } else {
     search::leaveToCpus(problem, later);
     plan.found = search::planOverlay(problem, cpu, how, later);
+    double growth = arenaGrowth(order, plan.found.warm.stretches);
+    if (how.splits == search::Splits::WherePays && growth > mostArenaGrowth &&
+        llvm::any_of(plan.found.warm.stretches,
+                     [](const search::Stretch &s) { return s.split; })) {
+      emitRemark(location) << llvm::formatv(
+          "splits would make the arena {0:f2} times as large, expected at most "
+          "{1:f2} times: no layer is split",
+          growth, mostArenaGrowth);
+      how.splits = search::Splits::Never;
+      plan.found = search::planOverlay(problem, cpu, how, later);
+    }
   }
   const search::Overlay &found = plan.found;
   if (found.start == search::OverlayStart::Never) {
