@@ -428,6 +428,7 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
       join[i].add(of.operations[i].join);
     }
   }
+  profile.splits = findSplitWaits(recorded, first);
   profile.time.close();
   profile.gaps = all > 0 ? outside / all : 0;
   double sum = 0;

@@ -11,6 +11,7 @@
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-prof/Explain.h"
 #include "tools/nnv12-prof/GpuPreparing.h"
+#include "tools/nnv12-prof/SplitWaits.h"
 
 #include <map>
 #include <string>
@@ -103,6 +104,7 @@ struct Profile {
   double othersCpu = -1;     ///< the same a run
   Cold cold;
   GpuPreparing gpu;
+  std::vector<SplitWait> splits; ///< of warm runs
   Machine machine;
   Explanation explanation; ///< of a warm run
 };

@@ -186,6 +186,15 @@ std::string profileJson(const std::string &path, const Bundle &bundle,
       json.member("name", thread.name);
       json.member("busy", thread.busy).member("waiting", thread.waiting);
     });
+    if (!profile.splits.empty())
+      json.objects("splits", profile.splits, [&](const SplitWait &split) {
+        json.member("first", split.operation).member("count", split.count);
+        json.member("runs", split.runs).member("us", split.time * 1e-3);
+        json.member("parts_us", split.parts * 1e-3);
+        json.member("waited_us", split.waited * 1e-3);
+        if (split.kernels > 0)
+          json.member("kernels_us", split.kernels * 1e-3);
+      });
     json.objects("operations", profile.operations, [&](const auto &operation) {
       addOperation(json, operation, hasPieces);
     });

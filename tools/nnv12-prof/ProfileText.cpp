@@ -153,6 +153,27 @@ static void printGpu(const GpuPreparing &gpu) {
   printf("for the GPU: %s\n", join(parts, "; ").c_str());
 }
 
+static void printSplits(const Profile &profile) {
+  constexpr size_t most = 5;
+  const std::vector<SplitWait> &splits = profile.splits;
+  for (size_t i : findLargest(splits.size(), most,
+                              [&](size_t i) { return splits[i].time; })) {
+    const SplitWait &split = splits[i];
+    const char *layer = split.operation < profile.operations.size()
+                            ? profile.operations[split.operation].info.layer
+                            : "";
+    printf("split of %u operation%s from %s on: %.3f ms, the CPU's parts "
+           "%.3f, then it waited %.3f for the GPU",
+           split.count, split.count == 1 ? "" : "s", layer, split.time * 1e-6,
+           split.parts * 1e-6, split.waited * 1e-6);
+    if (split.kernels > 0)
+      printf(", whose kernels took %.3f", split.kernels * 1e-6);
+    printf("\n");
+  }
+  if (splits.size() > most)
+    printf("and %zu more splits\n", splits.size() - most);
+}
+
 static void printSlowRuns(const Profile &profile) {
   std::vector<std::string> parts;
   for (size_t i : findLargest(profile.operations.size(), 3, [&](size_t i) {
@@ -224,6 +245,7 @@ void printProfile(const std::string &path, const Bundle &bundle,
   printCold(bundle, profile.cold);
   printExplanation("the first run is", profile.cold.explanation);
   printGpu(profile.gpu);
+  printSplits(profile);
   printOperations(profile, top);
 }
 
