@@ -81,8 +81,14 @@ double codegen::shareOfFront(Operation *layer, Cut cut) {
   return front.all ? double(front.elements()) / double(front.all) : 1;
 }
 
-/// The smallest front along one dimension that holds the box.
-static FrontMemory frontAround(RankedTensorType type, const nn::Box &box) {
+/// The front along the dimension `dim` that holds the box; if that is all, the
+/// smallest one along another dimension. Layers of a stretch are cut along the
+/// same dimension, and nothing behind that front may be there.
+static FrontMemory frontAround(RankedTensorType type, const nn::Box &box,
+                               unsigned dim) {
+  if (dim < type.getRank() && box.hi[dim] > 0 &&
+      box.hi[dim] < type.getDimSize(dim))
+    return FrontMemory::of(type, dim, box.hi[dim]);
   FrontMemory smallest;
   smallest.all = smallest.size = nn::Layout::of(type).size();
   for (int64_t d = 0; d < type.getRank(); ++d)
@@ -101,9 +107,14 @@ static nn::Box boxOf(Operation *layer, Cut cut) {
 }
 
 static FrontMemory frontOfOperand(Operation *layer, unsigned operand, Cut cut) {
-  return frontAround(
-      nn::typeOf(layer->getOperand(operand)),
-      nn::neededPart(layer->getOpOperand(operand), boxOf(layer, cut)));
+  Value tensor = layer->getOperand(operand);
+  RankedTensorType type = nn::typeOf(tensor);
+  // Where several operands are one tensor, a kernel may read it by any of them.
+  nn::Box needed = nn::Box::none(type.getRank());
+  for (OpOperand &one : layer->getOpOperands())
+    if (one.get() == tensor)
+      needed.include(nn::neededPart(one, boxOf(layer, cut)));
+  return frontAround(type, needed, cut.dim);
 }
 
 Work codegen::workOfFront(Work work, Operation *layer, Cut cut) {

@@ -232,7 +232,29 @@ private:
       forBox(nn::neededPart(operand, box),
              [&](auto index) { missing += !isTouched(index); });
       EXPECT_EQ(missing, 0u) << "elements of operand " << i;
+      EXPECT_EQ(touchedBehind(operand, box, cut.dim, isTouched), 0u)
+          << "elements of operand " << i << " that need not be there";
     }
+  }
+
+  /// How many elements of the operand are touched though they lie behind all
+  /// that is needed along the dimension, and are not stored together with it.
+  static size_t
+  touchedBehind(mlir::OpOperand &operand, const nn::Box &box, unsigned dim,
+                llvm::function_ref<bool(llvm::ArrayRef<int64_t>)> isTouched) {
+    mlir::RankedTensorType type = nn::typeOf(operand.get());
+    nn::Box needed = nn::Box::none(type.getRank()),
+            behind = nn::Box::whole(type.getShape());
+    for (mlir::OpOperand &other : operand.getOwner()->getOpOperands())
+      if (other.get() == operand.get())
+        needed.include(nn::neededPart(other, box));
+    if (needed.isEmpty() || dim >= type.getRank())
+      return 0;
+    behind.lo[dim] =
+        llvm::alignTo(needed.hi[dim], positionsTogether(type, dim));
+    size_t count = 0;
+    forBox(behind, [&](auto index) { count += isTouched(index); });
+    return count;
   }
 
   /// A front that is the whole result has the steps of the layer.
@@ -457,6 +479,24 @@ TEST_F(Fronts, Concatenations) {
               r = "tensor<1x5x4x5xf32>";
   places = check(layerText("nn.concat %0, %1 axis 1", {a, b}, r));
   EXPECT_EQ(places["gpu.concat"][rows], std::vector<int64_t>());
+}
+
+// A kernel reads a tensor by the last operand that is it, of which it would
+// need less.
+TEST_F(Fronts, OperandsThatAreOneTensor) {
+  std::string a = "tensor<1x31x3x5xf32, #nn.layout<\"aBcd16b\">>";
+  auto places = check(
+      layerText("nn.concat %0, %0 axis 1", {a, a}, "tensor<1x62x3x5xf32>"));
+  EXPECT_EQ(places["gpu.element"][channels], upTo(62));
+}
+
+// Along the other dimension less of the operand would be needed, but there is
+// nothing behind the front of it.
+TEST_F(Fronts, Slices) {
+  auto places = check(layerText(
+      "nn.slice %0 starts [0, 0, 0] sizes [1, 16, 16] steps [1, 1, 1]",
+      {"tensor<1x16x48xf32>"}, "tensor<1x16x16xf32>"));
+  EXPECT_EQ(places["gpu.element"][channels], upTo(16));
 }
 
 TEST_F(Fronts, Rows) {
