@@ -295,6 +295,7 @@ class GpuUse:
     is_float: bool = False  # all that it computes is f32
     dispatches: bool = False
     halves: bool = False  # some of its tensors are in f16
+    splits: bool = False  # it shares layers with the CPU
 
 
 def without_padding(tools, bundle, work, model):
@@ -361,9 +362,13 @@ def run_case(tools, case, work, use, operands):
         )
         halves = tools.halves and tools.kernels_in_f16(bundle) > 0
         use.halves |= halves
+        use.splits |= bool(tools.split and tools.count_splits(bundle))
         for old in work.glob("output_*.npy"):
             old.unlink()
-        said = tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=300)
+        options = [f"--output-dir={work}"]
+        if tools.split:  # in later runs alone
+            options.append("--settle")
+        said = tools.run(bundle, inputs, options, timeout=300)
         use.dispatches |= "\ngpu " in "\n" + said
         use.is_float = all(
             kind.dtype == np.float32 and not kind.coded
@@ -510,6 +515,12 @@ def main():
         "tensors in f16",
     )
     parser.add_argument(
+        "--splits-at-least",
+        type=int,
+        default=0,
+        help="with --split: in how many of each suite layers must be cut",
+    )
+    parser.add_argument(
         "--stride", type=int, default=1, help="every Nth case only"
     )
     parser.add_argument(
@@ -567,7 +578,13 @@ def main():
         if whole and passed < suite.least:
             wrong += 1
             print(f"FAIL: at least {suite.least} must pass")
-        if args.gpu:
+        if tools.split:
+            count = sum(uses[first[k]].splits for k in digests.values())
+            print(f"layers were cut in two in {count} of them")
+            if count < args.splits_at_least:
+                wrong += 1
+                print(f"FAIL: at least {args.splits_at_least} must be")
+        elif args.gpu:
             wrong += report_gpu(
                 {c: uses[first[k]] for c, k in digests.items()}, args.verbose
             )

@@ -330,6 +330,7 @@ def main():
         args.target or note.get("target"),
         args.plan_threads or note.get("planned", 2),
         args.threads,
+        note.get("split") or args.split,
     )
     if not setup.plans or not setup.target:
         sys.exit(

@@ -9,6 +9,7 @@ themselves.
                                             ../shared/regress/graphs
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
     run.py --gpu --gpu-precision f16        on a GPU, or lavapipe
+    run.py --gpu --split force              layers cut in two in later runs
     run.py --half-constants                 weights as files of f16 have them
 
 Each seed draws two plans of nnv12c (trial.PLANS) and one
@@ -90,7 +91,14 @@ def drawn(seed, args, tools):
         args.target or (target if target in known else known[0]),
         args.plan_threads or planned,
         args.threads,
+        drawn_split(draw) if args.split == "force" else args.split,
     )
+
+
+def drawn_split(draw):
+    """--split force, more often with a dimension and a place."""
+    dim = draw.pick([None, "batch", "channels", "channels", "rows", "rows"])
+    return f"force={dim}:{draw.pick(range(1, 100))}" if dim else "force"
 
 
 def usual_size(folder):
@@ -110,6 +118,7 @@ def write_failure(folder, failure, setup):
         "plans": setup.plans,
         "target": setup.target,
         "planned": setup.planned,
+        "split": setup.split,
         "commands": failure.commands,
     }
     (folder / "failure.json").write_text(json.dumps(note, indent=1) + "\n")
@@ -117,7 +126,8 @@ def write_failure(folder, failure, setup):
 
 def try_seed(job):
     """One line that says what failed, or None; how many pairs of plans had the
-    same kernels; and whether there were tensors in f16."""
+    same kernels; and whether there were layers cut in two, where these are
+    tried, else tensors in f16."""
     seed, args, tools = job
     folder, work = args.work / str(seed), args.work / f"at.{os.getpid()}"
     setup = drawn(seed, args, tools)
@@ -133,7 +143,7 @@ def try_seed(job):
             except ToolError as error:
                 raise Failure("generator", f"ONNX Runtime: {error}")
             usual_size(folder)
-        pairs, halves = trial.try_case(tools, folder, work, setup)
+        pairs, special = trial.try_case(tools, folder, work, setup)
     except Failure as failure:
         write_failure(folder, failure, setup)
         return f"FAIL {seed}: {failure}", 0, False
@@ -144,20 +154,20 @@ def try_seed(job):
             False,
         )
     shutil.rmtree(folder)
-    return None, pairs, halves
+    return None, pairs, special
 
 
 def try_folder(job):
     folder, args, tools = job
     work = args.work / f"at.{os.getpid()}"
-    halves = False
+    special = False
     for target in [args.target] if args.target else tools.targets():
         try:
             # An emulated machine takes its time.
             plans = (
                 tools.plans() if target != "aarch64" else ["none", "continuous"]
             )
-            _, in_f16 = trial.try_case(
+            _, is_special = trial.try_case(
                 tools,
                 folder,
                 work,
@@ -166,12 +176,13 @@ def try_folder(job):
                     target,
                     args.plan_threads or 2,
                     args.threads,
+                    args.split,
                 ),
             )
-            halves |= in_f16
+            special |= is_special
         except Failure as failure:
             return f"FAIL {folder.name}: {failure}", 0, False
-    return None, 0, halves
+    return None, 0, special
 
 
 def start_worker(modules):
@@ -250,12 +261,21 @@ def toolbox(args):
         args.bin_dir.resolve(),
         arm and arm.resolve(),
         ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-        args.compiler_flag
-        + (nnv12tools.all_on_gpu(args.gpu_precision) if args.gpu else []),
+        args.compiler_flag + gpu_flags(args),
         args.run_flag + (nnv12tools.ON_GPU if args.gpu else []),
         args.gpu,
         args.gpu and args.gpu_precision == "f16",
+        args.gpu and bool(args.split),
     )
+
+
+def gpu_flags(args):
+    """Options of nnv12c but --split, which a Setup has."""
+    if not args.gpu:
+        return []
+    if args.split:
+        return nnv12tools.for_gpu(args.gpu_precision)
+    return nnv12tools.all_on_gpu(args.gpu_precision)
 
 
 def parse():
@@ -298,6 +318,13 @@ def parse():
         default=0,
         metavar="N",
         help="with --gpu-precision f16: how many must have tensors in f16",
+    )
+    parser.add_argument(
+        "--splits-at-least",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --split: in how many layers must be cut in two",
     )
     parser.add_argument(
         "--half-constants",
@@ -366,17 +393,17 @@ def main():
     modules, missing = peers(args) if seeds else (None, "")
     args.work.mkdir(parents=True, exist_ok=True)
     jobs = [(try_folder, f) for f in folders] + [(try_seed, s) for s in seeds]
-    done, failed, pairs, halves, start = 0, 0, 0, 0, time.monotonic()
+    done, failed, pairs, special, start = 0, 0, 0, 0, time.monotonic()
     with multiprocessing.Pool(args.jobs, start_worker, [modules]) as pool:
         try:
-            for line, same, in_f16 in pool.imap(
+            for line, same, is_special in pool.imap(
                 work_on, [(job, what, args, tools) for job, what in jobs]
             ):
-                done, failed, pairs, halves = (
+                done, failed, pairs, special = (
                     done + 1,
                     failed + bool(line),
                     pairs + same,
-                    halves + in_f16,
+                    special + is_special,
                 )
                 if line:
                     print(line, flush=True)
@@ -396,11 +423,16 @@ def main():
             f"{pairs} pairs of plans had the same kernels; "
             f"{time.monotonic() - start:.0f} s"
         )
-    if tools.halves:
-        print(f"tensors were in f16 in {halves} of {done} graphs")
-        if halves < args.halves_at_least:
+    if tools.splits or tools.halves:
+        what, least = (
+            ("layers were cut in two", args.splits_at_least)
+            if tools.splits
+            else ("tensors were in f16", args.halves_at_least)
+        )
+        print(f"{what} in {special} of {done} graphs")
+        if special < least:
             failed += 1
-            print(f"FAIL: at least {args.halves_at_least} must be")
+            print(f"FAIL: at least {least} must be")
     skipped = []
     if seeds and not modules:
         skipped.append(f"ONNX Runtime's answers: {missing}")

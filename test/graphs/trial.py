@@ -8,7 +8,7 @@ where ONNX Runtime has answered. These must hold:
   does not come;
 - outputs are ONNX Runtime's within TOLERANCE, or HALF_TOLERANCE;
 - they are equal bit by bit for every number of threads, and in a first and a
-  later run;
+  later run, unless a GPU computes parts of layers in later ones;
 - and between plans whose operations call the same kernels.
 """
 import json
@@ -90,10 +90,12 @@ class Setup:
     # How many threads plans are made for: never this machine's number.
     planned: int = 2
     threads: tuple = THREADS  # how many it runs on
+    split: str = None  # nnv12c --split
 
     def __str__(self):
         plans = " ".join(self.plans)
-        return f"plans {plans} for {self.planned} threads, {self.target}"
+        split = f", --split {self.split}" if self.split else ""
+        return f"plans {plans} for {self.planned} threads, {self.target}{split}"
 
 
 @dataclass
@@ -107,6 +109,7 @@ class Toolbox:
     run_flags: list = field(default_factory=list)  # and for nnv12-run
     gpu: bool = False  # computes all that it can
     halves: bool = False  # it has tensors of f32 in f16
+    splits: bool = False  # it computes parts of layers in later runs
 
     @property
     def tolerance(self):
@@ -207,6 +210,10 @@ def kernels_of(described):
             later[place[switch["operation"]]][0],
             switch["kernel"],
         )
+    later += [
+        (tuple(s["executes"]), s["dim"], s["at"])
+        for s in nnv12tools.splits_of(program)
+    ]
     return first, later
 
 
@@ -266,7 +273,8 @@ def without_padding(outputs, axes):
 
 def try_plan(tools, case, work, plan, setup):
     """Compiles and runs with one plan. Outputs of a first and of later runs,
-    and whether the bundle has kernels with tensors in f16."""
+    and whether the bundle has layers that are cut in two, where these are
+    tried, else kernels with tensors in f16."""
     bundle = work / f"{plan}.nnv"
     compile_ = [
         tools.bin_dir / "nnv12c",
@@ -279,6 +287,9 @@ def try_plan(tools, case, work, plan, setup):
         *PLANS[plan],
         *tools.flags,
     ]
+    if setup.split:
+        compile_.append(f"--split={setup.split}")
+    changes = plan in SWITCHING or bool(setup.split)  # after the first run
     call("compile", compile_)
     note = json.loads((case / "case.json").read_text())
     inputs = [f"--input={i['name']}={case / i['file']}" for i in note["inputs"]]
@@ -319,7 +330,7 @@ def try_plan(tools, case, work, plan, setup):
                     )
             # Where kernels change, a later run may round otherwise than the
             # first.
-            key = "later" if when == "later" and plan in SWITCHING else "first"
+            key = "later" if when == "later" and changes else "first"
             others, other_count, other_run = seen.setdefault(
                 key, (outputs, count, run)
             )
@@ -345,6 +356,9 @@ def try_plan(tools, case, work, plan, setup):
                 [compile_, seen["later"][2]],
             )
         )
+    if tools.splits:
+        program = described["programs"][0]
+        return results, bool(nnv12tools.splits_of(program))
     return results, nnv12tools.kernels_in_f16(described) > 0
 
 
@@ -357,17 +371,17 @@ def unequal(a, b):
 
 def try_case(tools, case, work, setup):
     """Raises a Failure, or returns how many pairs of plans had the same
-    kernels, and whether there were tensors in f16."""
+    kernels, and whether try_plan() says yes of any of them."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    known, pairs, halves = [], 0, False
+    known, pairs, special = [], 0, False
     for plan in setup.plans:
         try:
-            results, in_f16 = try_plan(tools, case, work, plan, setup)
+            results, is_special = try_plan(tools, case, work, plan, setup)
         except Failure as failure:
             failure.plan = plan
             raise
-        halves |= in_f16
+        special |= is_special
         if plan in OTHER_LAYOUTS:
             continue
         for name, kernels, outputs, commands in results:
@@ -386,4 +400,4 @@ def try_case(tools, case, work, setup):
                         )
             known.append((name, kernels, outputs, commands))
     shutil.rmtree(work)
-    return pairs, halves
+    return pairs, special

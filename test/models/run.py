@@ -12,6 +12,9 @@ With --gpu-precision f16 it is not ONNX Runtime that says how far outputs may be
 off, but what nnv12c printed: with random inputs, a GPU must differ from the
 same bundle on the CPU by as much, no more and no less.
 
+With --split layers are cut in two in later runs, so outputs are those of a
+later run, and a first one is the CPU's.
+
 With --validation Vulkan's validation layer looks on, with its check of
 synchronisation, and may say nothing: all on the GPU from the first run on and
 in five later ones, and half of the layers, which it takes over when it is
@@ -104,15 +107,16 @@ def run_each_boundary(tools, case, work, threads, options):
     return layers
 
 
-def run_expecting(tools, bundle, case, threads, gpu="wait"):
+def run_expecting(tools, bundle, case, threads, gpu="wait", more=()):
     """Runs a bundle, whose outputs must be those that are known, and returns
-    their files' bytes by name."""
+    their files' bytes by name. `more`: options of nnv12-run."""
     with tempfile.TemporaryDirectory(dir=bundle.parent) as outputs:
         options = [
             f"--expect={case.folder}",
             f"--threads={threads}",
             "--oversubscribe",
             f"--output-dir={outputs}",
+            *more,
         ]
         # No call(): the tool's output on failure is the report.
         done = subprocess.run(
@@ -132,13 +136,15 @@ def run_expecting(tools, bundle, case, threads, gpu="wait"):
 
 
 def run_case(tools, case, work, threads, options):
+    """Words about a case that passes."""
     bundle = work / f"{case.name}.nnv"
     start = time.monotonic()
     tools.compile(case.model, bundle, case.shapes, options=options)
     took = time.monotonic() - start
     first = None
+    later = ["--settle"] if tools.split else []
     for count in threads:
-        found = run_expecting(tools, bundle, case, count)
+        found = run_expecting(tools, bundle, case, count, more=later)
         first = first or found
         if found != first:
             raise ToolError(
@@ -152,8 +158,11 @@ def run_case(tools, case, work, threads, options):
         )
         if left != alone:
             raise ToolError("a first run before the GPU's: not the CPU's bits")
+    text = f"compiled in {took:.1f} s"
+    if tools.split:
+        text += f", {tools.count_splits(bundle)} splits"
     bundle.unlink()
-    return took
+    return text
 
 
 def outputs_of(tools, bundle, folder, gpu):
@@ -260,7 +269,7 @@ def validate(tools, case, work, compiler_options, options):
 
     taken, layers = layers_on_gpu(compile())
     waiting = run_validated(tools, case, bundle, "wait", [*options, "--runs=6"])
-    if taken == layers:
+    if taken == layers and not tools.split:
         compile(f"--gpu-force-from={layers // 2}")
     handed = run_validated(tools, case, bundle, "auto", [*options, "--settle"])
     bundle.unlink()
@@ -352,8 +361,8 @@ def main():
                 text = run_in_f16(tools, case, bundles, args.option)
                 print(f"pass {case.name} ({text})", flush=True)
                 continue
-            took = run_case(tools, case, bundles, threads, args.option)
-            print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
+            text = run_case(tools, case, bundles, threads, args.option)
+            print(f"pass {case.name} ({text})", flush=True)
         except ToolError as error:
             failed += 1
             print(f"FAIL {case.name}: {error}", flush=True)

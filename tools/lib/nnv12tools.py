@@ -117,15 +117,22 @@ def add_gpu_arguments(parser):
         default="f32",
         help="with --gpu: the type in memory of tensors of f32 (f32)",
     )
+    parser.add_argument(
+        "--split",
+        metavar="VALUE",
+        help="with --gpu: cut layers in two, for CPU and GPU, as nnv12c "
+        "--split VALUE does, in place of all on the GPU",
+    )
+
+
+def for_gpu(precision):
+    """Options of nnv12c: kernels for a GPU with all features."""
+    return [f"--gpu={ALL_FEATURES}", f"--gpu-precision={precision}"]
 
 
 def all_on_gpu(precision):
     """Options of nnv12c: all that a GPU can compute is left to it."""
-    return [
-        f"--gpu={ALL_FEATURES}",
-        "--gpu-force",
-        f"--gpu-precision={precision}",
-    ]
+    return [*for_gpu(precision), "--gpu-force"]
 
 
 def kernels_in_f16(described):
@@ -133,6 +140,13 @@ def kernels_in_f16(described):
     nnv12-inspect --json."""
     modules = described.get("gpu", {}).get("modules", ())
     return sum(" f16:" in module["name"] for module in modules)
+
+
+def splits_of(program):
+    """The stretches of a program that CPU and GPU compute together, by the
+    output of nnv12-inspect --json."""
+    stretches = program.get("gpu", {}).get("stretches", ())
+    return [s for s in stretches if "dim" in s]
 
 
 @dataclass
@@ -150,6 +164,7 @@ class Tools:
     )  # "bounds", "tiles": nnv12c --check-…
     gpu: bool = False  # all on a GPU, or on software that acts as one
     gpu_precision: str = "f32"  # nnv12c --gpu-precision
+    split: str = None  # nnv12c --split, in place of all on the GPU
 
     @staticmethod
     def add_arguments(parser):
@@ -189,6 +204,7 @@ class Tools:
             args.check,
             args.gpu,
             args.gpu_precision,
+            args.split,
         )
 
     @property
@@ -208,7 +224,11 @@ class Tools:
             command.append(f"--target={self.target}")
         command += [f"--check-{what}" for what in self.checks]
         if self.gpu:
-            command += all_on_gpu(self.gpu_precision)
+            command += (
+                [*for_gpu(self.gpu_precision), f"--split={self.split}"]
+                if self.split
+                else all_on_gpu(self.gpu_precision)
+            )
         return call(command + list(options), timeout=timeout)
 
     def run_command(self, bundle, inputs=(), options=(), gpu="wait"):
@@ -225,9 +245,17 @@ class Tools:
     def run(self, bundle, inputs=(), options=(), timeout=600):
         return call(self.run_command(bundle, inputs, options), timeout=timeout)
 
-    def kernels_in_f16(self, bundle):
+    def described(self, bundle):
+        """The output of nnv12-inspect --json for a bundle."""
         inspect = self.compiler_dir / "nnv12-inspect"
-        return kernels_in_f16(json.loads(call([inspect, bundle, "--json"])))
+        return json.loads(call([inspect, bundle, "--json"]))
+
+    def kernels_in_f16(self, bundle):
+        return kernels_in_f16(self.described(bundle))
+
+    def count_splits(self, bundle):
+        programs = self.described(bundle)["programs"]
+        return sum(len(splits_of(p)) for p in programs)
 
 
 @dataclass
