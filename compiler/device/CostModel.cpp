@@ -96,13 +96,17 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           false};
 }
 
+/// Milliseconds. A fit to few kernels calls other time overhead, too, but no
+/// call takes longer that computes nothing.
+static constexpr double mostOverhead = 0.03;
+
 double partCost(const DeviceProfile &profile, const std::string &routine,
                 double whole, double share, double tiles, unsigned threads) {
-  double overhead =
-      std::min(whole, profile.efficiencyOf(routine).overhead * 1e-3);
-  return overhead + (whole - overhead) * share *
-                        speedup(profile, threads, threads) /
-                        speedup(profile, threads, tiles);
+  const Efficiency &e = profile.efficiencyOf(routine);
+  double overhead = std::min({whole, e.overhead * 1e-3, mostOverhead});
+  return e.part * 1e-3 + overhead +
+         (whole - overhead) * share * speedup(profile, threads, threads) /
+             speedup(profile, threads, tiles);
 }
 
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel) {

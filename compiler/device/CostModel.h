@@ -29,7 +29,8 @@ Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel);
 
 /// A part of a layer (CoDL), which takes `whole` milliseconds on `threads` big
 /// cores: `share` of its work, in so many tiles. They may leave threads idle.
-/// The overhead is not shared.
+/// The layer's overhead, up to 30 us, is not shared, and a part has one of its
+/// own.
 double partCost(const DeviceProfile &profile, const std::string &routine,
                 double whole, double share, double tiles, unsigned threads);
 

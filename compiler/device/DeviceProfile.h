@@ -21,6 +21,7 @@ struct Efficiency {
   double compute = 0.5;
   double memory = 0.5; ///< part of the core's memory bandwidth that it reaches
   double overhead = 1; ///< microseconds, once a call
+  double part = 0;     ///< more of a call for a part of the result (CoDL)
 };
 
 /// Cores of one kind.
@@ -70,6 +71,13 @@ struct GpuKernelTime {
   /// Digest of the module that was measured, lower case hexadecimal digits; "":
   /// not known.
   std::string code = {};
+};
+
+/// Watts.
+struct PowerProfile {
+  double base = 0; ///< of the whole device
+  /// Beyond that, while CPUs compute and while the GPU computes.
+  double cpu = 0, gpu = 0;
 };
 
 /// Where the memory is that the GPU computes in.
@@ -126,6 +134,11 @@ struct GpuProfile {
   /// CPUs' while it computes, 1 or more: both share memory, turbo and heat.
   /// 0: nobody has measured it, and plans split no layer between them.
   double beside = 0, besideCpu = 0;
+  /// Where CPUs and GPU have one memory: it computes in the CPUs' own, and
+  /// nothing is copied. Without that drivers take copies, of that memory or
+  /// not.
+  bool imports = true;
+  std::optional<PowerProfile> power = {}; ///< absent: not known
 
   /// By routine name or a prefix of it that ends before a dot
   /// ("gpu.conv.gemm"); "" is for all others. The longest prefix counts.

@@ -133,6 +133,7 @@ void visitDevice(Fields &top, DeviceProfile &p) {
     f.number("compute", e.compute, Fields::Rate);
     f.number("memory", e.memory, Fields::Rate);
     f.number("overheadUs", e.overhead, Fields::NotNegative);
+    f.optional(e.part > 0, "partUs", e.part, Fields::NotNegative);
   });
   // A measured profile must have kernels' times: they are its point.
   top.entries(
@@ -142,6 +143,17 @@ void visitDevice(Fields &top, DeviceProfile &p) {
         f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
         f.optionalText("code", time.code);
       });
+}
+
+void visitPower(Fields &gpu, std::optional<PowerProfile> &power) {
+  if (!gpu.target() && gpu.section("power", false))
+    power.emplace();
+  if (power)
+    gpu.in("power", [&](Fields &f) {
+      f.number("base", power->base, Fields::NotNegative);
+      f.number("cpu", power->cpu, Fields::NotNegative);
+      f.number("gpu", power->gpu, Fields::NotNegative);
+    });
 }
 
 void visitGpu(Fields &f, GpuProfile &gpu) {
@@ -175,6 +187,11 @@ void visitGpu(Fields &f, GpuProfile &gpu) {
   f.number("stampUs", gpu.stampUs, notNegative, false);
   f.number("flushUsPerMB", gpu.flushUsPerMB, notNegative, false);
   f.count("hostCores", gpu.hostCores, 0, false);
+  f.optional(gpu.beside > 0, "beside", gpu.beside, Fields::AtLeastOne);
+  f.optional(gpu.besideCpu > 0, "besideCpu", gpu.besideCpu, Fields::AtLeastOne);
+  if (!f.target() || !gpu.imports)
+    f.boolean("imports", gpu.imports, false);
+  visitPower(f, gpu.power);
   f.optionalText("driver", gpu.driver);
   f.optionalText("date", gpu.date);
   f.entries(

@@ -18,8 +18,9 @@ search::Coprocessor searchGpu(const GpuProfile &gpu) {
   result.uploadBandwidth = gpu.uploadGBps * 1e6; // GB/s to bytes/ms
   result.submit = gpu.submitUs * 1e-3;
   result.sync = gpu.syncUs * 1e-3;
-  // Where there is one memory nothing is copied, but caches are written back.
-  bool copies = gpu.kind == GpuKind::Discrete;
+  // Where the GPU computes in the CPUs' memory nothing is copied, but caches
+  // are written back.
+  bool copies = gpu.kind == GpuKind::Discrete || !gpu.imports;
   result.inPerByte =
       copies ? 1 / (gpu.inputGBps * 1e6) : gpu.flushUsPerMB * 1e-9;
   result.outPerByte =
@@ -27,6 +28,8 @@ search::Coprocessor searchGpu(const GpuProfile &gpu) {
   result.hostCores = gpu.kind == GpuKind::Software ? gpu.hostCores : 0;
   result.beside = std::max(1.0, gpu.beside);
   result.besideCpu = std::max(1.0, gpu.besideCpu);
+  if (gpu.power)
+    result.power = {gpu.power->base, gpu.power->cpu, gpu.power->gpu};
   return result;
 }
 

@@ -145,6 +145,11 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
     return planOverlay(location, order, layers, ordinary, cpuTarget, problem,
                        cpu, later, options);
   }
+  if (options.objective.energy > 0 && !profile.gpu->power)
+    return emitError(location)
+           << "--objective: found no gpu.power in the profile of '"
+           << profile.gpu->name
+           << "', expected the watts that plans for energy need";
   HalfUse use = options.gpuHalf ? HalfUse::All
                 : target->features.has(codegen::GpuFeature::Storage16)
                     ? HalfUse::Exact

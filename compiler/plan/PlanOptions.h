@@ -95,6 +95,9 @@ struct PlanOptions {
   /// it that the GPU computes.
   std::optional<unsigned> splitDim = std::nullopt;
   double splitPercent = 50;
+  /// The cost of later runs where a GPU may take over. Energy needs a profile
+  /// with `gpu.power`.
+  search::Objective objective = {};
 
   /// Simulated events that the search may take; see search::Options::steps.
   uint64_t steps = search::Options().steps;
@@ -113,6 +116,7 @@ inline search::Options searchOptions(const PlanOptions &plan) {
                                                : search::Splits::Never;
   options.forcedDim = plan.splitDim;
   options.forcedPercent = plan.splitPercent;
+  options.objective = plan.objective;
   options.steps = plan.steps;
   return options;
 }

@@ -212,6 +212,12 @@ static cl::opt<std::string> splitLayers(
          "can be cut; AXIS: along batch, channels or rows alone; PERCENT is "
          "the GPU's part, by default 50",
          "auto|off|force[=AXIS:PERCENT]"});
+static cl::opt<std::string> objective(
+    "objective", cl::init("latency"),
+    Help{"Later inferences with a GPU shall take little time (latency, the "
+         "default), little energy by the profile's gpu.power (energy), or "
+         "little of both, where a millijoule is worth N milliseconds",
+         "latency|energy|N"});
 enum class GpuPrecision { F32, F16 };
 static cl::opt<GpuPrecision> gpuPrecision(
     "gpu-precision", cl::init(GpuPrecision::F32),
@@ -525,6 +531,17 @@ static bool setSplit(StringRef text, PlanOptions &plan) {
          plan.splitPercent >= 1 && plan.splitPercent <= 99;
 }
 
+/// The same for --objective.
+static bool setObjective(StringRef text, PlanOptions &plan) {
+  search::Objective &objective = plan.objective;
+  if (text == "latency")
+    return true;
+  if (text == "energy")
+    return objective = {0, 1}, true;
+  return !text.getAsDouble(objective.energy) && objective.energy >= 0 &&
+         objective.energy <= 1e6;
+}
+
 int main(int argc, char **argv) {
   Interruption interruption;
   llvm::InitLLVM init(argc, argv);
@@ -662,7 +679,7 @@ int main(int argc, char **argv) {
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
              &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision,
-             &splitLayers})
+             &splitLayers, &objective})
       if (other->getNumOccurrences())
         return fail("--" + other->ArgStr + ": found no --gpu, which it is for");
     if (options.emit == Emit::Spirv)
@@ -676,6 +693,9 @@ int main(int argc, char **argv) {
     return fail("--split: found '" + splitLayers +
                 "', expected auto, off, force or force=AXIS:PERCENT with AXIS "
                 "batch, channels or rows and PERCENT from 1 to 99");
+  if (!setObjective(objective.getValue(), options.plan))
+    return fail("--objective: found '" + objective +
+                "', expected latency, energy or a number from 0 to 1e6");
   if (options.plan.gpuForce && options.plan.split == Split::Force)
     return fail("--split force: found --gpu-force, expected one of both");
   options.summary = !quiet;

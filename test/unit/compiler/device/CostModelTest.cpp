@@ -50,6 +50,46 @@ TEST(Cost, threadsAndTiles) {
   EXPECT_DOUBLE_EQ(cost(p, kernel, 3).milliseconds, 0.51);
 }
 
+TEST(Cost, ofParts) {
+  DeviceProfile p = sampleCosts();
+  p.efficiency["conv"] = {0.5, 0.5, 20};
+  // 0.02 ms of 4.02 do not get less.
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 1, 8, 1), 4.02);
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 0.25, 2, 1), 1.02);
+  // Two threads are 1.5 times as fast; three tiles are two rounds of theirs.
+  p.big.count = 2;
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 8, 2), 1.52);
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 3, 2),
+                   0.02 + 1.5 * 1.5 / (1.5 * 0.75));
+  // One tile keeps one thread busy.
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 1, 2),
+                   0.02 + 1.5 * 1.5);
+  // A layer of less than its overhead has no other time.
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 0.01, 0.5, 1, 2), 0.01);
+  p.efficiency["conv"].part = 20;
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 0.25, 2, 1), 1.04);
+  EXPECT_DOUBLE_EQ(partCost(p, "matmul", 1.01, 0.5, 4, 1), 0.51);
+  // A fit called most of its time overhead.
+  p.efficiency["conv"] = {0.5, 0.5, 500};
+  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 1.03, 0.5, 4, 1), 0.53);
+}
+
+/// More tiles behind a cut never take less time.
+TEST(Cost, ofPartsGrows) {
+  DeviceProfile p = sampleCosts();
+  for (unsigned threads : {1, 2, 3, 4})
+    for (int tiles = 1; tiles <= 64; ++tiles) {
+      double last = 0;
+      for (int left = 1; left <= tiles; ++left) {
+        double time =
+            partCost(p, "conv", 5, double(left) / tiles, left, threads);
+        EXPECT_GE(time, last * (1 - 1e-12))
+            << left << " of " << tiles << " tiles, " << threads << " threads";
+        last = time;
+      }
+    }
+}
+
 /// Times in a model count more, for the numbers of threads that have one.
 TEST(Cost, inModel) {
   DeviceProfile p = sampleCosts();

@@ -405,6 +405,21 @@ TEST(SearchGpu, fromProfile) {
   EXPECT_EQ(searchPipeline(gpu).cached, 0.5);
   gpu.kind = GpuKind::Unified;
   EXPECT_DOUBLE_EQ(searchGpu(gpu).inPerByte * 1e6, 0.04);
+  // One memory, but a driver that does not compute in the CPUs'.
+  gpu.imports = false;
+  EXPECT_DOUBLE_EQ(searchGpu(gpu).inPerByte * 1e6, 0.125);
+  EXPECT_DOUBLE_EQ(searchGpu(gpu).outPerByte * 1e6, 0.2);
+  EXPECT_EQ(searchGpu(gpu).beside, 1) << "not known";
+  EXPECT_FALSE(searchGpu(gpu).power);
+  gpu.beside = 1.5;
+  gpu.besideCpu = 1.25;
+  gpu.power = {1, 2, 3};
+  EXPECT_EQ(searchGpu(gpu).beside, 1.5);
+  EXPECT_EQ(searchGpu(gpu).besideCpu, 1.25);
+  ASSERT_TRUE(searchGpu(gpu).power);
+  EXPECT_EQ(searchGpu(gpu).power->base, 1);
+  EXPECT_EQ(searchGpu(gpu).power->cpu, 2);
+  EXPECT_EQ(searchGpu(gpu).power->gpu, 3);
   gpu.hostCores = 2;
   EXPECT_EQ(searchGpu(gpu).hostCores, 0u);
   gpu.kind = GpuKind::Software;

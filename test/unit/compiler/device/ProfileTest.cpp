@@ -25,6 +25,7 @@ static DeviceProfile sample() {
   p.mostPreparedMB = 16;
   p.laterMsPerMB = 0.75;
   p.assumed = {"storage.sessionUs", "memory.preparedMB"};
+  p.efficiency["conv.direct"] = {0.75, 0.5, 2, 1.5};
   p.startUsPerMB = 150;
   p.laneStartUs = 40;
   p.firstRun = 1.25;
@@ -66,6 +67,10 @@ static DeviceProfile sampleWithGpu() {
   gpu.dispatchUs = 3.5;
   gpu.stampUs = 1.25;
   gpu.flushUsPerMB = 2;
+  gpu.beside = 1.125;
+  gpu.besideCpu = 1.25;
+  gpu.imports = false;
+  gpu.power = {0.25, 0.75, 0.5};
   gpu.efficiency = {{"", {1, 0.5, 0.2, 0.1, 0.6}},
                     {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7, 1.5}},
                     {"gpu.map", {3, 0.75, 0.5, 0.25, 0.7, 0.75, 125.5}}};
@@ -104,6 +109,8 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->mostPreparedMB, 16);
   EXPECT_EQ(p->laterMsPerMB, 0.75);
   EXPECT_EQ(p->assumed, sample().assumed);
+  EXPECT_EQ(p->efficiencyOf("conv.direct").part, 1.5);
+  EXPECT_EQ(p->efficiencyOf("conv.winograd4").part, 0);
   EXPECT_EQ(p->firstRun, 1.25);
   EXPECT_EQ(p->startUsPerMB, 150);
   EXPECT_EQ(p->laneStartUs, 40);
@@ -173,6 +180,13 @@ TEST(Profile, gpuRoundTrip) {
   EXPECT_EQ(gpu.downloadGBps, 12);
   EXPECT_EQ(gpu.dispatchUs, 3.5);
   EXPECT_EQ(gpu.stampUs, 1.25);
+  EXPECT_EQ(gpu.beside, 1.125);
+  EXPECT_EQ(gpu.besideCpu, 1.25);
+  EXPECT_FALSE(gpu.imports);
+  ASSERT_TRUE(gpu.power);
+  EXPECT_EQ(gpu.power->base, 0.25);
+  EXPECT_EQ(gpu.power->cpu, 0.75);
+  EXPECT_EQ(gpu.power->gpu, 0.5);
   EXPECT_EQ(gpu.cacheMB, 32.5);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").step, 0.25);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").latencyFromMemory, 1.5);
@@ -201,6 +215,14 @@ TEST(Profile, gpuDefaults) {
   EXPECT_EQ(p->gpu->downloadGBps, 3);
   EXPECT_EQ(p->gpu->pipelineThreads, 1u);
   EXPECT_EQ(p->gpu->hostCores, 0u);
+  EXPECT_EQ(p->gpu->beside, 0);
+  EXPECT_EQ(p->gpu->besideCpu, 0);
+  EXPECT_TRUE(p->gpu->imports);
+  EXPECT_FALSE(p->gpu->power);
+  // Unknown fields are not written.
+  std::string written = printProfile(*p);
+  for (const char *field : {"beside", "imports", "power"})
+    EXPECT_EQ(written.find(field), std::string::npos) << field;
   EXPECT_EQ(p->gpu->efficiencyOf("gpu.conv"), nullptr);
 }
 
@@ -236,6 +258,19 @@ TEST(Profile, gpuRefused) {
   EXPECT_EQ(with("\"memory\": 0.7", "\"memory\": 0"),
             "p.json: gpu.efficiency.gpu.conv.memory: found 0, expected a "
             "number, at least 1e-6");
+  EXPECT_EQ(with("\"beside\": 1.125", "\"beside\": 0.9"),
+            "p.json: gpu.beside: found 0.9, expected a number, at least 1");
+  EXPECT_EQ(
+      with("\"besideCpu\": 1.25", "\"besideCpu\": \"1\""),
+      "p.json: gpu.besideCpu: found \"1\", expected a number, at least 1");
+  EXPECT_EQ(with("\"imports\": false", "\"imports\": 0"),
+            "p.json: gpu.imports: found 0, expected true or false");
+  EXPECT_EQ(with("\"cpu\": 0.75", "\"cpu\": -1"),
+            "p.json: gpu.power.cpu: found -1, expected a number, at least 0");
+  EXPECT_EQ(with("\"cpu\": 0.75", "\"c\": 0.75"),
+            "p.json: gpu.power.cpu: is missing");
+  EXPECT_EQ(with("\"power\"", "\"power\": 3, \"p\""),
+            "p.json: gpu.power: found 3, expected an object");
   EXPECT_EQ(with("\"ms\": 0.75", "\"ms\": 0"),
             "p.json: gpu.kernels.k.ms: found 0, expected a number above 0");
   EXPECT_EQ(with("\"measured\": true", "\"measured\": 1"),
