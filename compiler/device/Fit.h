@@ -51,6 +51,31 @@ struct HeldOut {
 /// profile's kernels.
 HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<Sample> samples);
 
+/// How good fronts are predicted, none of which was fitted to: from the
+/// coefficients of their kernels and the measured time of the whole layer's, if
+/// that is among the samples. `fronts` have keys of artifact::frontKey().
+HeldOut predictFronts(const GpuProfile &gpu, const std::vector<Sample> &wholes,
+                      const std::vector<Sample> &fronts);
+
+/// A part of a layer that was measured on CPUs; milliseconds.
+struct PartSample {
+  std::string layer, routine;
+  double share = 1; ///< of the layer's work
+  double tiles = 1; ///< that the part has
+  unsigned threads = 1;
+  double whole = 0; ///< all tiles of the same kernel
+  double median = 0, p10 = 0, p90 = 0;
+};
+
+/// Fits Efficiency::part of the entries of `profile.efficiency` for the parts'
+/// routines: the median of measured times less partCost(), 0 at least.
+void fitParts(DeviceProfile &profile, const std::vector<PartSample> &parts);
+
+/// Fits them to the parts of half of the layers and predicts the others, each
+/// half in turn, then fits them to all. Counts by routine and threads.
+HeldOut fitAndHoldOutParts(DeviceProfile &profile,
+                           const std::vector<PartSample> &parts);
+
 } // namespace nnv12::device
 
 #endif // NNV12_COMPILER_DEVICE_FIT_H

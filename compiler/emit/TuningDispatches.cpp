@@ -3,6 +3,7 @@
 #include "compiler/emit/TuningDispatches.h"
 
 #include "artifact/Limits.h"
+#include "artifact/TuningParts.h"
 #include "artifact/TuningStretches.h"
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/emit/TuningBundle.h"
@@ -42,6 +43,8 @@ static constexpr unsigned warmUps = 2;
 /// All kernels are measured so often, with other memory and other neighbours:
 /// these make a difference that one place in a row of kernels would not tell.
 static constexpr unsigned passes = 4;
+/// Layers of which fronts are measured.
+static constexpr size_t mostFrontLayers = 60;
 
 /// Numbers from 1/16 to 1.
 static std::string noise() {
@@ -69,8 +72,8 @@ struct TuningDispatch {
 class DispatchTuning {
 public:
   DispatchTuning(func::FuncOp main, const codegen::GpuTarget &target,
-                 BundleBuilder &builder)
-      : main(main), target(target), builder(builder),
+                 bool hasFronts, BundleBuilder &builder)
+      : main(main), target(target), hasFronts(hasFronts), builder(builder),
         code(builder.gpu.emplace(target)) {
     builder.weights.alignPieces(artifact::gpuAlignment);
     memory[TuningMemory::Integers] = artifact::gpuAlignment;
@@ -93,6 +96,8 @@ public:
              gpuProcessor().candidates(layer, target.name))
           if (failed(collect(layer, GpuRoutine::of(*routine))))
             return failure();
+      if (hasFronts && failed(collectFronts(layers)))
+        return failure();
       std::reverse(layers.begin(), layers.end());
     }
     if (stretches.size() == artifact::firstKernelStretch)
@@ -233,7 +238,7 @@ private:
   /// False where a GPU need not be able to bind the layer's memory.
   bool place(Operation *layer, const GpuRoutine &routine,
              const codegen::GpuSteps &plain, const codegen::GpuSteps &steps,
-             std::vector<TuningDispatch> &dispatches) {
+             std::optional<Cut> cut, std::vector<TuningDispatch> &dispatches) {
     memory.begin();
     std::vector<int64_t> written;
     std::vector<TuningPlace> operands, temporaries;
@@ -253,6 +258,10 @@ private:
       temporaries.push_back(memory.take(TuningMemory::Temporaries, at, bytes));
     std::vector<KernelFacts> facts =
         codegen::stepFacts(layer, routine, plain, steps, target);
+    for (KernelFacts &step : facts)
+      if (cut)
+        step.key = artifact::frontKey(step.key, dimName(cut->dim).str(),
+                                      uint64_t(cut->at));
     for (size_t i = 0; i < steps.steps.size(); ++i) {
       const codegen::GpuStep &step = steps.steps[i];
       TuningDispatch pending = {
@@ -309,17 +318,59 @@ private:
     });
   }
 
-  LogicalResult collect(Operation *layer, const GpuRoutine &routine) {
-    if (!known.insert(kernelKey(layer, routine, target.name)).second)
+  /// Fronts of layers that are spread over all, the same in each pass.
+  LogicalResult collectFronts(ArrayRef<Operation *> layers) {
+    struct Way {
+      Operation *layer;
+      const GpuRoutine *routine;
+    };
+    SmallVector<Way> ways;
+    llvm::StringSet<> keys;
+    for (Operation *layer : layers)
+      for (const Routine *routine :
+           gpuProcessor().candidates(layer, target.name)) {
+        const auto &own = GpuRoutine::of(*routine);
+        std::string key = kernelKey(layer, own, target.name);
+        if (layer->getNumResults() == 1 && keys.insert(key).second &&
+            known.contains(key))
+          ways.push_back({layer, &own});
+      }
+    size_t count = std::min(ways.size(), mostFrontLayers);
+    for (size_t i = 0; i < count; ++i) {
+      auto [layer, routine] = ways[i * ways.size() / count];
+      ArrayRef<int64_t> shape = nn::typeOf(layer->getResult(0)).getShape();
+      for (unsigned dim = 1; dim < std::min<size_t>(numCutDims, shape.size());
+           ++dim) {
+        int64_t unit = routine->cutUnit(layer, dim), last = 0;
+        for (int64_t quarter = 1; unit && quarter <= 3; ++quarter) {
+          int64_t at = llvm::alignTo(
+              std::max<int64_t>(1, shape[dim] * quarter / 4), unit);
+          if (at == last || at >= shape[dim])
+            continue;
+          last = at;
+          if (failed(collect(layer, *routine, Cut{dim, at})))
+            return failure();
+        }
+      }
+    }
+    return success();
+  }
+
+  LogicalResult collect(Operation *layer, const GpuRoutine &routine,
+                        std::optional<Cut> cut = std::nullopt) {
+    // Fronts are asked for once.
+    if (!cut && !known.insert(kernelKey(layer, routine, target.name)).second)
       return success();
-    codegen::GpuSteps plain = routine.steps(layer);
+    codegen::GpuSteps plain =
+        cut ? routine.front(layer, *cut) : routine.steps(layer);
     if (!hasRoom(routine, plain))
       return success();
-    FailureOr<codegen::GpuSteps> steps = code.add(layer, routine);
+    FailureOr<codegen::GpuSteps> steps = code.add(layer, routine, {}, cut);
     if (failed(steps))
       return failure();
     std::vector<TuningDispatch> dispatches;
-    if (!place(layer, routine, plain, *steps, dispatches) || dispatches.empty())
+    if (!place(layer, routine, plain, *steps, cut, dispatches) ||
+        dispatches.empty())
       return success();
     if (uint64_t fresh = memory.freshBytes()) {
       FailureOr<TuningDispatch> writer =
@@ -404,6 +455,7 @@ private:
 
   func::FuncOp main;
   const codegen::GpuTarget &target;
+  bool hasFronts;
   BundleBuilder &builder;
   GpuCode &code;
   /// Layers that write activations.
@@ -426,10 +478,10 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
                                        ArrayRef<codegen::Target> cpus,
                                        const codegen::GpuTarget &target,
                                        const std::string &revision,
-                                       const std::string &path,
+                                       bool hasFronts, const std::string &path,
                                        const std::string &signingKey) {
   TuningWriter writer(main, cpus.size());
-  DispatchTuning tuning(main, target, writer.builder);
+  DispatchTuning tuning(main, target, hasFronts, writer.builder);
   if (failed(tuning.collect()))
     return failure();
   for (const codegen::Target &cpu : cpus)

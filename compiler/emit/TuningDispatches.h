@@ -27,13 +27,17 @@ namespace nnv12 {
 ///   3… kernels. Before each that reads activations one writes them, as the
 ///      layer before would: they are in the caches then. Weights come one
 ///      behind another from 64 MiB or more, so that they are not
-/// A dispatch whose time is asked for has `work`. The one upload is of the same
-/// few megabytes, many times over. On failure a diagnostic has been emitted and
-/// nothing was written.
-mlir::LogicalResult
-writeTuningBundle(mlir::func::FuncOp main, llvm::ArrayRef<codegen::Target> cpus,
-                  const codegen::GpuTarget &target, const std::string &revision,
-                  const std::string &path, const std::string &signingKey = {});
+/// With `hasFronts` there are also fronts of up to 60 layers, by channels and
+/// by rows: about a quarter, a half and three quarters. Their keys are
+/// artifact::frontKey(). A dispatch whose time is asked for has `work`. The one
+/// upload is of the same few megabytes, many times over. On failure a
+/// diagnostic has been emitted and nothing was written.
+mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
+                                      llvm::ArrayRef<codegen::Target> cpus,
+                                      const codegen::GpuTarget &target,
+                                      const std::string &revision,
+                                      bool hasFronts, const std::string &path,
+                                      const std::string &signingKey = {});
 
 } // namespace nnv12
 

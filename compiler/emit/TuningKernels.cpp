@@ -2,12 +2,15 @@
 
 #include "compiler/emit/TuningKernels.h"
 
+#include "artifact/TuningParts.h"
+#include "compiler/codegen/cpu/PartGrid.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
 #include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
+#include "compiler/routines/TilesBehind.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -74,6 +77,86 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       if (!nn::layoutTag(type).empty())
         add({packFacts(type, routines, target.base), layer, nullptr,
              [=](KernelTable &table) { return table.pack(type); }});
+    }
+  }
+  return kernels;
+}
+
+/// A layer, and a routine that computes parts of it.
+namespace {
+struct TunedPart {
+  Operation *op;
+  const Routine *routine;
+};
+} // namespace
+
+/// Layers with one result, each with one of its routines, each key once.
+static std::vector<TunedPart> partCandidates(func::FuncOp main,
+                                             const codegen::Target &target) {
+  std::vector<TunedPart> found;
+  llvm::StringSet<> known;
+  ExecutionOrder order(main);
+  for (auto [i, op] : llvm::enumerate(order.layers())) {
+    if (op->getNumResults() != 1)
+      continue;
+    SmallVector<const Routine *> routines;
+    for (const Routine *routine : hostRoutines().agreeing(op)) {
+      std::optional<WeightForm> form = routine->weightForm(op);
+      if (codegen::CpuRoutine::of(*routine).isFor(op, target) &&
+          !(form && form->narrow))
+        routines.push_back(routine);
+    }
+    if (routines.empty())
+      continue;
+    const Routine *routine = routines[i % routines.size()];
+    if (known.insert(kernelText(op, *routine)).second)
+      found.push_back({op, routine});
+  }
+  return found;
+}
+
+std::vector<TuningKernel> nnv12::tuningParts(func::FuncOp main,
+                                             const codegen::Target &target) {
+  std::vector<TuningKernel> kernels;
+  std::vector<TunedPart> found = partCandidates(main, target);
+  size_t count = std::min(found.size(), mostTunedParts);
+  for (size_t i = 0; i < count; ++i) {
+    auto [op, routine] = found[i * found.size() / count];
+    const auto &cpu = codegen::CpuRoutine::of(*routine);
+    codegen::Target own = target.upTo(cpu.extension(op));
+    RankedTensorType result = nn::typeOf(op->getResult(0));
+    std::string layer = firstName(op->getLoc());
+    for (unsigned dim = 1;
+         dim < std::min<unsigned>(numCutDims, result.getRank()); ++dim) {
+      auto grid = codegen::partGrid(op, cpu, dim, own);
+      if (!grid || grid->starts.empty())
+        continue;
+      TuningKernel kernel{
+          kernelFacts(op, *routine, cpu.targetOf(op, target)),
+          layer + ", in parts along " + dimName(dim).str(), op,
+          [op = op, routine = routine, dim](KernelTable &table) {
+            return table.part(op, *routine, dim);
+          }};
+      if (grid->cells) {
+        kernel.facts.key = partKey(op, *routine, dim, own.name);
+        kernels.push_back(kernel);
+      }
+      int64_t extent = result.getDimSize(dim), last = 0;
+      for (int64_t quarter : {1, 2, 3}) {
+        // The first of those that are nearest.
+        int64_t at =
+            *llvm::min_element(grid->starts, [&](int64_t a, int64_t b) {
+              return std::abs(a * 4 - quarter * extent) <
+                     std::abs(b * 4 - quarter * extent);
+            });
+        if (at == last)
+          continue;
+        last = at;
+        kernel.layer =
+            artifact::partName(layer, dimName(dim).str(), at, extent);
+        kernel.cut = Cut{dim, at};
+        kernels.push_back(kernel);
+      }
     }
   }
   return kernels;
@@ -162,7 +245,19 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
           program.operations.push_back(
               copyOperation(table, "activations", TuningOutput::Fresh,
                             TuningInput::Activations, bytes));
-        program.operations.push_back(std::move(operation));
+        if (!kernel.cut) {
+          program.operations.push_back(std::move(operation));
+          continue;
+        }
+        auto ranges =
+            tilesBehind(emitted.info.maps.front(),
+                        nn::typeOf(kernel.op->getResult(0)), *kernel.cut);
+        assert(ranges && "the grid was chosen so that tiles begin there");
+        for (TileRange range : *ranges) {
+          operation.tileBegin = static_cast<uint64_t>(range.begin);
+          operation.tiles = static_cast<uint64_t>(range.end - range.begin);
+          program.operations.push_back(operation);
+        }
       }
     };
     if (failed(writer.add(tuned.target, tuned.revision, fill)))

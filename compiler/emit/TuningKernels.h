@@ -8,9 +8,11 @@
 
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/emit/KernelTable.h"
+#include "compiler/routines/Cut.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,9 @@ struct TuningKernel {
   mlir::Operation *op;
   /// Emits its code; returns its number in the table.
   std::function<unsigned(KernelTable &)> emit;
+  /// Its back alone is computed, in several operations where its tiles do not
+  /// follow one another; none: all of it.
+  std::optional<Cut> cut = std::nullopt;
 };
 
 /// Every kernel that a plan for `main`, or for one with some of the layers
@@ -36,6 +41,17 @@ struct TuningKernel {
 std::vector<TuningKernel>
 tuningKernels(mlir::func::FuncOp main, const codegen::Target &target,
               llvm::ArrayRef<mlir::Operation *> others = {});
+
+/// Layers of which tuningParts() has parts.
+constexpr size_t mostTunedParts = 60;
+
+/// For layers that CPUs share with a GPU: the kernels in tiles for parts
+/// (PartGrid.h) of layers spread over `main`, each with another routine, by
+/// channels and by rows. All tiles of a kernel are measured, unless it is the
+/// layer's own one, and three backs: about three quarters, a half and a quarter
+/// of the result. These have the kernel's key.
+std::vector<TuningKernel> tuningParts(mlir::func::FuncOp main,
+                                      const codegen::Target &target);
 
 /// The kernels that are measured on one target.
 struct TuningProgram {
@@ -53,6 +69,7 @@ struct TuningProgram {
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
 ///   fresh        f32, an output: activations
+/// The layers of operations that compute parts are named by artifact::partName.
 /// Kernels of operations that are measured have a key; the one that writes
 /// activations has none. On failure a diagnostic has been emitted and nothing
 /// was written.

@@ -61,12 +61,23 @@ private:
     back.extent = uint32_t(nn::typeOf(op->getResult(0)).getDimSize(dim));
     back.whole = problem.layers[layer].candidates[later[layer]].execute;
     const PartGrid &grid = *it->second;
+    // Tiles of their own have a time of their own, if it was measured.
+    double whole = back.whole;
+    if (grid.cells) {
+      KernelFacts facts =
+          kernelFacts(op, *routine, own.targetOf(op, device.cpu));
+      facts.key =
+          partKey(op, *routine, dim, device.cpu.upTo(own.extension(op)).name);
+      device::Cost cost = device::cost(device.profile, facts, device.threads);
+      if (cost.measured)
+        whole = cost.milliseconds;
+    }
     for (auto [start, tiles] : llvm::zip_equal(grid.starts, grid.tiles)) {
       back.starts.push_back(uint32_t(start));
       double share = 1 - double(start) / double(back.extent);
       back.times.push_back(device::partCost(device.profile,
-                                            routine->name().str(), back.whole,
-                                            share, tiles, device.threads));
+                                            routine->name().str(), whole, share,
+                                            tiles, device.threads));
     }
     problem.layers[layer].backs.push_back(std::move(back));
     return true;

@@ -2,6 +2,7 @@
 #include "tools/nnv12-tune/Kernels.h"
 
 #include "artifact/RuntimePolicy.h"
+#include "artifact/TuningParts.h"
 #include "runtime/LoadedBundle.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
@@ -79,15 +80,28 @@ Kernels::Kernels(const std::string &path)
     // A kernel that makes activations for the next one has no key.
     if (facts.key.empty())
       continue;
-    // Kernels that make weights of weights have no rivals.
-    bool isExecute = facts.routine != "pack" &&
-                     facts.routine.compare(0, 10, "transform.") != 0;
     std::string layer = bundle.operation(i).layer;
+    double share = artifact::partShare(layer);
+    const bundle::Operation *operation =
+        loaded.chosenProgram()->operations()->Get(i);
+    auto tiles = double(operation->tile_end() - operation->tile_begin());
+    if (share > 0 && i && layer == bundle.operation(i - 1).layer) {
+      // More tiles of the same part.
+      facts_.back().tiles += tiles;
+      operations.back().second = i;
+      continue;
+    }
+    // Kernels that make weights of weights have no rivals.
+    bool isExecute = share == 0 && facts.routine != "pack" &&
+                     facts.routine.compare(0, 10, "transform.") != 0;
     groups.push_back(
         isExecute ? layers.try_emplace(layer, layers.size()).first->second
                   : Race::alone);
+    if (share > 0)
+      facts.tiles = tiles;
     facts_.push_back(std::move(facts));
-    operations.push_back(i);
+    shares.push_back(share > 0 ? share : 1);
+    operations.push_back({i, i});
   }
   fillFloats(weights);
   fillFloats(activations);
@@ -107,8 +121,9 @@ void Kernels::Runner::select(const std::vector<bool> &wanted) {
   // Before a kernel the operation runs that makes activations for it.
   std::vector<uint32_t> numbers;
   for (size_t k = 0; k < wanted.size(); ++k) {
-    uint32_t first = k ? kernels.operations[k - 1] + 1 : 0;
-    for (uint32_t i = first; wanted[k] && i <= kernels.operations[k]; ++i)
+    uint32_t first = k ? kernels.operations[k - 1].second + 1 : 0;
+    for (uint32_t i = first; wanted[k] && i <= kernels.operations[k].second;
+         ++i)
       numbers.push_back(i);
   }
   session.selectTuning(numbers);
@@ -124,11 +139,11 @@ std::vector<bool> Kernels::oneOfEach() const {
   return result;
 }
 
-const std::vector<double> &Kernels::Runner::run() {
+const std::vector<double> &Kernels::Runner::run(bool isCold) {
   // A bundle of few kernels would find its weights where it left them in the
   // cache: walk over all of them, one load a cache line.
   uint64_t sum = 0;
-  for (size_t i = 0; i < kernels.weights.size(); i += 64)
+  for (size_t i = 0; isCold && i < kernels.weights.size(); i += 64)
     sum += *reinterpret_cast<volatile uint8_t *>(kernels.weights.data() + i);
   (void)sum;
   tools::runSession(kernels.path_, session,
@@ -142,8 +157,13 @@ const std::vector<double> &Kernels::Runner::run() {
       tools::operationTimes(recording.readAll(lost),
                             kernels.bundle.info().num_operations)
           .back();
-  for (size_t i = 0; i < times.size(); ++i)
-    times[i] = double(nanoseconds[kernels.operations[i]]) * 1e-6;
+  for (size_t i = 0; i < times.size(); ++i) {
+    auto [first, last] = kernels.operations[i];
+    times[i] =
+        double(std::accumulate(nanoseconds.begin() + first,
+                               nanoseconds.begin() + last + 1, uint64_t(0))) *
+        1e-6;
+  }
   return times;
 }
 
@@ -197,6 +217,11 @@ Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
   }
   Times result;
   result.medians = medians();
+  for (const std::vector<double> &one : samples) {
+    tools::Statistics of(one.empty() ? std::vector<double>{0} : one);
+    result.p10.push_back(of.p10);
+    result.p90.push_back(of.p90);
+  }
   for (const auto &[first, ran] : firsts) {
     double later = 0;
     for (size_t k = 0; k < ran.size(); ++k)

@@ -38,8 +38,14 @@ public:
   /// CPU.
   explicit Kernels(const std::string &path);
 
-  /// The facts of each kernel, in the order of the operations.
+  /// The facts of each kernel, in the order of the operations. A part of a
+  /// layer has the key of the kernel that computes it, and its own tiles.
   const std::vector<KernelFacts> &facts() const { return facts_; }
+  /// The part of the layer's result that the kernel computes, 1: all of it.
+  double share(size_t kernel) const { return shares[kernel]; }
+  std::string layer(size_t kernel) const {
+    return bundle.operation(operations[kernel].first).layer;
+  }
   std::string target() const { return bundle.info().target; }
   /// The code generator's revision.
   std::string revision() const { return bundle.info().revision; }
@@ -53,8 +59,8 @@ public:
     /// Runs compute these kernels alone from now on.
     void select(const std::vector<bool> &wanted);
     /// Runs every kernel once that is selected; milliseconds of each, 0 of the
-    /// others.
-    const std::vector<double> &run();
+    /// others. `isCold`: weights come from memory.
+    const std::vector<double> &run(bool isCold = true);
 
   private:
     Kernels &kernels;
@@ -65,7 +71,8 @@ public:
   };
 
   struct Times {
-    std::vector<double> medians; ///< milliseconds
+    std::vector<double> medians;  ///< milliseconds
+    std::vector<double> p10, p90; ///< the first and the last tenth
     /// All kernels in the first run of each step, by the sum of the medians:
     /// between steps other things were done.
     std::vector<double> firstRuns;
@@ -85,7 +92,9 @@ private:
   std::string path_;
   Bundle bundle;
   std::vector<KernelFacts> facts_;
-  std::vector<uint32_t> operations; ///< of each of them
+  std::vector<double> shares;
+  /// The operations of each of them, first and last.
+  std::vector<std::pair<uint32_t, uint32_t>> operations;
   /// By kernel, for a Race: the routines of a layer are rivals.
   std::vector<uint32_t> groups;
   Memory weights, activations, integers, sink, fresh;

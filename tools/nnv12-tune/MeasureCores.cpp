@@ -1,5 +1,6 @@
 //===- MeasureCores.cpp - Measures CPUs, storage and memory ---------------===//
 #include "artifact/NonCopyable.h"
+#include "artifact/TuningParts.h"
 #include "compiler/device/Fit.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -242,6 +244,15 @@ public:
            profile.zstdRepeatsMBps, profile.zstdStartUs,
            profile.executeInterference, profile.prepareInterference,
            profile.firstRun);
+    const device::HeldOutCount &sum = heldParts.sum;
+    if (!sum.all)
+      return;
+    printf("  parts     %u of %u are predicted within 10 %% or their spread, "
+           "their layers left out of the fit (%.0f %%), median error %.1f %%\n",
+           sum.good, sum.all, 100.0 * sum.good / sum.all,
+           100 * heldParts.error);
+    for (const auto &[routine, count] : heldParts.byRoutine)
+      printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
   }
 
 private:
@@ -310,6 +321,7 @@ private:
     // Steps of all bundles together are spread over enough time.
     double leastStep = leastSteps / double(bundles.size());
     std::vector<std::vector<double>> big;
+    std::vector<Kernels::Times> all;
     for (unsigned count : counts) {
       OnCores pinned(cores.big);
       progress.phase(what + std::to_string(count) +
@@ -317,9 +329,10 @@ private:
       Kernels::Times times =
           kernels.measure(count, options.repeat, leastStep, bigStep,
                           big.empty() ? std::vector<double>() : big[0]);
-      big.push_back(std::move(times.medians));
+      big.push_back(times.medians);
       firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
                        times.firstRuns.end());
+      all.push_back(std::move(times));
     }
     std::vector<double> little;
     if (!cores.little.empty()) {
@@ -331,7 +344,11 @@ private:
                        big[0])
                    .medians;
     }
+    for (size_t i = 0; i < counts.size(); ++i)
+      addParts(kernels, counts[i], all[i]);
     for (size_t k = 0; k < kernels.facts().size(); ++k) {
+      if (kernels.share(k) < 1)
+        continue;
       device::KernelTime time;
       std::vector<double> times;
       for (const std::vector<double> &one : big)
@@ -344,11 +361,30 @@ private:
     }
   }
 
+  /// Parts of layers, with the time of all tiles of their kernels.
+  void addParts(const Kernels &kernels, unsigned threads,
+                const Kernels::Times &times) {
+    std::map<std::string, double> wholes;
+    for (size_t k = 0; k < kernels.facts().size(); ++k)
+      if (kernels.share(k) == 1)
+        wholes[kernels.facts()[k].key] = times.medians[k];
+    for (size_t k = 0; k < kernels.facts().size(); ++k) {
+      const KernelFacts &facts = kernels.facts()[k];
+      auto whole = wholes.find(facts.key);
+      if (kernels.share(k) < 1 && whole != wholes.end())
+        parts.push_back({artifact::partLayer(kernels.layer(k)), facts.routine,
+                         kernels.share(k), facts.tiles, threads, whole->second,
+                         times.medians[k], times.p10[k], times.p90[k]});
+    }
+  }
+
   /// Derives peaks and coefficients.
   void derive(device::DeviceProfile &profile) {
     std::vector<KernelFacts> facts;
     for (const Kernels &kernels : bundles)
-      facts.insert(facts.end(), kernels.facts().begin(), kernels.facts().end());
+      for (size_t k = 0; k < kernels.facts().size(); ++k)
+        if (kernels.share(k) == 1)
+          facts.push_back(kernels.facts()[k]);
     if (storage) {
       profile.firstRun = std::max(1.0, tools::median(firstRuns));
       deriveFromKernels(facts, profile);
@@ -360,6 +396,7 @@ private:
     if (!options.base.empty())
       for (const auto &[routine, efficiency] : known)
         profile.efficiency[routine] = efficiency;
+    heldParts = device::fitAndHoldOutParts(profile, parts);
   }
 
   std::vector<Kernels> bundles;
@@ -367,6 +404,8 @@ private:
   std::optional<Storage> storage; ///< none where --base knows it
   std::vector<double> firstRuns;
   device::Fit fit;
+  std::vector<device::PartSample> parts;
+  device::HeldOut heldParts;
 };
 
 } // namespace

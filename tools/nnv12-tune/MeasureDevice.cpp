@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <unistd.h>
 
 namespace nnv12::tune {
@@ -19,6 +20,8 @@ class DeviceTuner : public Tuner {
 public:
   explicit DeviceTuner(const TuneOptions &options)
       : Tuner(options), bundle(options.bundles[0]) {
+    if (!options.besides.empty())
+      besides.emplace(options.besides);
     if (!options.refit.empty())
       text = tools::readText(options.refit);
   }
@@ -32,12 +35,14 @@ public:
   void report(const device::DeviceProfile &profile) const override;
 
 private:
-  std::string measureInChild() const;
+  void reportPairs(const device::GpuProfile &gpu) const;
+  std::string measureInChild();
 
   DispatchBundle bundle;
+  std::optional<Kernels> besides;
   std::string text; ///< of the samples
   Samples samples;
-  device::HeldOut held;
+  Derived derived;
 };
 
 } // namespace
@@ -51,13 +56,14 @@ static std::string today() {
   return text;
 }
 
-std::string DeviceTuner::measureInChild() const {
+std::string DeviceTuner::measureInChild() {
   if (isatty(2))
     fprintf(stderr, "nnv12-tune: measuring the GPU by %s\n",
             bundle.path().c_str());
   ChildResult child = runInChild(
       [&] {
-        Samples measured = measureRuns(bundle, options);
+        Samples measured =
+            measureRuns(bundle, besides ? &*besides : nullptr, options);
         measured.gpu.date = today();
         return print(measured);
       },
@@ -87,6 +93,9 @@ void DeviceTuner::measure(device::DeviceProfile &profile) {
   if (isKnown) {
     gpu.gflopsF16 = profile.gpu->gflopsF16;
     gpu.groupsPerUnit = profile.gpu->groupsPerUnit;
+    gpu.beside = profile.gpu->beside;
+    gpu.besideCpu = profile.gpu->besideCpu;
+    gpu.power = profile.gpu->power;
   }
   gpu.units = options.units ? options.units
               : isSoftware  ? std::max(1u, gpu.hostCores)
@@ -99,11 +108,13 @@ void DeviceTuner::measure(device::DeviceProfile &profile) {
                                  return field.compare(0, 4, "gpu.") == 0;
                                }),
                 assumed.end());
-  held = tune::derive(samples.kernels, *profile.gpu);
+  derived = tune::derive(samples.kernels, *profile.gpu);
+  deriveBeside(samples, *profile.gpu);
 }
 
 void DeviceTuner::report(const device::DeviceProfile &profile) const {
   const device::GpuProfile &gpu = *profile.gpu;
+  const device::HeldOut &held = derived.kernels;
   printf("%s, %s\n"
          "  start     %.0f ms, pipeline %.1f ms, cached %.2f ms, %u threads "
          "(scaling %.2f)\n"
@@ -128,6 +139,28 @@ void DeviceTuner::report(const device::DeviceProfile &profile) const {
            samples.leftOut);
   for (const auto &[routine, count] : held.byRoutine)
     printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
+  const device::HeldOut &fronts = derived.fronts;
+  if (fronts.sum.all)
+    printf("  fronts    %u of %u are predicted within 10 %% or their spread, "
+           "none in the fit (%.0f %%), median error %.1f %%\n",
+           fronts.sum.good, fronts.sum.all,
+           100.0 * fronts.sum.good / fronts.sum.all, 100 * fronts.error);
+  for (const auto &[routine, count] : fronts.byRoutine)
+    printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
+  reportPairs(gpu);
+}
+
+void DeviceTuner::reportPairs(const device::GpuProfile &gpu) const {
+  if (samples.pairs.empty())
+    return;
+  printf("  beside    %zu pairs with the CPU on %u of %u CPUs: GPU %.2f times "
+         "as long, CPU %.2f\n",
+         samples.pairs.size(), samples.pairThreads, samples.numCpus, gpu.beside,
+         gpu.besideCpu);
+  for (const PairTime &pair : samples.pairs)
+    printf("    %-22s %8.1f us, beside %5.2f   %-22s %8.1f us, beside %5.2f\n",
+           pair.gpu.c_str(), pair.gpuAlone, pair.gpuBeside / pair.gpuAlone,
+           pair.cpu.c_str(), pair.cpuAlone, pair.cpuBeside / pair.cpuAlone);
 }
 
 std::unique_ptr<Tuner> deviceTuner(const TuneOptions &options) {

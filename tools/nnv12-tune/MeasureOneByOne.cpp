@@ -24,7 +24,7 @@ using runtime::makeStruct;
 using tools::milliseconds;
 
 /// The most dispatches that are handed over at once.
-static constexpr uint32_t mostDispatches = artifact::idleDispatches;
+static constexpr uint32_t mostDispatches = OneByOne::mostRuns;
 /// Runs of calls that are no kernels.
 static constexpr unsigned callRuns = 9;
 /// Kernels that tell how long all take, and milliseconds for these at most.
@@ -96,7 +96,8 @@ bool OneByOne::canRun(const PlacedKernel &kernel) const {
          groups->z() <= most[2];
 }
 
-OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
+OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped,
+                            const std::function<void()> &beside) {
   const runtime::Vulkan &vk = device.vulkan();
   Fault fault;
   auto must = [&](bool isGood) {
@@ -150,6 +151,8 @@ OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
   double start = milliseconds();
   must(commands.submit(fault));
   double submitted = milliseconds();
+  if (beside)
+    beside();
   must(commands.finish(fault));
   double end = milliseconds();
   getrusage(RUSAGE_SELF, &after);
@@ -173,6 +176,12 @@ OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
   }
   vk.DestroyDescriptorPool(device.device(), descriptors, nullptr);
   return result;
+}
+
+std::vector<double> OneByOne::timesOf(size_t kernel, uint32_t runs,
+                                      const std::function<void()> &beside) {
+  auto [stretch, number] = kernels[kernel].places[0];
+  return run(Dispatches(runs, at(stretch, number)), true, beside).dispatches;
 }
 
 double OneByOne::estimate() {

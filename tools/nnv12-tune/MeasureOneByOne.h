@@ -8,8 +8,11 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H
 #define NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H
 
+#include "artifact/TuningStretches.h"
 #include "tools/nnv12-tune/Preparer.h"
 #include "tools/nnv12-tune/Samples.h"
+
+#include <functional>
 
 namespace nnv12::tune {
 
@@ -31,6 +34,18 @@ public:
   /// measured several times until `end`, in milliseconds of the clock.
   void measureKernels(double end, Samples &measured);
 
+  /// How many the device can run, in the order of their work.
+  size_t numKernels() const { return kernels.size(); }
+  const KernelFacts &facts(size_t kernel) const {
+    return kernels[kernel].facts;
+  }
+  /// The most runs of a kernel that are handed over at once.
+  static constexpr uint32_t mostRuns = artifact::idleDispatches;
+  /// Microseconds of each of so many runs of a kernel, one behind another.
+  /// Meanwhile this thread calls `beside`, if there is one.
+  std::vector<double> timesOf(size_t kernel, uint32_t runs,
+                              const std::function<void()> &beside = {});
+
 private:
   using Dispatches = std::vector<const bundle::Dispatch *>;
   /// Microseconds.
@@ -40,7 +55,8 @@ private:
     bool isInterrupted;             ///< one of them, by another program
     std::vector<double> dispatches; ///< by time stamps; without these none
   };
-  Run run(const Dispatches &dispatches, bool isStamped);
+  Run run(const Dispatches &dispatches, bool isStamped,
+          const std::function<void()> &beside = {});
   /// Microseconds of a kernel in one of its places.
   double time(const PlacedKernel &kernel, size_t place, bool warms);
   const bundle::Dispatch *at(uint32_t stretch, uint32_t dispatch) const {

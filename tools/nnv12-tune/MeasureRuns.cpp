@@ -13,9 +13,10 @@
 #include "tools/common/Statistics.h"
 #include "tools/common/TextFormat.h"
 #include "tools/nnv12-tune/Cores.h"
-#include "tools/nnv12-tune/MeasureOneByOne.h"
+#include "tools/nnv12-tune/MeasurePairs.h"
 #include "tools/nnv12-tune/Preparer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -54,6 +55,22 @@ private:
   std::string path_;
 };
 
+/// Mesa computes on each CPU, unless it is told to use fewer.
+unsigned softwareThreads() {
+  auto cpus = static_cast<unsigned>(usableCpus().size());
+  const char *said = getenv("LP_NUM_THREADS");
+  unsigned threads = said ? unsigned(strtoul(said, nullptr, 10)) : 0;
+  return threads ? std::min(threads, cpus) : cpus;
+}
+
+/// Threads of the CPUs' kernels of pairs.
+unsigned pairThreads(const TuneOptions &options) {
+  if (options.threads.empty())
+    return std::max(1u, unsigned(sortCores(usableCpus()).big.size()));
+  return unsigned(
+      *std::max_element(options.threads.begin(), options.threads.end()));
+}
+
 void describe(const GpuDevice &device, device::GpuProfile &gpu) {
   const VkPhysicalDeviceProperties &facts = device.facts();
   gpu.name = device.name();
@@ -74,8 +91,11 @@ void describe(const GpuDevice &device, device::GpuProfile &gpu) {
   gpu.kind = device.isSoftware()  ? device::GpuKind::Software
              : device.isUnified() ? device::GpuKind::Unified
                                   : device::GpuKind::Discrete;
+  // Memory of its own is never the CPUs'.
+  gpu.imports =
+      gpu.kind == device::GpuKind::Discrete || device.importAlignment() > 0;
   if (device.isSoftware())
-    gpu.hostCores = static_cast<unsigned>(usableCpus().size());
+    gpu.hostCores = softwareThreads();
 }
 
 /// The device that the options name.
@@ -113,9 +133,10 @@ private:
 
 /// Measures all before the first dispatch, and on a slow device all else.
 /// Leaves the device open. Whether kernels have been measured.
-bool measurePreparations(const DispatchBundle &bundle,
-                         const runtime::GpuWish &wish, const Deadline &deadline,
-                         Samples &measured) {
+bool measurePreparations(const DispatchBundle &bundle, Kernels *besides,
+                         const TuneOptions &options,
+                         const runtime::GpuWish &wish, Samples &measured) {
+  const Deadline deadline(options.seconds);
   device::GpuProfile &gpu = measured.gpu;
   unsigned threads =
       std::min(8u, std::max(1u, unsigned(usableCpus().size() / 2)));
@@ -131,6 +152,15 @@ bool measurePreparations(const DispatchBundle &bundle,
     gpu.uploadGBps = first.upload() * 1e-6;
     double pipelines = gpu.pipelineMs * double(first.numPipelines());
     OneByOne kernels(bundle, first);
+    if (besides) {
+      measured.pairThreads = pairThreads(options);
+      measured.numCpus = unsigned(usableCpus().size());
+      measured.pairs = measurePairs(kernels, *besides, measured.pairThreads);
+      if (measured.pairs.empty())
+        fail(besides->path() +
+             ": found no kernel that is over before one of the GPU has run " +
+             std::to_string(OneByOne::mostRuns) + " times");
+    }
     isSlow = !deadline.allowsSessions(pipelines, kernels.estimate());
     if (isSlow) {
       kernels.measureCalls(gpu);
@@ -336,7 +366,8 @@ void measureSessions(const DispatchBundle &bundle, const TuneOptions &options,
 
 } // namespace
 
-Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
+Samples measureRuns(const DispatchBundle &bundle, Kernels *besides,
+                    const TuneOptions &options) {
   // Drivers' caches on disk would make pipelines look cheap.
   setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
   setenv("MESA_GLSL_CACHE_DISABLE", "true", 1);
@@ -346,7 +377,7 @@ Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
   if (!wish.set(gpuOptionsOf(options), fault))
     fail(fault.text);
   Samples result;
-  if (!measurePreparations(bundle, wish, Deadline(options.seconds), result))
+  if (!measurePreparations(bundle, besides, options, wish, result))
     measureSessions(bundle, options, result);
   return result;
 }
@@ -357,7 +388,7 @@ Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
 
 namespace nnv12::tune {
 
-Samples measureRuns(const DispatchBundle &, const TuneOptions &) {
+Samples measureRuns(const DispatchBundle &, Kernels *, const TuneOptions &) {
   tools::fail("no GPU to measure: this program was built without GPUs");
 }
 

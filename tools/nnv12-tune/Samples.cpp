@@ -1,9 +1,11 @@
 //===- Samples.cpp - Measurements of a GPU --------------------------------===//
 #include "tools/nnv12-tune/Samples.h"
 
+#include "artifact/TuningParts.h"
 #include "tools/common/Statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <map>
 #include <sstream>
@@ -97,7 +99,17 @@ template <typename Visitor> bool visitAll(Samples &measured, Visitor &visit) {
   return true;
 }
 
-constexpr const char *last = "end";
+template <typename Visitor> void visitPairs(Samples &measured, Visitor &visit) {
+  visitEach(visit, '\n', measured.pairThreads, measured.numCpus);
+  visitList(measured.pairs, visit, [&](PairTime &pair) {
+    visitEach(visit, ' ', pair.gpu, pair.cpu, pair.gpuAlone, pair.gpuBeside,
+              pair.cpuAlone);
+    visit(pair.cpuBeside);
+  });
+}
+
+/// Behind all else there may be the word that the device copies, and pairs.
+constexpr const char *last = "end", *copies = "copies", *pairsFollow = "pairs";
 
 } // namespace
 
@@ -105,6 +117,12 @@ std::string print(Samples samples) {
   Printer printer;
   printer.text << std::setprecision(17);
   visitAll(samples, printer);
+  if (!samples.gpu.imports)
+    printer.text << copies << "\n";
+  if (!samples.pairs.empty()) {
+    printer.text << pairsFollow << "\n";
+    visitPairs(samples, printer);
+  }
   printer.text << last << "\n";
   return printer.text.str();
 }
@@ -115,6 +133,13 @@ bool parse(const std::string &text, Samples &samples) {
     return false;
   std::string end;
   parser.text >> end;
+  samples.gpu.imports = end != copies;
+  if (end == copies)
+    parser.text >> end;
+  if (end == pairsFollow) {
+    visitPairs(samples, parser);
+    parser.text >> end;
+  }
   return parser.isGood() && end == last;
 }
 
@@ -134,8 +159,32 @@ static double cacheOf(const std::vector<Sample> &kernels) {
   return bytes * 1e-6;
 }
 
-device::HeldOut derive(const std::vector<Sample> &kernels,
-                       device::GpuProfile &gpu) {
+void deriveBeside(const Samples &samples, device::GpuProfile &gpu) {
+  if (samples.pairs.empty())
+    return;
+  std::vector<double> ofGpu, ofCpu;
+  for (const PairTime &pair : samples.pairs) {
+    ofGpu.push_back(pair.gpuBeside / pair.gpuAlone);
+    ofCpu.push_back(pair.cpuBeside / pair.cpuAlone);
+  }
+  double crowding = gpu.kind == device::GpuKind::Software
+                        ? double(samples.pairThreads + gpu.hostCores) /
+                              double(std::max(samples.numCpus, 1u))
+                        : 1;
+  // As many digits as there are in it.
+  auto losses = [&](const std::vector<double> &of) {
+    double ratio = tools::median(of) / std::max(1.0, crowding);
+    return std::max(1.0, std::round(ratio * 1000) / 1000);
+  };
+  gpu.beside = losses(ofGpu);
+  gpu.besideCpu = losses(ofCpu);
+}
+
+Derived derive(const std::vector<Sample> &samples, device::GpuProfile &gpu) {
+  std::vector<Sample> kernels, fronts;
+  for (const Sample &sample : samples)
+    (artifact::wholeKey(sample.facts.key).empty() ? kernels : fronts)
+        .push_back(sample);
   double gflops = 0, memoryGBps = 0;
   for (const Sample &kernel : kernels) {
     const KernelFacts &f = kernel.facts;
@@ -153,7 +202,10 @@ device::HeldOut derive(const std::vector<Sample> &kernels,
     gpu.compute = tools::median(parts);
   gpu.cacheMB = cacheOf(kernels);
   gpu.measured = true;
-  return device::fitAndHoldOut(gpu, kernels);
+  Derived result;
+  result.kernels = device::fitAndHoldOut(gpu, kernels);
+  result.fronts = device::predictFronts(gpu, kernels, fronts);
+  return result;
 }
 
 } // namespace nnv12::tune

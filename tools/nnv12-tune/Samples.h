@@ -15,6 +15,13 @@ using device::Sample;
 /// The sample of at least one time, in microseconds.
 Sample sampleOf(const KernelFacts &kernel, std::vector<double> times);
 
+/// A kernel of the GPU and one of the CPUs, each alone and both at once;
+/// microseconds.
+struct PairTime {
+  std::string gpu, cpu; ///< routines
+  double gpuAlone, gpuBeside, cpuAlone, cpuBeside;
+};
+
 struct Samples {
   /// All but peaks, kernels and their coefficients.
   device::GpuProfile gpu;
@@ -22,6 +29,9 @@ struct Samples {
   std::vector<Sample> kernels;
   /// Kernels that there was no time for.
   unsigned leftOut = 0;
+  std::vector<PairTime> pairs; ///< empty: not asked for
+  /// Threads that the CPUs' kernels ran on, and CPUs that there are.
+  unsigned pairThreads = 0, numCpus = 0;
 };
 
 /// As lines of text that processes hand over to each other.
@@ -29,9 +39,18 @@ std::string print(Samples samples);
 /// False where the text is not whole.
 bool parse(const std::string &text, Samples &samples);
 
-/// Derives peaks and coefficients from them, and how good these are.
-device::HeldOut derive(const std::vector<Sample> &kernels,
-                       device::GpuProfile &gpu);
+/// How good the coefficients are.
+struct Derived {
+  device::HeldOut kernels;
+  device::HeldOut fronts; ///< that layers have which a GPU shares with CPUs
+};
+
+/// Derives peaks and coefficients from the kernels of whole layers.
+Derived derive(const std::vector<Sample> &samples, device::GpuProfile &gpu);
+/// Derives how much longer each side takes beside the other, if pairs were
+/// measured: the median, 1 at least. Plans count by themselves that a GPU in
+/// software takes CPUs from the others.
+void deriveBeside(const Samples &samples, device::GpuProfile &gpu);
 
 } // namespace nnv12::tune
 

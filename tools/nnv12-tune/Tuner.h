@@ -24,6 +24,7 @@ struct TuneOptions {
   unsigned seconds = 150; ///< until it has ended
   std::string samples;    ///< where to write measurements; "": nowhere
   std::string refit;      ///< such a file, instead of measuring; "": measure
+  std::string besides;    ///< a bundle of the CPUs' kernels; "": no pairs
   bool allowSoftware = false;
   std::string vulkanLibrary; ///< "": the system's
 };

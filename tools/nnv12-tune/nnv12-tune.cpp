@@ -26,6 +26,8 @@ static constexpr char examples[] =
   nnv12c --emit tuning --gpu -o gpu.tune.nnv
   nnv12-tune --gpu gpu.tune.nnv -o device.json
       the GPU, for nnv12c --gpu --gpu-profile device.json
+  nnv12-tune --gpu gpu.tune.nnv --gpu-beside model.tune.nnv -o device.json
+      and what it and the CPU lose while both compute
 )";
 
 static TuneOptions parseOptions(int argc, char **argv) {
@@ -72,6 +74,11 @@ static TuneOptions parseOptions(int argc, char **argv) {
       "With --gpu: the time there is. Of a GPU that is too slow for all "
       "kernels, as software is, those that take longest are left out; a driver "
       "that gives no answer is taken to hang. Default 150.");
+  options.text("gpu-beside", "TUNING.nnv", result.besides,
+               "With --gpu: also run kernels of this CPU, by a tuning bundle "
+               "made without --gpu, on --threads, and kernels of the GPU at "
+               "once. Plans may split layers between both only by a profile "
+               "that knows how much slower they are then.");
   options.text("gpu-samples", "FILE", result.samples,
                "With --gpu: also write what was measured of each kernel, for "
                "--gpu-refit.");

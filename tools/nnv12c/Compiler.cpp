@@ -402,15 +402,20 @@ private:
   LogicalResult writeTuning() {
     Stage stage(options, "tuning");
     if (!options.plan.gpu.empty())
-      return writeTuningBundle(
-          main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
-          codeRevision(), options.output, options.signingKey);
+      return writeTuningBundle(main, targets,
+                               *codegen::GpuTarget::byName(options.plan.gpu),
+                               codeRevision(), options.tuning.parts,
+                               options.output, options.signingKey);
     OtherLayouts others =
         options.tuning.otherLayouts ? OtherLayouts(main) : OtherLayouts();
     std::vector<TuningProgram> programs;
-    for (const codegen::Target &target : targets)
-      programs.push_back({target, tuningKernels(main, target, others.layers()),
-                          codeRevision()});
+    for (const codegen::Target &target : targets) {
+      TuningProgram &program = programs.emplace_back(
+          TuningProgram{target, tuningKernels(main, target, others.layers()),
+                        codeRevision()});
+      if (options.tuning.parts)
+        llvm::append_range(program.kernels, tuningParts(main, target));
+    }
     return writeTuningBundle(main, programs, options.output,
                              options.signingKey);
   }

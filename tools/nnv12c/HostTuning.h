@@ -16,6 +16,8 @@ struct TuneOptions {
   bool useCache = true;
   /// Layers are measured in all layouts that a net may give them.
   bool otherLayouts = false;
+  /// A tuning bundle has parts of layers as well.
+  bool parts = false;
   /// The fastest kernels are measured inside of the model as well.
   bool inModel = false;
 };

@@ -218,6 +218,10 @@ static cl::opt<std::string> objective(
          "default), little energy by the profile's gpu.power (energy), or "
          "little of both, where a millijoule is worth N milliseconds",
          "latency|energy|N"});
+static cl::opt<bool, true> tuningParts(
+    "tuning-parts", cl::location(given.tuning.parts),
+    Help{"With --emit tuning: also parts of up to 60 layers, whose times tell "
+         "how long each side of a split takes"});
 enum class GpuPrecision { F32, F16 };
 static cl::opt<GpuPrecision> gpuPrecision(
     "gpu-precision", cl::init(GpuPrecision::F32),
@@ -559,16 +563,43 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
-  std::string error = findOptionError(
-      {argv + 1, argv + argc}, category,
-      {mode,      memory,     parts,           gpuPrecision,   gpuCache,
-       emitKind,  lanes,      gpuForceFrom,    threads,        storageMBps,
-       noCache,   gpuForce,   whyFloat,        timing,         quiet,
-       quantized, routines,   checkBounds,     checkTiles,     listOps,
-       layouts,   layoutSeed, layoutMargin,    layoutTable,    listRoutines,
-       inModel,   precision,  calibrateRandom, calibrateCrops, calibrateSamples,
-       maxMemory, weights,    videoMode,       maxAge},
-      "MODEL.onnx");
+  std::string error = findOptionError({argv + 1, argv + argc}, category,
+                                      {mode,
+                                       memory,
+                                       parts,
+                                       gpuPrecision,
+                                       gpuCache,
+                                       emitKind,
+                                       lanes,
+                                       gpuForceFrom,
+                                       threads,
+                                       storageMBps,
+                                       noCache,
+                                       gpuForce,
+                                       whyFloat,
+                                       timing,
+                                       quiet,
+                                       quantized,
+                                       routines,
+                                       checkBounds,
+                                       checkTiles,
+                                       listOps,
+                                       layouts,
+                                       layoutSeed,
+                                       layoutMargin,
+                                       layoutTable,
+                                       listRoutines,
+                                       inModel,
+                                       tuningParts,
+                                       precision,
+                                       calibrateRandom,
+                                       calibrateCrops,
+                                       calibrateSamples,
+                                       maxMemory,
+                                       weights,
+                                       videoMode,
+                                       maxAge},
+                                      "MODEL.onnx");
   if (!error.empty())
     return fail(error);
   cl::ParseCommandLineOptions(argc, argv,
@@ -649,6 +680,8 @@ int main(int argc, char **argv) {
     return fail(fault);
   if (options.emit == Emit::Qdq && precision == Precision::F32)
     return fail("--emit qdq: found --precision f32, expected int8 or hybrid");
+  if (tuningParts && options.emit != Emit::Tuning)
+    return fail("--tuning-parts: found no --emit tuning, which it is for");
   if (inModel && !llvm::is_contained(options.targets, "host"))
     return fail("--in-model: found no --target host, which it is for");
   options.tuning.otherLayouts = layouts != Layouts::First;

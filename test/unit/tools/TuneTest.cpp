@@ -1,4 +1,5 @@
 //===- TuneTest.cpp - Measurements of nnv12-tune --------------------------===//
+#include "artifact/TuningParts.h"
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/Race.h"
@@ -170,13 +171,48 @@ TEST(Samples, derivesPeaksAndTheCache) {
   add("too large", 80e6, 100, 99);
   add("without weights", 100e6, 50, 0);
   nnv12::device::GpuProfile gpu;
-  auto held = derive(samples, gpu);
+  // Fronts of layers are asked for, not learned from.
+  samples.push_back(samples.back());
+  samples.back().facts.key =
+      nnv12::artifact::frontKey("without weights", "rows", 3);
+  Derived derived = derive(samples, gpu);
+  samples.pop_back();
   EXPECT_DOUBLE_EQ(gpu.cacheMB, 20);
   EXPECT_DOUBLE_EQ(gpu.memoryGBps, 2000);
-  EXPECT_EQ(held.sum.all, samples.size());
+  EXPECT_EQ(derived.kernels.sum.all, samples.size());
+  EXPECT_EQ(derived.fronts.sum.good, 1u);
+  EXPECT_EQ(gpu.kernels.size(), 5u);
   EXPECT_DOUBLE_EQ(gpu.kernels.at("fits").milliseconds, 0.04);
   EXPECT_DOUBLE_EQ(gpu.kernels.at("fits").millisecondsFromMemory, 0.06);
   EXPECT_EQ(gpu.kernels.at("without weights").millisecondsFromMemory, 0);
+}
+
+TEST(Samples, whatBothLose) {
+  nnv12::device::GpuProfile gpu;
+  Samples samples;
+  samples.numCpus = 8;
+  samples.pairThreads = 4;
+  deriveBeside(samples, gpu);
+  EXPECT_EQ(gpu.beside, 0) << "nothing was measured";
+  samples.pairs = {{"a", "x", 10, 11, 100, 150},
+                   {"b", "y", 20, 24, 200, 190},
+                   {"c", "z", 30, 90, 300, 330}};
+  deriveBeside(samples, gpu);
+  EXPECT_EQ(gpu.beside, 1.2);
+  EXPECT_EQ(gpu.besideCpu, 1.1);
+  // Nobody gets faster by it.
+  samples.pairs.resize(1);
+  samples.pairs[0].gpuBeside = 9;
+  deriveBeside(samples, gpu);
+  EXPECT_EQ(gpu.beside, 1);
+  EXPECT_EQ(gpu.besideCpu, 1.5);
+  // Twelve threads on eight CPUs, which plans know.
+  gpu.kind = nnv12::device::GpuKind::Software;
+  gpu.hostCores = 8;
+  samples.pairs[0].gpuBeside = 18;
+  deriveBeside(samples, gpu);
+  EXPECT_EQ(gpu.beside, 1.2);
+  EXPECT_EQ(gpu.besideCpu, 1);
 }
 
 TEST(Samples, roundTrip) {
@@ -196,6 +232,12 @@ TEST(Samples, roundTrip) {
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};
   measured.leftOut = 3;
+  // Files of earlier versions have no pairs.
+  EXPECT_EQ(print(measured).find("pairs"), std::string::npos);
+  measured.gpu.imports = false;
+  measured.pairThreads = 2;
+  measured.numCpus = 16;
+  measured.pairs = {{"gpu.map", "conv", 1, 2.5, 3, 4}};
   std::string text = print(measured);
   Samples read;
   ASSERT_TRUE(parse(text, read));
@@ -206,6 +248,11 @@ TEST(Samples, roundTrip) {
   EXPECT_EQ(read.kernels[1].facts.key, "k.1");
   EXPECT_EQ(read.kernels[1].facts.stepsInTurn, 12.5);
   EXPECT_EQ(read.leftOut, 3u);
+  EXPECT_FALSE(read.gpu.imports);
+  EXPECT_EQ(read.numCpus, 16u);
+  ASSERT_EQ(read.pairs.size(), 1u);
+  EXPECT_EQ(read.pairs[0].cpu, "conv");
+  EXPECT_EQ(read.pairs[0].cpuBeside, 4);
   // A text that has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
     Samples cut;
