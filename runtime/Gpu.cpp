@@ -361,7 +361,8 @@ bool Gpu::openDevice(Fault &fault) {
        !warmUp_.create(overlays_->gpu(), *device_, places_, pipelines_, fault)))
     return false;
   name_.store(device_->name(), std::memory_order_release);
-  imported_.store(places_.host().size, std::memory_order_relaxed);
+  if (places_.host().mapped == memory_.arena)
+    imported_.store(places_.host().size, std::memory_order_relaxed);
   startOthers();
   return true;
 }
@@ -373,12 +374,16 @@ bool Gpu::makeMemory(Fault &fault) {
     (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
         of->size();
   sizes.handedOver = Stretches::handedOver(gpu_);
+  if (const bundle::Memory *arena =
+          artifact::memoryOf(program_, bundle::MemoryKind_Arena)) {
+    sizes.host = arena->size();
+    sizes.hostAlignment = arena->alignment();
+  }
   Lock lock(device_->sharing);
   GpuWeights *weights = device_->weights;
   while (weights && weights->bundle != bundle_)
     weights = weights->next;
   if (!places_.create(*device_, sizes, memory_.arena,
-                      artifact::memorySize(program_, bundle::MemoryKind_Arena),
                       weights ? &weights->prepared : nullptr, fault)) {
     if (weights)
       places_.leavePrepared();
@@ -548,6 +553,19 @@ void Gpu::releaseNeeded(Lanes &lanes) const {
     lanes.release(stretch->after());
 }
 
+/// Between runs the arena holds nothing. Nothing is recorded any more by now,
+/// and no other thread uses the members that change.
+void Gpu::moveArena() {
+  uint8_t *place = places_.host().mapped;
+  if (arena_ || !place)
+    return;
+  arena_ = place;
+  parts_.move(memory_.arena,
+              artifact::memorySize(program_, bundle::MemoryKind_Arena), place);
+  stretches_.moveArena(place);
+  imported_.store(places_.host().size, std::memory_order_relaxed);
+}
+
 void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
   buffers_ = buffers;
   // The first run starts no thread: an application may want one result alone,
@@ -560,6 +578,8 @@ void Gpu::runBegins(Run run, const CallersBuffers &buffers) {
   next_ = 0;
   if (!isPrepared() || lost())
     return;
+  if (phase() == Phase::Settled)
+    moveArena();
   parts_.setBuffers(buffers);
   if (run == Run::Later)
     taken_ = &warm_;

@@ -59,6 +59,7 @@ public:
   bool isSettled() const override { return phase() >= Phase::Settled; }
   void start() override;
   void runBegins(Run run, const CallersBuffers &buffers) override;
+  uint8_t *arena() const override { return isGone() ? nullptr : arena_; }
   const Step *stepAt(uint32_t index) override;
   PartList partsOf(const Step &step) const override {
     return parts_.of(stretchOf(step));
@@ -125,6 +126,7 @@ private:
   bool collect();
   void settle();
   void giveUp(const char *why);
+  void moveArena();
   bool isReady(uint32_t stretch) const {
     return items_.areDone(gpu_->stretches()->Get(stretch)->after());
   }
@@ -186,6 +188,7 @@ private:
   artifact::Array<Step> steps_; ///< by stretch
   Parts parts_;
   CallersBuffers buffers_ = {}; ///< of the run that goes on
+  uint8_t *arena_ = nullptr;    ///< as arena() has it, while the device lives
   std::atomic<uint32_t> numTaken_{0};
 
   // Large members come last.

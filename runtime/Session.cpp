@@ -437,6 +437,36 @@ bool Session::takeOver(const Step *&next, Fault &fault) {
   return true;
 }
 
+/// Has the arena lie where the overlay wants it. False where it does already.
+bool Session::moveArena() {
+  uint8_t *own = pages_.data(), *place = overlay_->arena();
+  if (!place)
+    place = own;
+  if (place == memory_.arena)
+    return false;
+  uint64_t size =
+      artifact::memorySize(bundle_->chosenProgram(), bundle::MemoryKind_Arena);
+  operands_.move(memory_.arena, size, place);
+  memory_.arena = place;
+  if (place != own) {
+    // Nobody shall ask for these pages again.
+    firstTouch_.close();
+    pages_.empty(size);
+  }
+  return true;
+}
+
+/// Begins a run again whose earlier results are gone, with the memory of the
+/// overlay in which the arena lay. False where they are there.
+bool Session::beginAgain(const Step *&next) {
+  if (!overlay() || !moveArena())
+    return false;
+  overlay_->runBegins(OverlayExecutor::Run::Next, callers_);
+  next = steps_.begin();
+  planAt_ = 0;
+  return true;
+}
+
 /// Computes the step `next`, or those from it on that the overlay takes, and
 /// moves it on. It is recorded as far as somebody wants it: from `start`, where
 /// the one before it ended, which this sets anew.
@@ -446,6 +476,7 @@ bool Session::runNext(const Step *&next, uint64_t &start, Fault &fault) {
     return reportStop(step.operation, fault);
   if (overlay() && !takeOver(next, fault))
     return false;
+  (void)beginAgain(next);
   if (next != &step) {
     start = recorder_.startTime();
     return true;
@@ -503,7 +534,8 @@ bool Session::runSteps(Fault &fault) {
   // Else there is nothing to be done between steps.
   bool isWatched = !planDone_ || overlay() || start || deadline_ != never;
   planAt_ = 0;
-  for (const Step *next = steps_.begin(), *end = steps_.end(); next != end;) {
+  for (const Step *next = steps_.begin(), *end = steps_.end();
+       next != end || beginAgain(next);) {
     if (!isWatched)
       workers_.run(*next++);
     else if (!runNext(next, start, fault))
@@ -745,11 +777,13 @@ bool Session::runOnce(Fault &fault) {
   FloatMode mode;
   if ((overlay() && !beginBeside(fault)) || (planDone_ && !takeLater(fault)))
     return false;
-  if (overlay())
+  if (overlay()) {
     overlay()->runBegins(isSteady_    ? OverlayExecutor::Run::Later
                          : hasResult_ ? OverlayExecutor::Run::Next
                                       : OverlayExecutor::Run::First,
                          callers_);
+    (void)moveArena();
+  }
   // The first result comes by the plan, as soon as without a stream.
   bool isFirst = !planDone_,
        isFrame = stream_.isOn() && hasResult_ && stream_.takesNext();

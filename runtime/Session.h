@@ -91,6 +91,8 @@ private:
   [[nodiscard]] bool openOverlay(const nnv12_session_options &options,
                                  Team::Size size, artifact::Fault &fault);
   [[nodiscard]] bool beginBeside(artifact::Fault &fault);
+  bool moveArena();
+  bool beginAgain(const Step *&next);
   void releaseLater();
 
   LoadedBundle *bundle_ = nullptr;

@@ -116,6 +116,10 @@ public:
   /// Decides which steps this run may leave to it. The buffers stay until the
   /// run ends.
   virtual void runBegins(Run, const CallersBuffers &) {}
+  /// Memory of the executor's in which the session's arena has to lie from here
+  /// on; null: the session's own. It changes from null as a run begins. Once it
+  /// is null again, the memory holds nothing any more.
+  virtual uint8_t *arena() const { return nullptr; }
   /// The step in place of those of the CPU from execute `index` on, or null.
   /// Executes are asked for in order.
   virtual const Step *stepAt(uint32_t index) = 0;

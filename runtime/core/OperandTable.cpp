@@ -57,4 +57,13 @@ void OperandTable::setBuffers(const CallersBuffers &buffers) {
   }
 }
 
+void OperandTable::move(const uint8_t *from, uint64_t size, uint8_t *to) {
+  for (void *&place : places_) {
+    uintptr_t offset =
+        reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(from);
+    if (offset < size)
+      place = to + offset;
+  }
+}
+
 } // namespace nnv12::runtime

@@ -23,6 +23,8 @@ public:
   }
   /// Before each run.
   void setBuffers(const CallersBuffers &buffers);
+  /// The `size` bytes at `from` lie at `to` from now on.
+  void move(const uint8_t *from, uint64_t size, uint8_t *to);
 
 private:
   /// A place that depends on the caller's buffers.

@@ -25,12 +25,14 @@ uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
                            written[] = {local | visible | coherent,
                                         visible | coherent, visible, visible},
                            own[] = {local, 0, 0, 0};
-  const uint8_t *wishes = place == Staging ? read + 1
-                          : !mapped_       ? own
-                          : place == Arena ? read
-                                           : written;
+  const uint8_t *wishes = place == Staging    ? read + 1
+                          : !mapped_          ? own
+                          : place == Prepared ? written
+                                              : read;
+  // CPUs compute in the session's arena, and nobody flushes it.
+  uint32_t tries = place == Host ? 2 : place == Staging ? 3 : 4;
   uint32_t type = noType;
-  for (uint32_t k = 0; type == noType && k < (place == Staging ? 3 : 4); ++k)
+  for (uint32_t k = 0; type == noType && k < tries; ++k)
     type = typeWith(wishes[k], allowed);
   return type;
 }
@@ -150,18 +152,30 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
   if (type == noType || needs.size > size ||
       !bind(block, size, type, &pointer, ignored))
     destroy(block);
+  else
+    block.mapped = arena;
 }
 
 #ifdef NNV12_TEST_HOOKS
-/// Tests have devices copy that need not: see test/unit/gpu/RealDeviceTest.cpp.
-bool copiesAlways = false;
+/// Tests have devices copy that need not, move what they could import, or leave
+/// it where it is: see test/unit/gpu/RealDeviceTest.cpp.
+bool copiesAlways = false, importsNever = false, movesNever = false;
 #else
-static constexpr bool copiesAlways = false;
+static constexpr bool copiesAlways = false, importsNever = false,
+                      movesNever = false;
 #endif
 
+/// Where it fails, hand-overs are copied.
+void GpuMemory::makeHost(const Sizes &sizes) {
+  Fault ignored;
+  GpuBlock &block = blocks_[Host];
+  if (!allocate(Host, sizes.host, ignored) ||
+      reinterpret_cast<uintptr_t>(block.mapped) % sizes.hostAlignment)
+    destroy(block);
+}
+
 bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
-                       uint64_t arenaSize, const GpuBlock *prepared,
-                       Fault &fault) {
+                       const GpuBlock *prepared, Fault &fault) {
   device_ = &device;
   if (prepared)
     blocks_[Prepared] = *prepared;
@@ -176,8 +190,10 @@ bool GpuMemory::create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
       (!prepared && !allocate(Prepared, sizes.prepared, fault)) ||
       !allocate(Staging, staging, fault))
     return false;
-  if (mapped_)
-    import(arena, arenaSize);
+  if (mapped_ && !importsNever)
+    import(arena, sizes.host);
+  if (mapped_ && !hasHost() && !movesNever)
+    makeHost(sizes);
   return true;
 }
 

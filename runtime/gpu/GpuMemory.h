@@ -2,9 +2,10 @@
 //
 // A plan's GPU arena and prepared memory are a buffer each. Where a device
 // works in the CPUs' memory, these are mapped, and the session's own arena is
-// imported, if the device can: nothing of it is copied then. Elsewhere both are
-// the device's own, and a third, mapped buffer stages all bytes that go there
-// or come from there.
+// imported, if the device can. If it cannot, there is a mapped buffer for the
+// session's arena to move to. Nothing of the arena is copied then. Elsewhere
+// both are the device's own, and a third, mapped buffer stages all bytes that
+// go there or come from there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_GPUMEMORY_H
@@ -30,14 +31,16 @@ public:
   struct Sizes {
     uint64_t arena, prepared;
     uint64_t handedOver; ///< by a stretch, in and out, at most
+    /// The session's arena: its bytes, and the alignment of the first one.
+    uint64_t host, hostAlignment;
   };
 
   /// `arena` is the session's, of whole pages, which stays until destroy().
   /// `prepared`: another session's prepared memory, which this uses as well;
   /// null: this has its own.
   [[nodiscard]] bool create(GpuDevice &device, const Sizes &sizes,
-                            uint8_t *arena, uint64_t arenaSize,
-                            const GpuBlock *prepared, artifact::Fault &fault);
+                            uint8_t *arena, const GpuBlock *prepared,
+                            artifact::Fault &fault);
   /// Before the device is released. Nothing of it may be in use any more.
   void destroy();
   /// Leaves the prepared memory to other sessions that use it.
@@ -48,11 +51,12 @@ public:
   /// Hand-overs, and behind them `ringBytes` for uploads.
   const GpuBlock &staging() const { return blocks_[Staging]; }
   uint64_t ringBegin() const { return ring_; }
-  /// The session's arena; without a buffer where it is not imported.
+  /// The session's arena: `mapped` is where it lies, or shall lie. Without a
+  /// buffer where the device has no such memory.
   const GpuBlock &host() const { return blocks_[Host]; }
   /// Whether the arena and prepared memory are mapped.
   bool isMapped() const { return mapped_; }
-  bool isImported() const { return host().buffer != nullptr; }
+  bool hasHost() const { return host().buffer != nullptr; }
 
   /// After the CPU has written to a mapped block, and before it reads.
   VkResult flush(const GpuBlock &block, uint64_t offset, uint64_t size) const {
@@ -83,6 +87,7 @@ private:
   uint32_t typeFor(Place place, uint32_t allowed) const;
   uint32_t typeWith(VkMemoryPropertyFlags wanted, uint32_t allowed) const;
   void import(uint8_t *arena, uint64_t size);
+  void makeHost(const Sizes &sizes);
   void destroy(GpuBlock &block);
   /// `function` flushes or invalidates.
   VkResult synchronize(PFN_vkFlushMappedMemoryRanges function,

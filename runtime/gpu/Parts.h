@@ -21,6 +21,10 @@ public:
   void setBuffers(const CallersBuffers &buffers) {
     operands_.setBuffers(buffers);
   }
+  /// The same as OperandTable's.
+  void move(const uint8_t *from, uint64_t size, uint8_t *to) {
+    operands_.move(from, size, to);
+  }
 
 private:
   OperandTable operands_;

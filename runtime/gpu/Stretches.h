@@ -29,6 +29,8 @@ public:
                             const GpuPipelines &pipelines, Recorder &recorder,
                             artifact::Fault &fault);
   void destroy();
+  /// The program's arena lies there from now on.
+  void moveArena(uint8_t *arena) { arena_ = arena; }
 
   /// The device's lack for the stretch, if there is any.
   Lack lack(uint32_t index) const;
@@ -45,7 +47,7 @@ public:
                             artifact::Fault &fault);
 
 private:
-  bool isShared(const bundle::Boundary *boundary) const;
+  bool isInHost(const bundle::Boundary *boundary) const;
   VkDescriptorBufferInfo placeOf(const bundle::GpuOperand *operand) const;
   [[nodiscard]] bool bind(const bundle::Dispatch *dispatch,
                           VkCommandBuffer commands, artifact::Fault &fault);

@@ -75,6 +75,10 @@ public:
     length_ -= tail.length_;
   }
 
+  /// Gives the first `size` bytes back to the system. They read as zero when
+  /// they are used again.
+  void empty(size_t size) { madvise(start_, size, MADV_DONTNEED); }
+
   void release() {
     if (base_)
       munmap(base_, length_);

@@ -32,7 +32,7 @@ Preparer::Preparer(const DispatchBundle &bundle, const runtime::GpuWish &wish,
                                                 : sizes.prepared) =
         memory->size();
   const bundle::Bundle *metadata = of.loaded().metadata();
-  if (!memory_.create(*device_, sizes, nullptr, 0, nullptr, fault) ||
+  if (!memory_.create(*device_, sizes, nullptr, nullptr, fault) ||
       !pipelines_.create(metadata, &of.gpu(), of.loaded().image(), *device_,
                          cacheFolder, fault) ||
       !uploads.create(of.loaded().loaded(), {nullptr, nullptr}, *device_,

@@ -32,6 +32,9 @@ protected:
   }
   ~GpuFaultTest() override { runtime::leastGpuPatience = 10000000000; }
 
+  /// The kind of device that the arena moves to.
+  static constexpr unsigned moving = 5;
+
   /// Devices with all ways to be used, by turns.
   void makeDevice(unsigned kind) {
     mock.reset();
@@ -40,6 +43,7 @@ protected:
       device.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     device.timeline = kind < 2;
     device.coherent = kind % 4 != 2;
+    device.import = kind != moving;
     if (kind == 4)
       device.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
   }
@@ -103,7 +107,7 @@ bool mayFail(const std::string &function) {
 /// Each call of each function, with each result that it may have.
 TEST_P(GpuFaultTest, EachCallFails) {
   unsigned combinations = 0, hit = 0;
-  for (unsigned kind = 0; kind < 5; ++kind) {
+  for (unsigned kind = 0; kind < 6; ++kind) {
     makeDevice(kind);
     {
       SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
@@ -182,35 +186,39 @@ TEST_P(GpuFaultTest, AWaitThatFailsIsNoLoss) {
   expectClean();
 }
 
-/// A device that is lost is so for all sessions.
+/// A device that is lost is so for all sessions. Results in its memory are
+/// lost, too: then the CPU computes the run from the beginning.
 TEST_P(GpuFaultTest, ALossIsForAll) {
-  makeDevice(1);
-  {
-    SessionPointer one = create(allOptions(NNV12_GPU_WAIT)),
-                   other = create(allOptions(NNV12_GPU_WAIT));
-    EXPECT_EQ(run(one), expected());
-    EXPECT_EQ(run(other), expected());
-    mock.fault = {"vkQueueSubmit", mock.MockVulkan::calls("vkQueueSubmit") + 2,
-                  VK_ERROR_DEVICE_LOST};
-    EXPECT_EQ(run(one, 1), expected(1));
-    EXPECT_EQ(info(one).gpu_stretches_taken, 1u);
-    for (const SessionPointer *session : {&one, &other}) {
-      EXPECT_EQ(info(*session).gpu_state, NNV12_GPU_LOST);
-      EXPECT_STREQ(info(*session).gpu_reason,
-                   "vkQueueSubmit: the device was lost (-4)");
-      EXPECT_EQ(run(*session, 2), expected(2));
-      EXPECT_EQ(info(*session).gpu_stretches_taken, 0u);
+  for (unsigned kind : {1u, moving}) {
+    makeDevice(kind);
+    {
+      SessionPointer one = create(allOptions(NNV12_GPU_WAIT)),
+                     other = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(one), expected());
+      EXPECT_EQ(run(other), expected());
+      mock.fault = {"vkQueueSubmit",
+                    mock.MockVulkan::calls("vkQueueSubmit") + 2,
+                    VK_ERROR_DEVICE_LOST};
+      EXPECT_EQ(run(one, 1), expected(1));
+      EXPECT_EQ(info(one).gpu_stretches_taken, kind == moving ? 0u : 1u);
+      for (const SessionPointer *session : {&one, &other}) {
+        EXPECT_EQ(info(*session).gpu_state, NNV12_GPU_LOST);
+        EXPECT_STREQ(info(*session).gpu_reason,
+                     "vkQueueSubmit: the device was lost (-4)");
+        EXPECT_EQ(run(*session, 2), expected(2));
+        EXPECT_EQ(info(*session).gpu_stretches_taken, 0u);
+      }
+      SessionPointer later = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(later), expected());
+      EXPECT_EQ(info(later).gpu_state, NNV12_GPU_FAILED);
     }
-    SessionPointer later = create(allOptions(NNV12_GPU_WAIT));
-    EXPECT_EQ(run(later), expected());
-    EXPECT_EQ(info(later).gpu_state, NNV12_GPU_FAILED);
+    expectClean();
   }
-  expectClean();
 }
 
 /// Nobody knows what a device that gives no answer may still do.
 TEST_P(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
-  for (unsigned kind : {0, 1, 2, 3}) {
+  for (unsigned kind : {0, 1, 2, 3, 5}) {
     makeDevice(kind);
     runtime::leastGpuPatience = 20000000;
     SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
@@ -305,7 +313,7 @@ TEST_P(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
 
 /// In the middle of each call that prepares.
 TEST_P(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
-  for (unsigned kind : {0, 1, 4}) {
+  for (unsigned kind : {0, 1, 4, 5}) {
     makeDevice(kind);
     {
       SessionPointer session = create(allOptions(NNV12_GPU_WAIT));

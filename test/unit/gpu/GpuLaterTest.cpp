@@ -25,6 +25,14 @@ protected:
     result.mode = NNV12_MODE_CONTINUOUS;
     return result;
   }
+  /// A device that has memory of its own, or one that the arena moves to.
+  void makeDevice(bool isMoving) {
+    mock.reset();
+    if (!isMoving)
+      return;
+    mock.devices[0].type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    mock.devices[0].import = false;
+  }
   /// The result of the CPU's own later routines.
   Bytes later(int seed = 0) {
     SessionPointer session = create(continuous(NNV12_GPU_OFF));
@@ -147,10 +155,11 @@ TEST_F(GpuLaterTest, ARefusedGpuLeavesItToTheCpu) {
 /// Or until it is lost: then the CPU computes the GPU's layers, and with its
 /// later routines once they are prepared.
 TEST_F(GpuLaterTest, ALostGpuLeavesItToTheCpu) {
-  for (uint32_t preparing : {0u, NNV12_NO_PREPARATION_THREADS}) {
-    mock.reset();
+  for (uint32_t round = 0; round < 4; ++round) {
+    makeDevice(/*isMoving=*/round % 2);
     SessionOptions options = continuous(NNV12_GPU_AUTO);
-    options.preparationThreads = preparing;
+    options.preparationThreads =
+        round < 2 ? 0u : uint32_t(NNV12_NO_PREPARATION_THREADS);
     SessionPointer session = create(options);
     ASSERT_EQ(prepare(session), NNV12_OK);
     EXPECT_EQ(run(session, 0), expected(0));
@@ -194,9 +203,12 @@ TEST_F(GpuLaterTest, BothTakeOverTogether) {
     open(sample);
   }
   ASSERT_NE(before, after);
-  for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS}) {
+  for (uint32_t round = 0; round < 6; ++round) {
+    static constexpr uint32_t preparing[] = {0, 1,
+                                             NNV12_NO_PREPARATION_THREADS};
+    makeDevice(/*isMoving=*/round % 2);
     SessionOptions options = continuous(NNV12_GPU_AFTER_FIRST);
-    options.preparationThreads = preparing;
+    options.preparationThreads = preparing[round / 2];
     SessionPointer session = create(options);
     uint32_t numLater = 0;
     for (uint32_t i = 0; i < 100000 && numLater < 3; ++i) {
@@ -211,6 +223,8 @@ TEST_F(GpuLaterTest, BothTakeOverTogether) {
     EXPECT_EQ(numLater, 3u);
     EXPECT_EQ(info(session).num_switches, 1u);
     EXPECT_EQ(info(session).num_preparations, 7u);
+    session.reset();
+    expectClean();
   }
 }
 

@@ -21,7 +21,9 @@ namespace {
 struct Kind {
   const char *name;
   std::function<void(MockDevice &)> change;
-  bool isImported = false, isSoftware = false;
+  /// Whether it works in the session's arena, by import, or once that has
+  /// moved.
+  bool sharesArena = false, isSoftware = false;
 };
 
 void PrintTo(const Kind &kind, std::ostream *os) { *os << kind.name; }
@@ -46,12 +48,14 @@ const Kind kinds[] = {
      [](MockDevice &d) {
        d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
        d.import = false;
-     }},
+     },
+     true},
     {"integratedRefusingImport",
      [](MockDevice &d) {
        d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
        d.importFails = true;
-     }},
+     },
+     true},
     {"integratedNotCoherent",
      [](MockDevice &d) {
        d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
@@ -117,7 +121,7 @@ TEST_P(GpuRunTest, WaitsForTheGpu) {
     EXPECT_EQ(now.gpu_stretches_ready, 3u);
     EXPECT_EQ(now.gpu_pipelines, 3u);
     EXPECT_EQ(now.gpu_bytes_uploaded, 3 * 256u);
-    EXPECT_EQ(now.gpu_bytes_imported != 0, GetParam().isImported);
+    EXPECT_EQ(now.gpu_bytes_imported != 0, GetParam().sharesArena);
     EXPECT_EQ(now.gpu_cache, NNV12_GPU_CACHE_OFF);
     EXPECT_GT(now.gpu_open_ns, 0u);
     EXPECT_GT(now.gpu_ready_ns, now.gpu_open_ns);

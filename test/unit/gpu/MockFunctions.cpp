@@ -186,9 +186,9 @@ VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
     return VK_SUCCESS;
   }
   mock.allocated += info->allocationSize;
-  object->own.assign(info->allocationSize, 0xff);
+  object->own.assign(info->allocationSize, facts.mapAlignment);
   if (!object->isCoherent)
-    object->mapped.assign(info->allocationSize, 0xff);
+    object->mapped.assign(info->allocationSize, facts.mapAlignment);
   return VK_SUCCESS;
 }
 
@@ -218,8 +218,7 @@ void copyRange(VkDevice device, const VkMappedMemoryRange &range, bool isOut) {
     return;
   auto &from = isOut ? object.own : object.mapped;
   auto &to = isOut ? object.mapped : object.own;
-  std::copy_n(from.begin() + long(range.offset), size,
-              to.begin() + long(range.offset));
+  std::copy_n(from.data() + range.offset, size, to.data() + range.offset);
 }
 
 VkResult FlushMappedMemoryRanges(VkDevice device, uint32_t,

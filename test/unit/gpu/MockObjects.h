@@ -4,8 +4,10 @@
 
 #include "test/unit/gpu/MockVulkan.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <typeinfo>
 
@@ -25,8 +27,32 @@ struct Device : Object {
   const MockDevice *facts;
   bool hasTimeline = false, hasImport = false;
 };
+/// Bytes that begin at a multiple of an alignment, and of no larger one.
+class AlignedBytes {
+public:
+  void assign(size_t size, uint64_t alignment) {
+    size_ = size;
+    all_.reset(new (std::align_val_t(4096)) uint8_t[size + 4096]);
+    at_ = all_.get() + (alignment < 4096 ? alignment : 0);
+    fill();
+  }
+  /// As fresh memory may be, and that of a device that was lost.
+  void fill() { std::fill_n(at_, size_, uint8_t(0xff)); }
+  uint8_t *data() { return at_; }
+  size_t size() const { return size_; }
+
+private:
+  struct Free {
+    void operator()(uint8_t *bytes) const {
+      operator delete[](bytes, std::align_val_t(4096));
+    }
+  };
+  std::unique_ptr<uint8_t, Free> all_;
+  uint8_t *at_ = nullptr;
+  size_t size_ = 0;
+};
 struct Memory : Object {
-  std::vector<uint8_t> own, mapped; ///< two where CPU and GPU are not coherent
+  AlignedBytes own, mapped; ///< two where CPU and GPU are not coherent
   uint8_t *imported = nullptr;
   bool isCoherent = true, isVisible = true;
   uint8_t *bytes() { return imported ? imported : own.data(); }
@@ -130,7 +156,7 @@ public:
     if (++counts[function] != fault.call || fault.function != function)
       return VK_SUCCESS;
     if (fault.result == VK_ERROR_DEVICE_LOST)
-      lost = true;
+      lose();
     return fault.result;
   }
 
@@ -184,6 +210,17 @@ public:
   std::function<void()> pending;
 
 private:
+  /// Memory of a lost device is there and holds nothing.
+  void lose() {
+    lost = true;
+    for (const auto &[object, name] : objects)
+      if (name == typeid(Memory).name()) {
+        auto *memory = static_cast<Memory *>(object);
+        memory->own.fill();
+        memory->mapped.fill();
+      }
+  }
+
   std::map<std::string, uint32_t> counts;
   std::map<void *, std::string> objects, forgiven; ///< and their kinds
   std::vector<std::string> faults;

@@ -47,8 +47,9 @@ struct MockDevice {
     groups = 65535;
   }
   uint64_t largestAllocation = uint64_t(1) << 30;
-  uint64_t atom = 64;          ///< of memory that is not coherent
-  uint32_t timestampBits = 36; ///< that count; ticks of 32 ns
+  uint64_t atom = 64;           ///< of memory that is not coherent
+  uint64_t mapAlignment = 4096; ///< of mapped memory, and the most
+  uint32_t timestampBits = 36;  ///< that count; ticks of 32 ns
 };
 
 /// One call that fails.
