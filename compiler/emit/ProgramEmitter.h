@@ -59,9 +59,9 @@ struct EmittedProgram {
 ///
 /// Where the plan has a plan.gpu, tensors of the arena lie at multiples of 256,
 /// and earlier ones that a stretch reads stay as they are until its end: so the
-/// CPU can compute all of it again when the GPU fails in the middle. The results
-/// of a split stretch have places that are free from its first layer on, since
-/// a GPU may write there while the CPU computes parts.
+/// CPU can compute all of it again when the GPU fails in the middle. The
+/// results of a split stretch have places that are free from its first layer
+/// on, since a GPU may write there while the CPU computes parts.
 mlir::FailureOr<EmittedProgram> emitProgram(const ExecutionOrder &order,
                                             plan::ProgramOp plan,
                                             KernelTable &kernels,

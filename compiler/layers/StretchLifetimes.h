@@ -20,11 +20,11 @@ struct StretchRange {
 
 struct StretchLifetimes {
   std::vector<Lifetime> lifetimes; ///< by tensor of the order
-  /// Of tensors: nothing may take its memory in place, and it may not take that
-  /// of another one.
+  /// By tensor: it may not give its memory to another one in place, and it may
+  /// not take another one's.
   std::vector<bool> isKept, isApart;
 
-  /// Those of the order, with these stretches:
+  /// With these stretches:
   ///   - A tensor from before a stretch that dies in it lives to its end. So
   ///     CPUs can compute the stretch again if the GPU fails in the middle.
   ///   - A tensor that a split stretch leaves lives from its first layer on,

@@ -18,7 +18,7 @@ struct PlacedStretch {
   std::vector<codegen::HalfTensors> half = {};
   std::vector<std::vector<std::string>> kernels = {};
   bool cold = false, warm = false;
-  /// Of a split, by layer: the GPU has the positions before `fronts`, the CPU
+  /// By layer of a split: the GPU has the positions before `fronts`, the CPU
   /// all from `backs` on.
   std::vector<uint32_t> fronts = {}, backs = {};
 };

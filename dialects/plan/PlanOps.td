@@ -235,8 +235,8 @@ def Plan_StretchOp
 
     `split`: the GPU and the CPU compute it at once. Results that others read
     are cut at position `at` of dimension `dim`: the GPU has the positions
-    before, the CPU all others. Each layer has a part behind the dispatches. Later
-    inferences alone take such a stretch.
+    before, the CPU all others. Each layer has a part behind the dispatches.
+    Later inferences alone take such a stretch.
   }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$first,
       I64Attr:$count, UnitAttr:$cold, UnitAttr:$warm,

@@ -1,4 +1,4 @@
-//===- SplitWaits.cpp - Who waited where CPU and GPU share layers ---------===//
+//===- SplitWaits.cpp - Waiting in splits ---------------------------------===//
 #include "tools/nnv12-prof/SplitWaits.h"
 
 #include <algorithm>

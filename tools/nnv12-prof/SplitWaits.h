@@ -1,7 +1,7 @@
-//===- SplitWaits.h - Who waited where CPU and GPU share layers -*- C++ -*-===//
+//===- SplitWaits.h - Waiting in splits -------------------------*- C++ -*-===//
 //
-// A stretch that is split is computed by both processors at once. A run goes on
-// when the slower one has finished. Times are nanoseconds.
+// CPU and GPU compute a split at once. A run goes on when the slower one has
+// finished. Times are nanoseconds.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_NNV12_PROF_SPLITWAITS_H

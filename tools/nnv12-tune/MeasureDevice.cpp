@@ -83,8 +83,8 @@ void DeviceTuner::measure(device::DeviceProfile &profile) {
   if (!parse(text, samples))
     fail(isMeasured ? "measuring the GPU ended too early; no profile was "
                       "written"
-                    : options.refit + ": found something else, expected what "
-                                      "--gpu-samples wrote");
+                    : options.refit + ": found something else, expected a file "
+                                      "that --gpu-samples wrote");
   if (!options.samples.empty())
     tools::writeText(options.samples, text);
   device::GpuProfile &gpu = samples.gpu;

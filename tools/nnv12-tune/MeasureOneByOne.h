@@ -34,6 +34,7 @@ public:
   /// measured several times until `end`, in milliseconds of the clock.
   void measureKernels(double end, Samples &measured);
 
+  bool isSoftware() const { return device.isSoftware(); }
   /// How many the device can run, in the order of their work.
   size_t numKernels() const { return kernels.size(); }
   const KernelFacts &facts(size_t kernel) const {

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <unistd.h>
 
 namespace nnv12::tune {
 
@@ -55,12 +56,25 @@ private:
   std::string path_;
 };
 
-/// Mesa computes on each CPU, unless it is told to use fewer.
-unsigned softwareThreads() {
-  auto cpus = static_cast<unsigned>(usableCpus().size());
+/// Where a GPU in software computes.
+struct SoftwareCpus {
+  unsigned threads; ///< of the GPU
+  unsigned all;     ///< CPUs that it and this process have
+};
+
+/// Mesa computes on each CPU of the process, unless it is told how many threads
+/// it has. A process on some of the machine's CPUs that says so has given these
+/// threads others (tools/measure-split).
+SoftwareCpus softwareCpus() {
+  auto usable = static_cast<unsigned>(usableCpus().size());
+  auto online = std::max(usable, unsigned(sysconf(_SC_NPROCESSORS_ONLN)));
   const char *said = getenv("LP_NUM_THREADS");
   unsigned threads = said ? unsigned(strtoul(said, nullptr, 10)) : 0;
-  return threads ? std::min(threads, cpus) : cpus;
+  if (threads == 0)
+    return {usable, usable};
+  if (usable == online)
+    return {std::min(threads, usable), usable};
+  return {std::min(threads, online), std::min(usable + threads, online)};
 }
 
 /// Threads of the CPUs' kernels of pairs.
@@ -95,7 +109,7 @@ void describe(const GpuDevice &device, device::GpuProfile &gpu) {
   gpu.imports =
       gpu.kind == device::GpuKind::Discrete || device.importAlignment() > 0;
   if (device.isSoftware())
-    gpu.hostCores = softwareThreads();
+    gpu.hostCores = softwareCpus().threads;
 }
 
 /// The device that the options name.
@@ -154,7 +168,7 @@ bool measurePreparations(const DispatchBundle &bundle, Kernels *besides,
     OneByOne kernels(bundle, first);
     if (besides) {
       measured.pairThreads = pairThreads(options);
-      measured.numCpus = unsigned(usableCpus().size());
+      measured.numCpus = softwareCpus().all;
       measured.pairs = measurePairs(kernels, *besides, measured.pairThreads);
       if (measured.pairs.empty())
         fail(besides->path() +

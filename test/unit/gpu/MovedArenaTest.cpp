@@ -19,8 +19,8 @@ extern void (*betweenSubmitAndWait)(Workers &);
 
 namespace {
 
-/// What is copied for the sample's two stretches: the input and the output; and
-/// the tensor between both, which one hands over to the other.
+/// Bytes that are copied for the sample's two stretches: the input and the
+/// output; and the tensor that one hands over to the other.
 constexpr uint64_t ends = 512, all = 1024;
 
 class MovedArenaTest : public GpuTest {
@@ -184,8 +184,8 @@ TEST_F(MovedArenaTest, EachSessionHasItsOwn) {
 // Losses
 //===----------------------------------------------------------------------===//
 
-/// The device is lost with what its memory held. The run begins again where the
-/// arena lay before, at whichever stretch that is.
+/// The device is lost with the contents of its memory. The run begins again in
+/// the arena's old place, at any stretch.
 TEST_F(MovedArenaTest, ALossTakesItsMemory) {
   for (uint32_t submission : {1, 2})
     for (bool isWait : {false, true})

@@ -1,4 +1,4 @@
-//===- SplitWaitsTest.cpp - Who waited where CPU and GPU share layers -----===//
+//===- SplitWaitsTest.cpp - Waiting in splits -----------------------------===//
 #include "tools/nnv12-prof/SplitWaits.h"
 
 #include <gtest/gtest.h>
