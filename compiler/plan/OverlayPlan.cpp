@@ -74,20 +74,55 @@ static void addLaterPoints(const search::Problem &problem,
   }
 }
 
-/// The CPUs' arena with stretches, as a part of that without any; tensors that
-/// take others' memory in place are not counted.
-static double arenaGrowth(const ExecutionOrder &order,
-                          const std::vector<search::Stretch> &stretches) {
-  auto sizeWith = [&](ArrayRef<StretchRange> ranges) {
-    return double(placeInArena(StretchLifetimes::of(order, ranges).lifetimes,
-                               artifact::gpuAlignment)
-                      .size);
-  };
+/// Bytes of the CPUs' arena with stretches. Tensors that take others' memory in
+/// place are not counted.
+static double arenaSize(const ExecutionOrder &order,
+                        const std::vector<search::Stretch> &stretches) {
   SmallVector<StretchRange> ranges;
   for (const search::Stretch &stretch : stretches)
     ranges.push_back({stretch.first, stretch.end(), stretch.split.has_value()});
-  double without = sizeWith({});
-  return without > 0 ? sizeWith(ranges) / without : 1;
+  return double(placeInArena(StretchLifetimes::of(order, ranges).lifetimes,
+                             artifact::gpuAlignment)
+                    .size);
+}
+
+/// Takes places to cut from layers until a plan with splits needs no arena that
+/// is much larger than a plan without. Of the split that enlarges it most the
+/// first layer goes, so long ones become shorter.
+static void limitArena(const ExecutionOrder &order, const search::Choice &later,
+                       const search::Options &how, search::Problem &problem) {
+  search::StretchChoice choice =
+      search::withFewPipelines(problem, search::fastestInStretches(problem));
+  auto planWith = [&](const search::Options &options) {
+    return search::planWarmStretches(problem, later, choice, options).stretches;
+  };
+  search::Options whole = how;
+  whole.splits = search::Splits::Never;
+  double most = mostArenaGrowth * arenaSize(order, planWith(whole));
+  for (;;) {
+    std::vector<search::Stretch> stretches = planWith(how);
+    if (arenaSize(order, stretches) <= most)
+      return;
+    const search::Stretch *worst = nullptr;
+    double least = 0;
+    for (const search::Stretch &stretch : stretches) {
+      if (!stretch.split)
+        continue;
+      std::vector<search::Stretch> others = stretches;
+      llvm::erase(others, stretch);
+      double size = arenaSize(order, others);
+      if (!worst || size < least) {
+        worst = &stretch;
+        least = size;
+      }
+    }
+    if (!worst)
+      return;
+    llvm::erase_if(problem.layers[worst->first].backs,
+                   [&](const search::Back &back) {
+                     return back.dim == worst->split->dim;
+                   });
+  }
 }
 
 /// Fills in which part of each layer is whose, where the stretch is split.
@@ -180,18 +215,9 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
         search::forcedOverlay(problem, cpu, how, later, options.gpuForceFrom);
   } else {
     search::leaveToCpus(problem, later);
+    if (how.splits == search::Splits::WherePays)
+      limitArena(order, later, how, problem);
     plan.found = search::planOverlay(problem, cpu, how, later);
-    double growth = arenaGrowth(order, plan.found.warm.stretches);
-    if (how.splits == search::Splits::WherePays && growth > mostArenaGrowth &&
-        llvm::any_of(plan.found.warm.stretches,
-                     [](const search::Stretch &s) { return s.split; })) {
-      emitRemark(location) << llvm::formatv(
-          "splits would make the arena {0:f2} times as large, expected at most "
-          "{1:f2} times: no layer is split",
-          growth, mostArenaGrowth);
-      how.splits = search::Splits::Never;
-      plan.found = search::planOverlay(problem, cpu, how, later);
-    }
   }
   const search::Overlay &found = plan.found;
   if (found.start == search::OverlayStart::Never) {
