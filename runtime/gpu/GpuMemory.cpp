@@ -157,8 +157,8 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
 }
 
 #ifdef NNV12_TEST_HOOKS
-/// For tests: devices copy without need, move memory that they could import, or
-/// leave it in its place. See test/unit/gpu/RealDeviceTest.cpp.
+/// Tests have devices copy that need not, and import or move no arena: see
+/// test/unit/gpu/RealDeviceTest.cpp.
 bool copiesAlways = false, importsNever = false, movesNever = false;
 #else
 static constexpr bool copiesAlways = false, importsNever = false,

@@ -698,7 +698,9 @@ typedef struct nnv12_session_info {
                                       far as the driver says */
   uint64_t gpu_bytes_uploaded;   /**< of weights, by this session: those that
                                       another one has uploaded are shared */
-  uint64_t gpu_bytes_imported;   /**< of the arena, where it works in that */
+  uint64_t gpu_bytes_imported;   /**< of the arena, where it works in that: by
+                                      import, or in memory of the device's, to
+                                      which the arena has moved */
   nnv12_gpu_cache gpu_cache;
   /** How long its preparing has taken, from its beginning until the device was
    *  open (most of it the driver's; next to nothing where another session has

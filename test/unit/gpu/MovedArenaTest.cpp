@@ -19,8 +19,8 @@ extern void (*betweenSubmitAndWait)(Workers &);
 
 namespace {
 
-/// Bytes that are copied for the sample's two stretches: the input and the
-/// output; and the tensor that one hands over to the other.
+/// Bytes that the sample's two stretches copy: the input and the output; and
+/// also the tensor between both, out of one and into the other.
 constexpr uint64_t ends = 512, all = 1024;
 
 class MovedArenaTest : public GpuTest {
@@ -141,24 +141,27 @@ TEST_F(MovedArenaTest, MovesBetweenRuns) {
     }
 }
 
-/// Parts of split stretches work where the arena is.
+/// Parts of split stretches work where the arena is. Other steps of the CPU
+/// read the results of parts there, and parts read theirs.
 TEST_F(MovedArenaTest, PartsMoveAsWell) {
-  SplitSample sample(2);
-  open(sample);
-  for (uint32_t threads : {1, 3}) {
-    makeDevice();
-    SessionOptions options = this->options(NNV12_GPU_WAIT);
-    options.threads = threads;
-    SessionPointer session = create(options);
-    uint64_t moved = copiedBytes(session, 0);
-    for (int i = 0; i < 3; ++i)
-      EXPECT_EQ(copiedBytes(session, i), moved);
-    EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
-    session.reset();
-    expectClean();
-    // Half of the input and half of the output.
-    EXPECT_EQ(moved, ends / 2);
-  }
+  for (uint32_t warm : {1, 2})
+    for (uint32_t threads : {1, 3}) {
+      SplitSample sample(2);
+      for (artifact::Program &program : sample.bundle.programs)
+        program.gpu->warm = {warm};
+      open(sample);
+      makeDevice();
+      SessionOptions options = this->options(NNV12_GPU_WAIT);
+      options.threads = threads;
+      SessionPointer session = create(options);
+      for (int i = 0; i < 4; ++i) {
+        // Half of the input, or of the output.
+        EXPECT_EQ(copiedBytes(session, i), ends / 4) << warm;
+        EXPECT_EQ(info(session).gpu_stretches_taken, 1u);
+      }
+      session.reset();
+      expectClean();
+    }
 }
 
 /// Each session has an arena of its own, and leaves others' where they are.
@@ -184,8 +187,8 @@ TEST_F(MovedArenaTest, EachSessionHasItsOwn) {
 // Losses
 //===----------------------------------------------------------------------===//
 
-/// The device is lost with the contents of its memory. The run begins again in
-/// the arena's old place, at any stretch.
+/// The device is lost, and its memory holds nothing any more. The run begins
+/// again where the arena lay before, whichever stretch it was at.
 TEST_F(MovedArenaTest, ALossTakesItsMemory) {
   for (uint32_t submission : {1, 2})
     for (bool isWait : {false, true})
