@@ -3,7 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_WIDEN_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
-#include "dialects/plan/PlanDialect.h"
+#include "dialects/plan/StoredForm.h"
 
 namespace nnv12::codegen {
 
