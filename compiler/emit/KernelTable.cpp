@@ -124,11 +124,13 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
 unsigned KernelTable::cells(Operation *layer, const Routine &routine,
                             const Cells &size) {
   auto emit = [&](Kernel &kernel) {
+    std::string target; // with the extension
     describe(kernel, layer, routine, [&] {
+      target = builder.target.name;
       return CpuRoutine::of(routine).emitCells(builder, layer, kernel.symbol,
                                                size);
     });
-    kernel.facts.key = cellsKey(layer, routine, builder.target.name);
+    kernel.facts.key = cellsKey(layer, routine, target);
     kernel.descriptor += ".cells";
   };
   return add(cellsId(layer, routine), (routine.name() + ".cells").str(),

@@ -70,3 +70,42 @@ TEST(KernelTable, Parts) {
   EXPECT_EQ(table.part(layers[2], pool, 1), table.execute(layers[2], pool));
   EXPECT_NE(table.part(layers[2], pool, 2), table.execute(layers[2], pool));
 }
+
+/// Measured times hold for all CPUs that can run the kernel, and for no others.
+TEST(KernelTable, KeysNameTheExtension) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<nn::NNDialect, func::FuncDialect>();
+  auto module = parseSourceString<ModuleOp>(R"(
+    !picture = tensor<1x32x16x16xui8, #nn.layout<"aBcd16b">>
+    !weights = tensor<32x32x3x3xi8, #nn.layout<"ABcd4b16a4b">>
+    func.func @main(%x: !picture, %w: !weights, %p: tensor<ui8>,
+                    %b: tensor<32xi32, #nn.layout<"A16a">>,
+                    %s: tensor<32xf32, #nn.layout<"A16a">>) -> !picture {
+      %0 = nn.qconv %x, %w padding %p bias %b scale %s out_zero %p
+          strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+          {groups = 1 : i64} : !picture, !weights padding tensor<ui8>
+          bias tensor<32xi32, #nn.layout<"A16a">>
+          scale tensor<32xf32, #nn.layout<"A16a">>
+          out_zero tensor<ui8> -> !picture
+      return %0 : !picture
+    }
+  )",
+                                            &context);
+  ASSERT_TRUE(module);
+  Operation *layer = nullptr;
+  module->walk([&](nn::QConvOp op) { layer = op; });
+  codegen::Target target = *codegen::Target::byName("x86-64-v4+vnni");
+  codegen::KernelBuilder builder(context, target);
+  OwningOpRef<ModuleOp> owned(builder.module);
+  KernelTable table(builder);
+  const Routine &direct = *codegen::cpuRoutines().named("qconv.direct.nChw16c");
+  ASSERT_EQ(direct.misfit(layer), "");
+  unsigned own = table.execute(layer, direct),
+           cells = table.cells(layer, direct, Cells{4, 16}),
+           part = table.part(layer, direct, /*dim=*/2);
+  for (unsigned kernel : {own, cells, part})
+    EXPECT_EQ(table[kernel].extension, codegen::Extension::DotProducts);
+  EXPECT_EQ(table[own].facts.key, kernelKey(layer, direct, target.name));
+  EXPECT_EQ(table[cells].facts.key, cellsKey(layer, direct, target.name));
+  EXPECT_EQ(table[part].facts.key, partKey(layer, direct, 2, target.name));
+}
