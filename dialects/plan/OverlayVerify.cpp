@@ -156,12 +156,20 @@ private:
         if (dispatch.getFront() && !op.getDim())
           return dispatch.emitOpError(
               "found a front, expected it in a stretch that is split");
+        if (auto front = dispatch.getFront();
+            front && static_cast<int64_t>(*front) <= 0)
+          return dispatch.emitOpError("found a front of ")
+                 << static_cast<int64_t>(*front)
+                 << " positions, expected 1 or more";
       } else if (auto part = dyn_cast<PartOp>(inner)) {
         if (!op.getDim())
           return part.emitOpError(
               "found in a stretch that is not split, expected no part");
         if (failed(checkLayer(part, nextPart)))
           return failure();
+        if (auto back = static_cast<int64_t>(part.getBack()); back < 0)
+          return part.emitOpError("found a part from position ")
+                 << back << " on, expected 0 or more";
       } else {
         return inner.emitOpError("found in a plan.stretch, expected a "
                                  "plan.dispatch or a plan.part");

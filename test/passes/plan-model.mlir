@@ -38,6 +38,9 @@
 // RUN: nnv12-opt %t/gpu.mlir --assign-layouts --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1 profile=%t/slow-start.json" | FileCheck %s --check-prefix=LATER
 // RUN: nnv12-opt %t/gpu.mlir --assign-layouts --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: nnv12-opt %t/compared.mlir --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1 gpu-force" 2>&1 | FileCheck %s --check-prefix=COMPARED
+// RUN: nnv12-opt %t/gpu.mlir --assign-layouts --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1 split=force" | FileCheck %s --check-prefix=SPLIT
+// RUN: nnv12-opt %t/gpu.mlir --assign-layouts --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1 profile=%t/fast.json split=auto" | FileCheck %s --check-prefix=WHOLE
+// RUN: nnv12-opt %t/alone.mlir --plan-model="target=x86-64-v4 threads=1 gpu=vulkan1.1 split=force" 2>&1 | FileCheck %s --check-prefix=ALONE
 
 // Where storage is slow and memory dear, a first run has other routines than later ones.
 // Afterwards they take over if that is worth their memory. Where the file is mapped nothing can
@@ -142,6 +145,22 @@ func.func @main(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xi1>, tensor<1x
 // LATER: plan.gpu "vulkan1.1" profile("slow to start") start(after_first)
 // LATER: plan.stretch layers({{.*}}) {{.*}}warm
 
+// Both processors compute each layer, in later inferences.
+// SPLIT: plan.gpu "vulkan1.1" profile("ordinary GPU") start(after_first)
+// SPLIT: plan.stretch layers(1, 1) after({{.*}}) warm predicted({{[0-9]+}}) split(1 at 32) {
+// SPLIT-NEXT: plan.dispatch 1 routine("gpu.conv{{[^"]*}}") {{.*}} front(32)
+// SPLIT-NEXT: plan.part 1 routine("conv.{{[^"]*}}") back(32)
+// SPLIT-NEXT: }
+// SPLIT-NEXT: plan.stretch layers(2, 2) after({{.*}}) warm predicted({{[0-9]+}}) split(1 at 32) {
+// SPLIT-NEXT: plan.dispatch 2 routine("gpu.conv{{[^"]*}}") {{.*}} front(32)
+// SPLIT-NEXT: plan.dispatch 3 routine("gpu.element") {{.*}} front(32)
+// SPLIT-NEXT: plan.part 2 routine("conv.{{[^"]*}}") back(32)
+// SPLIT-NEXT: plan.part 3 routine("element") back(32)
+// SPLIT-NEXT: }
+// Where no profile knows what both lose beside each other, none is chosen.
+// WHOLE: plan.gpu
+// WHOLE-NOT: split(
+
 // Two small convolutions are not worth the hand-over to an ordinary one.
 // NONE: remark: CPU only: ordinary GPU would take over nothing that it is faster at
 // NONE-NOT: plan.gpu
@@ -164,6 +183,15 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64x64xi
   %c = nn.binary equal %a, %y : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xi1>
   %b = nn.unary %y <exp> : tensor<64x64xf32> -> tensor<64x64xf32>
   return %c, %b : tensor<64x64xi1>, tensor<64x64xf32>
+}
+
+//--- alone.mlir
+// A softmax along rows has no rows to cut.
+// ALONE: remark: CPU only: ordinary GPU and the CPU can share no layer of it
+// ALONE-NOT: plan.gpu
+func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = nn.softmax %x axis 0 : tensor<64xf32> -> tensor<64xf32>
+  return %0 : tensor<64xf32>
 }
 
 //--- fast.json

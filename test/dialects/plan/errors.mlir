@@ -549,8 +549,250 @@ plan.program "t" threads(1) {
     %p = plan.pipeline ["k"] after(%d)
     %c = plan.record 0 after(%d, %p)
     plan.stretch layers(0, 1) after(%c) {
-      // expected-error @below {{found in a plan.stretch, expected a plan.dispatch}}
+      // expected-error @below {{found in a plan.stretch, expected a plan.dispatch or a plan.part}}
       %x = arith.constant 0 : i32
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found one of dim and at, expected both or none}}
+    plan.stretch layers(0, 1) after(%c) attributes {dim = 2 : i64} {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found one of dim and at, expected both or none}}
+    plan.stretch layers(0, 1) after(%c) attributes {at = 8 : i64} {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found dimension 3, expected 0 (batch), 1 (channels) or 2 (rows)}}
+    plan.stretch layers(0, 1) after(%c) split(3 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found a cut at 0, expected 1 or more}}
+    plan.stretch layers(0, 1) after(%c) split(2 at 0) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found a cut at -1, expected 1 or more}}
+    plan.stretch layers(0, 1) after(%c) split(2 at -1) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found a split that the first inference may take, expected later ones alone}}
+    plan.stretch layers(0, 1) after(%c) cold split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) warm {
+      plan.dispatch 0 routine("r") kernels(["k"])
+      // expected-error @below {{found in a stretch that is not split, expected no part}}
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) warm {
+      // expected-error @below {{found a front, expected it in a stretch that is split}}
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) split(2 at 8) {
+      // expected-error @below {{found a front of 0 positions, expected 1 or more}}
+      plan.dispatch 0 routine("r") kernels(["k"]) front(0)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      // expected-error @below {{found a part from position -1 on, expected 0 or more}}
+      plan.part 0 routine("a") back(-1)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 2) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+      // expected-error @below {{comes after a part, expected dispatches first}}
+      plan.dispatch 1 routine("r") kernels(["k"]) front(8)
+      plan.part 1 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{lacks the part of layer 1}}
+    plan.stretch layers(0, 2) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.dispatch 1 routine("r") kernels(["k"]) front(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{lacks the part of layer 0}}
+    plan.stretch layers(0, 1) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 2) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      plan.dispatch 1 routine("r") kernels(["k"]) front(8)
+      // expected-error @below {{found layer 1, expected layer 0}}
+      plan.part 1 routine("a") back(8)
+      plan.part 0 routine("a") back(8)
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) split(2 at 8) {
+      plan.dispatch 0 routine("r") kernels(["k"]) front(8)
+      // expected-error @below {{found layer 1, expected layer 0}}
+      plan.part 1 routine("a") back(8)
     }
   }
 }

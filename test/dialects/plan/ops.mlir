@@ -53,6 +53,8 @@ plan.program "x86-64-v3" threads(2) {
     %c0 = plan.record 0 after(%d, %p0)
     // CHECK-NEXT: %[[C1:.*]] = plan.record 1 after(%[[D]], %[[P0]])
     %c1 = plan.record 1 after(%d, %p0)
+    // CHECK-NEXT: %[[C2:.*]] = plan.record 2 after(%[[D]], %[[P0]])
+    %c2 = plan.record 2 after(%d, %p0)
     // CHECK-NEXT: plan.stretch layers(0, 2) after(%[[C0]], %[[U]]) cold warm predicted(800) {
     plan.stretch layers(0, 2) after(%c0, %u) cold warm predicted(800) {
       // CHECK-NEXT: plan.dispatch 0 routine("gpu.conv") kernels(["gpu.conv"]) predicted([500])
@@ -60,12 +62,23 @@ plan.program "x86-64-v3" threads(2) {
       // CHECK-NEXT: plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
       plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
     }
-    // CHECK: plan.stretch layers(1, 1) after(%[[C1]]) cold {
-    plan.stretch layers(1, 1) after(%c1) cold {
+    // CHECK: plan.stretch layers(0, 2) after(%[[C1]], %[[U]]) predicted(500) split(2 at 16) {
+    plan.stretch layers(0, 2) after(%c1, %u) predicted(500) split(2 at 16) {
+      // CHECK-NEXT: plan.dispatch 0 routine("gpu.conv") kernels(["gpu.conv"]) front(17)
+      plan.dispatch 0 routine("gpu.conv") kernels(["gpu.conv"]) front(17)
+      // CHECK-NEXT: plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"]) predicted([500]) half(1) front(16)
+      plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"]) predicted([500]) half(1) front(16)
+      // CHECK-NEXT: plan.part 0 routine("conv.direct.nChw16c") back(15)
+      plan.part 0 routine("conv.direct.nChw16c") back(15)
+      // CHECK-NEXT: plan.part 1 routine("pool") back(16)
+      plan.part 1 routine("pool") back(16)
+    }
+    // CHECK: plan.stretch layers(1, 1) after(%[[C2]]) cold {
+    plan.stretch layers(1, 1) after(%c2) cold {
       plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
     }
-    // CHECK: plan.gpu_lane queue(%[[D]], %[[P0]], %[[C0]], %[[C1]])
-    plan.gpu_lane queue(%d, %p0, %c0, %c1)
+    // CHECK: plan.gpu_lane queue(%[[D]], %[[P0]], %[[C0]], %[[C1]], %[[C2]])
+    plan.gpu_lane queue(%d, %p0, %c0, %c1, %c2)
     // CHECK-NEXT: plan.gpu_lane queue(%[[U]])
     plan.gpu_lane queue(%u)
   }
