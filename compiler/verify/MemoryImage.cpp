@@ -73,13 +73,18 @@ void MemoryImage::split(uint64_t at) {
   run.end = at;
 }
 
-void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
+void MemoryImage::erase(uint64_t begin, uint64_t end) {
   if (begin >= end)
     return;
   split(begin);
   split(end);
   runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
-  runs[begin] = {begin, end, content};
+}
+
+void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
+  erase(begin, end);
+  if (begin < end)
+    runs[begin] = {begin, end, content};
 }
 
 void MemoryImage::write(uint64_t at, const Runs &runs) {

@@ -64,6 +64,8 @@ public:
   /// Writes the runs of a memory that begins at 0 from byte `at` on. Bytes that
   /// no run has stay as they are.
   void write(uint64_t at, const Runs &runs);
+  /// From now on the bytes [begin, end) hold nothing.
+  void erase(uint64_t begin, uint64_t end);
   /// The contents of the bytes [begin, end), as a memory that begins at 0.
   Runs read(uint64_t begin, uint64_t end) const;
 

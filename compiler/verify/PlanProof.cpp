@@ -31,15 +31,6 @@ static std::string text(const Operand &operand) {
                        operand.offset, operand.offset + operand.size);
 }
 
-static bool overlap(const Operand &a, const Operand &b) {
-  return a.space == b.space && a.index == b.index && a.size && b.size &&
-         a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-}
-static bool isSame(const Operand &a, const Operand &b) {
-  return a.space == b.space && a.index == b.index && a.offset == b.offset &&
-         a.size == b.size;
-}
-
 namespace {
 
 /// One operation while it is looked at, as messages name it.
@@ -333,11 +324,17 @@ private:
     }
     llvm::BitVector afterRun = waited;
     for (auto [i, operation] : llvm::enumerate(program.operations)) {
-      if (failed(checkAfter(
-              {"operation", i, operation, claim.layers[i]->getLoc()})))
+      if (failed(
+              checkForm({"operation", i, operation, claim.layers[i]->getLoc()},
+                        claim.layers[i])))
         return failure();
       waitFor(operation.after, afterRun);
     }
+    for (auto [i, change] : llvm::enumerate(program.switches))
+      if (failed(checkForm({"switch", i, change.replacement,
+                            claim.layers[change.operation]->getLoc()},
+                           claim.layers[change.operation])))
+        return failure();
     if (gpu && failed(gpu->begin()))
       return failure();
     for (auto [i, operation] : llvm::enumerate(program.operations)) {
@@ -361,20 +358,27 @@ private:
     return gpu ? gpu->reach(program.operations.size()) : success();
   }
 
-  /// Checks an execute of `layer`, but not its waits.
-  LogicalResult check(const Subject &subject, Operation *layer) {
+  /// Whether it is an execute with the operands of the layer, whatever these
+  /// hold. So those who look ahead find all that they ask for.
+  LogicalResult checkForm(const Subject &subject, Operation *layer) {
+    if (failed(checkAfter(subject)))
+      return failure();
     if (subject.operation.kind != OperationKind::Execute)
       return fault(subject) << "expected an execute";
-    if (failed(checkKernel(subject)))
-      return failure();
+    return success(
+        succeeded(checkKernel(subject)) &&
+        succeeded(checkOperands(subject, layer->getNumResults() +
+                                             layer->getNumOperands())));
+  }
+
+  /// Checks an execute of `layer`, but not its waits.
+  LogicalResult check(const Subject &subject, Operation *layer) {
     const KernelTable::Kernel &kernel = claim.kernels[subject.operation.kernel];
     const Routine *routine = hostRoutines().named(kernel.name);
     if (!routine || kernel.id != claim.kernels.executeId(layer, *routine))
       return fault(subject) << "kernel '" << kernel.name
                             << "': expected one that computes this layer";
     unsigned results = layer->getNumResults();
-    if (failed(checkOperands(subject, results + layer->getNumOperands())))
-      return failure();
     for (OpOperand &operand : layer->getOpOperands()) {
       unsigned number = results + operand.getOperandNumber();
       std::optional<Contents> expected = contentsFor(operand, *routine);
@@ -446,11 +450,8 @@ private:
                                  const llvm::BitVector &afterRun) {
     Subject subject = {"switch", number, program.switches[number].replacement,
                        layer->getLoc()};
-    if (failed(checkAfter(subject)))
-      return failure();
     for (unsigned r = 0; r < layer->getNumResults(); ++r)
-      if (r >= subject.operation.operands.size() ||
-          !isSame(subject.operation.operands[r],
+      if (!isSame(subject.operation.operands[r],
                   original.operation.operands[r]))
         return fault(subject)
                << "result " << r << ": expected it where operation "

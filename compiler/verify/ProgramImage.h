@@ -25,6 +25,16 @@ public:
   }
   using Fault = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
+  static bool isSame(const artifact::Operand &a, const artifact::Operand &b) {
+    return a.space == b.space && a.index == b.index && a.offset == b.offset &&
+           a.size == b.size;
+  }
+  /// Whether they have bytes in common.
+  static bool overlap(const artifact::Operand &a, const artifact::Operand &b) {
+    return a.space == b.space && a.index == b.index && a.size && b.size &&
+           a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+  }
+
   MemoryImage &of(const artifact::Operand &operand) {
     return images[{operand.space, operand.index}];
   }

@@ -59,8 +59,13 @@ static std::pair<int64_t, int64_t> neededBy(OpOperand &operand, Cut back) {
   return {needed.lo[back.dim], needed.hi[back.dim]};
 }
 
-static std::pair<Space, uint32_t> keyOf(const Operand &operand) {
-  return {operand.space, operand.index};
+SplitImage::SplitImage(ProgramImage &image, const SplitClaim &claim)
+    : claim(claim), image(image) {
+  // Others stay as they are in a run of the CPU alone.
+  for (uint32_t i = 0; i < claim.stretch.count; ++i)
+    for (const Operand &operand :
+         image.program.operations[claim.stretch.first + i].operands)
+      (void)of(operand);
 }
 
 MemoryImage &SplitImage::of(const Operand &operand) {
@@ -70,56 +75,30 @@ MemoryImage &SplitImage::of(const Operand &operand) {
   return it->second;
 }
 
+void SplitImage::leaveToGpu(const Operand &host) {
+  of(host).erase(host.offset, host.offset + host.size);
+}
+
 void SplitImage::takeBack(const Operand &host, const Runs &contents) {
   of(host).write(host.offset, contents);
 }
 
-LogicalResult SplitImage::follow(const SplitClaim &claim) {
+LogicalResult SplitImage::follow() {
   const artifact::Stretch &stretch = claim.stretch;
-  // Contents that no layer reads.
-  Content lost = image.values.handedOver(
-      {image.claim.layers[stretch.first], /*isTemporary=*/true, ~0U, ~0U});
-  for (const artifact::Rows &rows : stretch.out) {
-    Operand host = image.program.gpu->boundaries[rows.boundary].host;
-    uint64_t begin = host.offset + rows.offset;
-    of(host).write(begin, begin + rows.bytes, lost);
-  }
-  auto parts = ArrayRef(stretch.parts);
-  auto planned = llvm::to_vector(
-      plan::StretchOp(claim.planned).getBody().getOps<plan::PartOp>());
-  size_t next = 0;
-  for (uint32_t i = 0; i < stretch.count; ++i) {
-    uint32_t execute = stretch.first + i;
-    while (next < planned.size() && claim.layers[planned[next].getLayer()] !=
-                                        image.claim.layers[execute])
-      ++next;
-    if (next == planned.size())
-      return ProgramImage::fault(image.claim.layers[execute]->getLoc())
-             << "stretch " << claim.number << ": expected a part of execute "
-             << execute << " in the plan";
-    // Those that write the execute's result.
-    const Operand &result = image.program.operations[execute].operands[0];
-    size_t count = 0;
-    while (count < parts.size() && !parts[count].operands.empty() &&
-           keyOf(parts[count].operands[0]) == keyOf(result) &&
-           parts[count].operands[0].offset == result.offset &&
-           (count == 0 || parts[count].kernel == parts[0].kernel))
-      ++count;
-    if (failed(followLayer(claim, execute, planned[next],
-                           parts.take_front(count))))
+  ArrayRef<artifact::Operation> parts = stretch.parts;
+  for (uint32_t i = 0; i < stretch.count; ++i)
+    if (failed(followLayer(stretch.first + i, parts)))
       return failure();
-    parts = parts.drop_front(count);
-  }
   if (!parts.empty())
     return ProgramImage::fault(image.claim.main->getLoc())
            << "stretch " << claim.number << ": found " << parts.size()
-           << " parts of no execute";
+           << " parts behind those of its executes, expected none";
   return success();
 }
 
-LogicalResult SplitImage::followLayer(const SplitClaim &claim, uint32_t execute,
-                                      plan::PartOp planned,
-                                      ArrayRef<artifact::Operation> parts) {
+/// Follows the first of `parts`, and takes them away.
+LogicalResult SplitImage::followLayer(uint32_t execute,
+                                      ArrayRef<artifact::Operation> &parts) {
   mlir::Operation *layer = image.claim.layers[execute];
   auto fault = [&] {
     InFlightDiagnostic result = ProgramImage::fault(layer->getLoc());
@@ -127,62 +106,102 @@ LogicalResult SplitImage::followLayer(const SplitClaim &claim, uint32_t execute,
            << ": ";
     return result;
   };
-  Cut back = {unsigned(*plan::StretchOp(claim.planned).getDim()),
-              static_cast<int64_t>(planned.getBack())};
+  plan::StretchOp stretch = claim.planned;
+  auto all = stretch.getBody().getOps<plan::PartOp>();
+  auto planned = llvm::find_if(all, [&](plan::PartOp part) {
+    return claim.layers[part.getLayer()] == layer;
+  });
+  if (planned == all.end())
+    return fault() << "expected one in the plan";
   const artifact::Operation *later = &image.program.operations[execute];
   for (const artifact::Switch &change : image.program.switches)
     if (change.operation == execute)
       later = &change.replacement;
-  const KernelTable &kernels = image.claim.kernels;
-  const KernelTable::Kernel &own = kernels[later->kernel];
-  const Routine *routine = hostRoutines().named(own.name);
+  Cut back = {unsigned(*stretch.getDim()),
+              static_cast<int64_t>((*planned).getBack())};
+  const Routine *routine =
+      hostRoutines().named(image.claim.kernels[later->kernel].name);
   RankedTensorType type = nn::typeOf(layer->getResult(0));
   if (!routine || layer->getNumResults() != 1 ||
       back.dim >= unsigned(type.getRank()))
     return fault() << "expected a layer with one result, by a routine";
-  SmallVector<TileRange> ranges;
-  for (const artifact::Operation &part : parts) {
-    if (part.kernel >= kernels.kernels().size() ||
-        (kernels[part.kernel].id != own.id &&
-         kernels[part.kernel].id != kernels.partId(layer, *routine, back.dim)))
-      return fault() << "expected the kernel for parts of '" << own.name << "'";
-    auto isSame = [](const Operand &a, const Operand &b) {
-      return keyOf(a) == keyOf(b) && a.offset == b.offset && a.size == b.size;
-    };
-    if (!std::equal(part.operands.begin(), part.operands.end(),
-                    later->operands.begin(), later->operands.end(), isSame))
-      return fault() << "expected the operands of later inferences";
-    ranges.push_back(
-        {int64_t(part.tileBegin), int64_t(part.tileBegin + part.tiles)});
-  }
-  if (back.at < type.getDimSize(back.dim)) {
-    if (parts.empty() || kernels[parts[0].kernel].info.maps.empty())
-      return fault() << "expected a part whose kernel has a map";
-    auto wanted =
-        tilesBehind(kernels[parts[0].kernel].info.maps.front(), type, back);
-    if (!wanted || *wanted != ranges)
-      return fault() << "expected the tiles that compute position " << back.at
-                     << " and all behind it";
-  } else if (!parts.empty()) {
-    return fault() << "expected none, as there is no position behind "
-                   << back.at;
-  } else {
+  // All of it is the GPU's.
+  if (back.at >= type.getDimSize(back.dim))
     return success();
-  }
+  if (failed(checkTiles(layer, *later, *routine, back, parts, fault)) ||
+      failed(checkReads(layer, *later, *routine, back, fault)))
+    return failure();
+  const Operand &place = later->operands[0];
+  Content content = image.values.computed(layer->getResult(0));
+  for (auto [begin, end] :
+       bytesOfPositions(type, back.dim, back.at, type.getDimSize(back.dim)))
+    of(place).write(place.offset + begin, place.offset + end,
+                    {content.id, content.offset + begin});
+  return success();
+}
 
+/// Whether the first of `parts` are those that compute the back, which it takes
+/// away. `later`: the operation that computes the layer in later inferences.
+LogicalResult SplitImage::checkTiles(mlir::Operation *layer,
+                                     const artifact::Operation &later,
+                                     const Routine &routine, Cut back,
+                                     ArrayRef<artifact::Operation> &parts,
+                                     ProgramImage::Fault fault) const {
+  const KernelTable &kernels = image.claim.kernels;
+  if (parts.empty())
+    return fault() << "found none";
+  uint32_t number = parts[0].kernel;
+  if (number != later.kernel &&
+      (number >= kernels.kernels().size() ||
+       kernels[number].id != kernels.partId(layer, routine, back.dim)))
+    return fault() << "found kernel " << number
+                   << ", expected the one for parts of '" << routine.name()
+                   << "'";
+  const codegen::KernelInfo &info = kernels[number].info;
+  if (info.maps.empty())
+    return fault() << "expected a kernel with a map";
+  RankedTensorType type = nn::typeOf(layer->getResult(0));
+  auto wanted = tilesBehind(info.maps.front(), type, back);
+  if (!wanted || back.at % nn::Layout::of(type).block(back.dim))
+    return fault() << "found a tile, or a block of channels, on both sides of "
+                   << "position " << back.at;
+  for (auto [i, range] : llvm::enumerate(*wanted)) {
+    uint64_t begin = range.begin, tiles = range.end - range.begin;
+    if (i == parts.size() || parts[i].kernel != number ||
+        parts[i].tileBegin != begin || parts[i].tiles != tiles)
+      return fault() << "expected tiles " << begin << " to " << begin + tiles
+                     << " of kernel " << number
+                     << " among those that compute position " << back.at
+                     << " and all behind it";
+    if (!std::equal(parts[i].operands.begin(), parts[i].operands.end(),
+                    later.operands.begin(), later.operands.end(),
+                    ProgramImage::isSame))
+      return fault() << "expected the operands of later inferences";
+  }
+  parts = parts.drop_front(wanted->size());
+  for (unsigned k = 1; k < later.operands.size(); ++k)
+    if (ProgramImage::overlap(later.operands[0], later.operands[k]) &&
+        !llvm::is_contained(info.inPlaceOperands, k - 1))
+      return fault() << "expected no bytes of operand " << k
+                     << " where the result is";
+  return success();
+}
+
+/// Whether parts find all that they read.
+LogicalResult SplitImage::checkReads(mlir::Operation *layer,
+                                     const artifact::Operation &later,
+                                     const Routine &routine, Cut back,
+                                     ProgramImage::Fault fault) {
   llvm::BitVector done(image.program.preparations.size());
   image.waitFor(claim.stretch.after, done);
   for (OpOperand &operand : layer->getOpOperands()) {
-    const Operand &place = later->operands[1 + operand.getOperandNumber()];
-    auto contents = image.contentsFor(operand, *routine);
-    auto faultOf = [&] {
-      return fault() << "operand " << 1 + operand.getOperandNumber() << ": ";
-    };
+    unsigned number = 1 + operand.getOperandNumber();
+    const Operand &place = later.operands[number];
+    auto contents = image.contentsFor(operand, routine);
+    auto faultOf = [&] { return fault() << "operand " << number << ": "; };
     if (!contents || contents->size != place.size)
       return faultOf() << "found " << place.size << " bytes, expected others";
-    bool isWeights =
-        place.space == Space::Weights || place.space == Space::Prepared;
-    if (isWeights) {
+    if (place.space == Space::Weights || place.space == Space::Prepared) {
       if (failed(image.expect(image.read(place), contents->runs, place.size,
                               place.offset, faultOf)) ||
           failed(image.checkWaited(place, done, faultOf)))
@@ -198,16 +217,10 @@ LogicalResult SplitImage::followLayer(const SplitClaim &claim, uint32_t execute,
               place.offset + begin, faultOf)))
         return failure();
   }
-  const Operand &place = later->operands[0];
-  Content content = image.values.computed(layer->getResult(0));
-  for (auto [begin, end] :
-       bytesOfPositions(type, back.dim, back.at, type.getDimSize(back.dim)))
-    of(place).write(place.offset + begin, place.offset + end,
-                    {content.id, content.offset + begin});
   return success();
 }
 
-LogicalResult SplitImage::expectLive(const SplitClaim &claim) {
+LogicalResult SplitImage::expectLive() {
   const artifact::Stretch &stretch = claim.stretch;
   const artifact::Program &program = image.program;
   written.clear();
@@ -217,7 +230,7 @@ LogicalResult SplitImage::expectLive(const SplitClaim &claim) {
     for (const Operand &operand :
          ArrayRef(operation.operands)
              .drop_front(std::min<size_t>(outputs, operation.operands.size())))
-      if (failed(expectLive(claim, operand)))
+      if (failed(expectLive(operand)))
         return failure();
     if (isWhole)
       for (uint32_t i = 0; i < outputs; ++i) {
@@ -239,7 +252,7 @@ LogicalResult SplitImage::expectLive(const SplitClaim &claim) {
   for (uint32_t i = 0; i < main.getNumResults(); ++i) {
     Operand output = {Space::Output, i, 0, 0};
     output.size = image.sizeOf(output);
-    if (failed(expectLive(claim, output)))
+    if (failed(expectLive(output)))
       return failure();
   }
   return success();
@@ -247,8 +260,7 @@ LogicalResult SplitImage::expectLive(const SplitClaim &claim) {
 
 /// Looks at an operand that is read behind the stretch, as far as nobody has
 /// written it since.
-LogicalResult SplitImage::expectLive(const SplitClaim &claim,
-                                     const Operand &operand) {
+LogicalResult SplitImage::expectLive(const Operand &operand) {
   if (operand.space != Space::Arena && operand.space != Space::Output)
     return success();
   uint64_t at = operand.offset, end = operand.offset + operand.size;

@@ -5,11 +5,20 @@
 // part finds those that it reads in the CPU's. So neither reads a row that the
 // other side alone has computed, not even in the halo of a window.
 //
-// The needs of a part are asked of `nn::neededPart` for each of its positions.
-// The search and the plan know windows, which they do not ask again here.
+// `nn::neededPart` says for each position of a part which operands it needs.
+// The windows that the search knows do not count here.
 //
 // While parts run, a GPU that works in the CPU's memory may write the rows of
-// `out` at any time, so no part finds anything there.
+// `out` at any time, so no part finds anything there. Behind the stretch these
+// rows are the GPU's.
+//
+// Taken for granted:
+//   - The tiles of a kernel write their part of its map, with the bits of the
+//     whole layer, and nothing else. They read no more than `nn::neededPart`
+//     says. (PartGridTest.cpp tries both.)
+//   - No part writes a byte of `out`, or one that is needed as it was before
+//     the stretch, which a GPU in the CPU's memory may still read
+//     (artifact/GpuFlowVerifier.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_VERIFY_SPLITPROOF_H
@@ -33,29 +42,45 @@ struct SplitClaim {
 class SplitImage {
 public:
   /// As it is before the stretch: where `image` is now.
-  explicit SplitImage(ProgramImage &image) : image(image) {}
+  SplitImage(ProgramImage &image, const SplitClaim &claim);
 
-  /// Follows the parts, whose bytes of `out` are lost to them. Shows of each
-  /// layer that
+  /// The GPU hands these bytes over behind the stretch: parts find nothing
+  /// there.
+  void leaveToGpu(const artifact::Operand &host);
+  /// Follows the parts. Shows of each layer that
   ///   - its parts are tiles of the kernel for parts of its routine in later
-  ///     inferences, which together compute all positions from the plan's on;
+  ///     inferences, or of that routine's own kernel, which together compute
+  ///     all positions from the plan's on;
   ///   - every byte that they read holds the contents of the layer's operand;
-  ///   - weights that they read are there when the stretch begins.
-  mlir::LogicalResult follow(const SplitClaim &claim);
-  /// Takes over rows from the GPU.
+  ///   - weights that they read are there when the stretch begins;
+  ///   - they lie on top of an operand only where their kernel allows it.
+  mlir::LogicalResult follow();
+  /// The GPU has handed over these contents.
   void takeBack(const artifact::Operand &host, const Runs &contents);
   /// Behind the stretch, where `image` is now: whether each byte that is read
   /// later is as in a run of the CPU alone.
-  mlir::LogicalResult expectLive(const SplitClaim &claim);
+  mlir::LogicalResult expectLive();
+
+  const SplitClaim claim;
 
 private:
   using Key = std::pair<artifact::Space, uint32_t>;
+  static Key keyOf(const artifact::Operand &operand) {
+    return {operand.space, operand.index};
+  }
   MemoryImage &of(const artifact::Operand &operand);
-  mlir::LogicalResult followLayer(const SplitClaim &claim, uint32_t execute,
-                                  plan::PartOp planned,
-                                  llvm::ArrayRef<artifact::Operation> parts);
-  mlir::LogicalResult expectLive(const SplitClaim &claim,
-                                 const artifact::Operand &operand);
+  mlir::LogicalResult followLayer(uint32_t execute,
+                                  llvm::ArrayRef<artifact::Operation> &parts);
+  mlir::LogicalResult checkTiles(mlir::Operation *layer,
+                                 const artifact::Operation &later,
+                                 const Routine &routine, Cut back,
+                                 llvm::ArrayRef<artifact::Operation> &parts,
+                                 ProgramImage::Fault fault) const;
+  mlir::LogicalResult checkReads(mlir::Operation *layer,
+                                 const artifact::Operation &later,
+                                 const Routine &routine, Cut back,
+                                 ProgramImage::Fault fault);
+  mlir::LogicalResult expectLive(const artifact::Operand &operand);
 
   ProgramImage &image;
   std::map<Key, MemoryImage> images;  ///< those that have been asked for

@@ -29,9 +29,18 @@ static std::string placeText(const artifact::GpuOperand &operand) {
 
 /// Whether two bindings of a layer's steps have bytes of a memory in common.
 static bool shareBytes(const GpuStepOperand &a, const GpuStepOperand &b) {
-  return a.kind == b.kind && a.index == b.index &&
-         (!a.size || !b.size ||
-          (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
+  if (a.kind != b.kind || a.index != b.index)
+    return false;
+  if (!a.size || !b.size)
+    return true;
+  for (int64_t i = 0; i < a.pieces; ++i)
+    for (int64_t j = 0; j < b.pieces; ++j) {
+      int64_t begin = a.offset + i * a.distance,
+              other = b.offset + j * b.distance;
+      if (begin < other + b.size && other < begin + a.size)
+        return true;
+    }
+  return false;
 }
 
 namespace {
@@ -136,8 +145,7 @@ public:
     for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
       if (i >= planned.size() || stretch.first >= executes ||
           stretch.count > executes - stretch.first ||
-          planned[i].getDim().has_value() !=
-              (stretch.kind == artifact::StretchKind::Split))
+          !isCutAs(planned[i], stretch))
         return ProgramImage::fault(image.claim.main->getLoc())
                << "stretch " << i << ": expected one of " << planned.size()
                << ", of " << executes << " executes, split as in the plan";
@@ -158,12 +166,12 @@ public:
     }
     llvm::erase_if(handedBack,
                    [&](const HandedBack &rows) { return rows.end == execute; });
-    auto endsHere = [&](const std::unique_ptr<SplitRun> &split) {
+    auto endsHere = [&](const std::unique_ptr<SplitImage> &split) {
       const artifact::Stretch &stretch = split->claim.stretch;
       return stretch.first + stretch.count == execute;
     };
-    for (std::unique_ptr<SplitRun> &split : splits)
-      if (endsHere(split) && failed(split->image.expectLive(split->claim)))
+    for (const std::unique_ptr<SplitImage> &split : splits)
+      if (endsHere(split) && failed(split->expectLive()))
         return failure();
     llvm::erase_if(splits, endsHere);
     for (auto [i, stretch] : llvm::enumerate(gpu.stretches))
@@ -214,6 +222,14 @@ private:
   //===--------------------------------------------------------------------===//
   // Stretches
   //===--------------------------------------------------------------------===//
+
+  /// People read the dimension and the position.
+  static bool isCutAs(plan::StretchOp op, const artifact::Stretch &stretch) {
+    bool isSplit = stretch.kind == artifact::StretchKind::Split;
+    return op.getDim().has_value() == isSplit &&
+           op.getDim().value_or(0) == stretch.dim &&
+           op.getAt().value_or(0) == stretch.at;
+  }
 
   /// The layers of a stretch, and how the plan says that it computes them.
   FailureOr<Ways> waysOf(const StretchSubject &subject) {
@@ -318,23 +334,25 @@ private:
                << "execute " << stretch.first + i << ": found " << way.taken
                << " dispatches, expected " << way.made->steps.steps.size();
     }
-    std::unique_ptr<SplitRun> split;
-    if (stretch.kind == artifact::StretchKind::Split) {
-      split.reset(new SplitRun{{stretch, number, planned[number], claim.layers},
-                               SplitImage(image)});
-      if (failed(split->image.follow(split->claim)))
-        return failure();
-    }
-    auto takeBack = [&](size_t row, const Operand &host, const Place &place) {
-      if (split)
-        split->image.takeBack(host, place.read());
+    size_t known = handedBack.size();
+    auto handBack = [&](size_t row, const Operand &host, const Place &place) {
       handedBack.push_back({stretch.first + stretch.count, number,
                             unsigned(row), host, place.read()});
     };
-    if (failed(forEach("out", stretch.out, takeBack)))
+    if (failed(forEach("out", stretch.out, handBack)))
       return failure();
-    if (split)
-      splits.push_back(std::move(split));
+    if (stretch.kind != artifact::StretchKind::Split)
+      return success();
+    ArrayRef<HandedBack> out = ArrayRef(handedBack).drop_front(known);
+    SplitClaim claimed = {stretch, number, planned[number], claim.layers};
+    auto split = std::make_unique<SplitImage>(image, claimed);
+    for (const HandedBack &rows : out)
+      split->leaveToGpu(rows.host);
+    if (failed(split->follow()))
+      return failure();
+    for (const HandedBack &rows : out)
+      split->takeBack(rows.host, rows.contents);
+    splits.push_back(std::move(split));
     return success();
   }
 
@@ -572,12 +590,8 @@ private:
       LayerSteps>
       known;
   std::vector<HandedBack> handedBack;
-  /// Splits until their end is reached.
-  struct SplitRun {
-    SplitClaim claim;
-    SplitImage image;
-  };
-  std::vector<std::unique_ptr<SplitRun>> splits;
+  /// Runs that split a stretch, until its end is reached.
+  std::vector<std::unique_ptr<SplitImage>> splits;
 };
 
 } // namespace

@@ -20,6 +20,8 @@ using artifact::OperationId;
 using artifact::ProgramGpu;
 using artifact::Rows;
 using artifact::Stretch;
+using artifact::StretchKind;
+using artifact::Touched;
 using artifact::Upload;
 
 static auto tied(const GpuOperand &o) {
@@ -62,12 +64,13 @@ static Dispatch &dispatchOf(ProgramGpu &gpu, Chance &chance) {
   return chance.among(chance.among(gpu.stretches).dispatches);
 }
 
-static Upload &uploadOf(ProgramGpu &gpu, Chance &chance) {
+/// Null: there is none.
+static Upload *uploadOf(ProgramGpu &gpu, Chance &chance) {
   std::vector<Upload *> all;
   for (GpuPreparation &preparation : gpu.preparations)
     for (Upload &upload : preparation.uploads)
       all.push_back(&upload);
-  return *chance.among(all);
+  return all.empty() ? nullptr : chance.among(all);
 }
 
 static bool moveOperand(ProgramGpu &gpu, Chance &chance) {
@@ -146,14 +149,18 @@ static bool dropDispatch(ProgramGpu &gpu, Chance &chance) {
 }
 
 static bool moveUpload(ProgramGpu &gpu, Chance &chance) {
-  return move(uploadOf(gpu, chance).offset, chance);
+  Upload *upload = uploadOf(gpu, chance);
+  return upload && move(upload->offset, chance);
 }
 
 static bool replaceSource(ProgramGpu &gpu, Chance &chance) {
-  Operand &source = uploadOf(gpu, chance).source;
+  Upload *upload = uploadOf(gpu, chance);
+  if (!upload)
+    return false;
+  Operand &source = upload->source;
   if (chance.below(2))
     return move(source.offset, chance);
-  Operand from = uploadOf(gpu, chance).source;
+  Operand from = uploadOf(gpu, chance)->source;
   from.size = source.size;
   bool isNew = tied(source) != tied(from);
   source = from;
@@ -161,21 +168,23 @@ static bool replaceSource(ProgramGpu &gpu, Chance &chance) {
 }
 
 static bool changeForm(ProgramGpu &gpu, Chance &chance) {
-  Upload &upload = uploadOf(gpu, chance);
+  Upload *upload = uploadOf(gpu, chance);
+  if (!upload)
+    return false;
   if (chance.below(2)) {
-    upload.planes = upload.planes == 4 ? 2 : 4;
+    upload->planes = upload->planes == 4 ? 2 : 4;
     return true;
   }
-  upload.codec = upload.codec == Codec::Stored ? Codec::Zstd : Codec::Stored;
+  upload->codec = upload->codec == Codec::Stored ? Codec::Zstd : Codec::Stored;
   return true;
 }
 
 static bool resizeUpload(ProgramGpu &gpu, Chance &chance) {
-  Upload &upload = uploadOf(gpu, chance);
-  if (!resize(upload.size, chance))
+  Upload *upload = uploadOf(gpu, chance);
+  if (!upload || !resize(upload->size, chance))
     return false;
   if (chance.below(4))
-    upload.source.size = upload.size;
+    upload->source.size = upload->size;
   return true;
 }
 
@@ -245,6 +254,135 @@ static bool dropWait(ProgramGpu &gpu, Chance &chance) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Splits
+//===----------------------------------------------------------------------===//
+
+/// Null: no stretch is split.
+static Stretch *splitOf(ProgramGpu &gpu, Chance &chance) {
+  std::vector<Stretch *> all;
+  for (Stretch &stretch : gpu.stretches)
+    if (!stretch.parts.empty())
+      all.push_back(&stretch);
+  return all.empty() ? nullptr : chance.among(all);
+}
+
+/// Less or more, by little or by half.
+template <typename T> static bool count(T &number, Chance &chance) {
+  T old = number;
+  switch (chance.below(3)) {
+  case 0:
+    number += 1;
+    break;
+  case 1:
+    number -= number > 0;
+    break;
+  default:
+    number /= 2;
+  }
+  return number != old;
+}
+
+static bool changeTiles(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  artifact::Operation &part = chance.among(split->parts);
+  bool isNew = chance.below(2) && count(part.tileBegin, chance);
+  return (chance.below(2) && count(part.tiles, chance)) || isNew;
+}
+
+static bool replaceKernel(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  uint32_t &kernel = chance.among(split->parts).kernel;
+  return chance.below(2) ? count(kernel, chance)
+                         : assign(kernel, chance.among(split->parts).kernel);
+}
+
+static bool changePlace(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  artifact::Operation &part = chance.among(split->parts);
+  Operand &place = chance.among(part.operands);
+  switch (chance.below(4)) {
+  case 0:
+    return move(place.offset, chance);
+  case 1:
+    return resize(place.size, chance);
+  case 2:
+    part.operands.pop_back();
+    return true;
+  }
+  Operand from = chance.among(chance.among(split->parts).operands);
+  bool isNew = tied(place) != tied(from);
+  place = from;
+  return isNew;
+}
+
+static bool swapParts(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split || split->parts.size() < 2)
+    return false;
+  uint64_t i = chance.below(split->parts.size()),
+           j = chance.below(split->parts.size());
+  std::swap(split->parts[i], split->parts[j]);
+  return i != j;
+}
+
+static bool dropPart(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  std::vector<artifact::Operation> &parts = split->parts;
+  auto at = parts.begin() + static_cast<ptrdiff_t>(chance.below(parts.size()));
+  if (chance.below(2)) {
+    artifact::Operation twice = *at;
+    parts.insert(at, std::move(twice));
+  } else {
+    parts.erase(at);
+  }
+  return true;
+}
+
+static bool changeTouched(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  std::vector<Touched> &list = chance.among(split->dispatches).touched;
+  if (list.empty())
+    return false;
+  Touched &touched = chance.among(list);
+  switch (chance.below(5)) {
+  case 0:
+    return move(touched.stride, chance);
+  case 1:
+    return resize(touched.bytes, chance);
+  case 2:
+    return count(touched.count, chance);
+  case 3:
+    return count(touched.operand, chance);
+  }
+  list.erase(list.begin() + static_cast<ptrdiff_t>(chance.below(list.size())));
+  return true;
+}
+
+static bool changeCut(ProgramGpu &gpu, Chance &chance) {
+  Stretch *split = splitOf(gpu, chance);
+  if (!split)
+    return false;
+  switch (chance.below(3)) {
+  case 0:
+    split->kind = StretchKind::Whole;
+    return true;
+  case 1:
+    return count(split->dim, chance);
+  }
+  return count(split->at, chance);
+}
+
 const std::vector<MutantKind> &nnv12::test::mutantKinds() {
   static const std::vector<MutantKind> kinds = {
       {"an operand moved", moveOperand},
@@ -268,6 +406,13 @@ const std::vector<MutantKind> &nnv12::test::mutantKinds() {
       {"rows", changeRows},
       {"a stretch's executes", changeRange},
       {"no wait", dropWait},
+      {"a part's tiles", changeTiles},
+      {"a part's kernel", replaceKernel},
+      {"a part's operand", changePlace},
+      {"two parts exchanged", swapParts},
+      {"no part, or one twice", dropPart},
+      {"touched bytes", changeTouched},
+      {"where it is cut", changeCut},
   };
   return kinds;
 }

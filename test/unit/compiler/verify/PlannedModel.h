@@ -38,6 +38,8 @@ public:
   /// Writes a bundle of it; the fault of the verifiers, or nothing.
   std::string write(const artifact::Program &program, const std::string &path);
 
+  const KernelTable &table() const { return *kernels; }
+
   std::string error;
   artifact::Program program; ///< as it was emitted
   mlir::func::FuncOp main;
