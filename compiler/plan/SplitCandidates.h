@@ -7,6 +7,7 @@
 #ifndef NNV12_COMPILER_PLAN_SPLITCANDIDATES_H
 #define NNV12_COMPILER_PLAN_SPLITCANDIDATES_H
 
+#include "compiler/codegen/cpu/Target.h"
 #include "compiler/plan/PlannedLayer.h"
 #include "compiler/plan/StretchCandidates.h"
 
