@@ -167,6 +167,9 @@ static constexpr bool copiesAlways = false, importsNever = false,
 
 /// Where it fails, hand-overs are copied.
 void GpuMemory::makeHost(const Sizes &sizes) {
+  // A program may have no arena.
+  if (sizes.host == 0)
+    return;
   Fault ignored;
   GpuBlock &block = blocks_[Host];
   if (!allocate(Host, sizes.host, ignored) ||
