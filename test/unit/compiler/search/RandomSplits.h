@@ -45,7 +45,7 @@ public:
       t.output =
           t.producer != Tensor::input &&
           ((t.readers.empty() && random.below(8)) || random.below(16) == 0);
-      t.isShared = t.producer != Tensor::input && random.below(8) == 0;
+      t.isShared = t.producer != Tensor::input && random.below(16) == 0;
     }
   }
 

@@ -438,7 +438,7 @@ TEST(Splits, searchTakesFewSteps) {
 TEST(Splits, areOnlyOfLaterRuns) {
   Random random(34);
   unsigned split = 0, cold = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 90; ++round) {
     Problem p = RandomSplits(random, 1 + random.below(8)).problem;
     p.device.preparationLanes = {Core::Big};
     Plan cpu;
