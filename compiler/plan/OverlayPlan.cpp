@@ -87,8 +87,8 @@ static double arenaSize(const ExecutionOrder &order,
 }
 
 /// Takes places to cut from layers until a plan with splits needs no arena that
-/// is much larger than a plan without. The split that enlarges it most loses its
-/// first layer, and becomes shorter.
+/// is much larger than a plan without. The split that enlarges it most loses
+/// its first layer, and becomes shorter.
 static void limitArena(const ExecutionOrder &order, const search::Choice &later,
                        const search::Options &how, search::Problem &problem) {
   search::StretchChoice choice =
