@@ -59,9 +59,9 @@ done
 strip -o "$work/stripped.so" "$library"
 size=$(stat -c %s "$work/stripped.so")
 # 110 KiB, 34 for streams, which shall take 10, and 72 for GPUs, where it knows
-# of them: these shall take 45.
+# of them: these shall take 45. 10 more are for stretches that are split.
 limit=147456
-! grep -q vkGetInstanceProcAddr "$work/stripped.so" || limit=221184
+! grep -q vkGetInstanceProcAddr "$work/stripped.so" || limit=231424
 [ "$size" -le "$limit" ] ||
   wrong "stripped library: found $size bytes, expected at most $limit"
 echo "libnnv12.so: $size bytes stripped"
