@@ -1,6 +1,8 @@
 //===- SplitWaits.cpp - Waiting in splits ---------------------------------===//
 #include "tools/nnv12-prof/SplitWaits.h"
 
+#include "tools/common/Statistics.h"
+
 #include <algorithm>
 #include <map>
 
@@ -24,13 +26,6 @@ struct Samples {
 };
 
 } // namespace
-
-static double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 std::vector<SplitWait> findSplitWaits(const tools::Recorded &recorded,
                                       uint32_t firstRun) {
@@ -78,8 +73,9 @@ std::vector<SplitWait> findSplitWaits(const tools::Recorded &recorded,
   std::vector<SplitWait> result;
   for (const auto &[operation, of] : all)
     result.push_back({operation, of.count, uint32_t(of.time.size()),
-                      medianOf(of.time), medianOf(of.parts),
-                      medianOf(of.waited), medianOf(of.kernels)});
+                      tools::median(of.time), tools::median(of.parts),
+                      tools::median(of.waited),
+                      of.kernels.empty() ? 0 : tools::median(of.kernels)});
   return result;
 }
 
