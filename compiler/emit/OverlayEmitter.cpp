@@ -124,19 +124,11 @@ private:
     return success();
   }
 
-  /// The operation of an execute in later runs.
-  const artifact::Operation &laterOf(uint32_t execute) const {
-    for (const artifact::Switch &change : program.switches)
-      if (change.operation == execute)
-        return change.replacement;
-    return program.operations[execute];
-  }
-
   /// The tiles of a part. Its operands are those of later runs, its kernel is
   /// another one of the same routine.
   LogicalResult collect(plan::PartOp op, uint32_t execute, Draft &draft) {
     Operation *layer = order.layers()[emitted.layers[execute]];
-    const artifact::Operation &later = laterOf(execute);
+    const artifact::Operation &later = laterOf(program, execute);
     StringRef routine = kernels[later.kernel].name;
     if (op.getRoutine() != routine)
       return op.emitOpError("found routine '")
@@ -656,6 +648,14 @@ std::optional<Cut> nnv12::cutOf(plan::DispatchOp dispatch) {
   auto stretch = dispatch->getParentOfType<plan::StretchOp>();
   return Cut{unsigned(*stretch.getDim()),
              static_cast<int64_t>(*dispatch.getFront())};
+}
+
+const artifact::Operation &nnv12::laterOf(const artifact::Program &program,
+                                          uint32_t execute) {
+  for (const artifact::Switch &change : program.switches)
+    if (change.operation == execute)
+      return change.replacement;
+  return program.operations[execute];
 }
 
 LogicalResult nnv12::emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,

@@ -11,6 +11,11 @@ namespace nnv12 {
 /// its layer.
 std::optional<Cut> cutOf(plan::DispatchOp dispatch);
 
+/// The operation of an execute in later runs: the replacement of its switch, if
+/// it has one.
+const artifact::Operation &laterOf(const artifact::Program &program,
+                                   uint32_t execute);
+
 /// Fills in `program.gpu` of an emitted program from the plan.gpu of its plan:
 /// dispatches with barriers where they are needed, parts of stretches that are
 /// split, hand-overs, the GPU's memory, uploads, records and lanes. Asks `code`

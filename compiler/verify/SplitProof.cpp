@@ -2,6 +2,7 @@
 
 #include "compiler/verify/SplitProof.h"
 
+#include "compiler/emit/OverlayEmitter.h"
 #include "compiler/processors/Processor.h"
 #include "compiler/routines/TilesBehind.h"
 #include "dialects/nn/Box.h"
@@ -113,14 +114,11 @@ LogicalResult SplitImage::followLayer(uint32_t execute,
   });
   if (planned == all.end())
     return fault() << "expected one in the plan";
-  const artifact::Operation *later = &image.program.operations[execute];
-  for (const artifact::Switch &change : image.program.switches)
-    if (change.operation == execute)
-      later = &change.replacement;
+  const artifact::Operation &later = laterOf(image.program, execute);
   Cut back = {unsigned(*stretch.getDim()),
               static_cast<int64_t>((*planned).getBack())};
   const Routine *routine =
-      hostRoutines().named(image.claim.kernels[later->kernel].name);
+      hostRoutines().named(image.claim.kernels[later.kernel].name);
   RankedTensorType type = nn::typeOf(layer->getResult(0));
   if (!routine || layer->getNumResults() != 1 ||
       back.dim >= unsigned(type.getRank()))
@@ -128,10 +126,10 @@ LogicalResult SplitImage::followLayer(uint32_t execute,
   // All of it is the GPU's.
   if (back.at >= type.getDimSize(back.dim))
     return success();
-  if (failed(checkTiles(layer, *later, *routine, back, parts, fault)) ||
-      failed(checkReads(layer, *later, *routine, back, fault)))
+  if (failed(checkTiles(layer, later, *routine, back, parts, fault)) ||
+      failed(checkReads(layer, later, *routine, back, fault)))
     return failure();
-  const Operand &place = later->operands[0];
+  const Operand &place = later.operands[0];
   Content content = image.values.computed(layer->getResult(0));
   for (auto [begin, end] :
        bytesOfPositions(type, back.dim, back.at, type.getDimSize(back.dim)))
