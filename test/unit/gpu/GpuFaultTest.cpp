@@ -125,7 +125,8 @@ TEST_P(GpuFaultTest, EachCallFails) {
              {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
               VK_ERROR_DEVICE_LOST, VK_ERROR_UNKNOWN}) {
           makeDevice(kind);
-          mock.fault = {function, call, result};
+          // Other threads upload weights during many of these calls.
+          mock.fault = {function, call, result, /*forgets=*/false};
           {
             SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
             for (int i = 0; i < 3; ++i)

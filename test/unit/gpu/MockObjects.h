@@ -156,7 +156,7 @@ public:
     if (++counts[function] != fault.call || fault.function != function)
       return VK_SUCCESS;
     if (fault.result == VK_ERROR_DEVICE_LOST)
-      lose();
+      lose(fault.forgets);
     return fault.result;
   }
 
@@ -210,9 +210,11 @@ public:
   std::function<void()> pending;
 
 private:
-  /// Memory of a lost device is there and holds nothing.
-  void lose() {
+  /// The memory of a lost device stays mapped. Its bytes may be gone.
+  void lose(bool forgets) {
     lost = true;
+    if (!forgets)
+      return;
     for (const auto &[object, name] : objects)
       if (name == typeid(Memory).name()) {
         auto *memory = static_cast<Memory *>(object);

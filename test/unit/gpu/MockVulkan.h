@@ -57,6 +57,9 @@ struct MockFault {
   std::string function; ///< vkQueueSubmit…; empty: none
   uint32_t call = 1;    ///< the how manieth
   VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+  /// Whether the memory of a lost device holds nothing from this call on. No
+  /// other thread may write to that memory during the call.
+  bool forgets = true;
 };
 
 class MockVulkan {
