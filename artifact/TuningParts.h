@@ -14,7 +14,7 @@
 namespace nnv12::artifact {
 
 /// The layer's name in operations that compute positions [at, extent) of a
-/// dimension of its result.
+/// dimension of its result as it is stored, padding included.
 inline std::string partName(const std::string &layer,
                             const std::string &dimension, uint64_t at,
                             uint64_t extent) {
@@ -30,6 +30,13 @@ inline double partShare(const std::string &name) {
       at == 0 || at >= extent)
     return 0;
   return 1 - double(at) / double(extent);
+}
+
+/// Whether a part of such a name reads all of the layer's weights.
+inline bool partHasAllWeights(const std::string &name) {
+  char dimension[16] = "";
+  std::sscanf(name.c_str(), "from %*u of %*u %15s ", dimension);
+  return std::string(dimension) != "channels";
 }
 
 /// The layer in such a name.

@@ -100,13 +100,39 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
 /// call takes longer that computes nothing.
 static constexpr double mostOverhead = 0.03;
 
+/// Tiles for which a thread waits at the end of a range, or begins late.
+static constexpr double waitingTiles = 1.5;
+/// Weights take no more than this part of a layer's time without overhead.
+static constexpr double mostOfWeights = 0.8;
+
 double partCost(const DeviceProfile &profile, const std::string &routine,
-                double whole, double share, double tiles, unsigned threads) {
+                const LayerPart &part, unsigned threads) {
   const Efficiency &e = profile.efficiencyOf(routine);
-  double overhead = std::min({whole, e.overhead * 1e-3, mostOverhead});
-  return e.part * 1e-3 + overhead +
-         (whole - overhead) * share * speedup(profile, threads, threads) /
-             speedup(profile, threads, tiles);
+  double n = std::max(1u, std::min(threads, std::max(1u, profile.big.count)));
+  // In times that one thread takes for a tile.
+  auto rounds = [&](double tiles) {
+    return tiles / n + waitingTiles * (1 - 1 / n);
+  };
+  double partTiles = 0, partRounds = 0, mostTiles = 1;
+  for (double tiles : part.ranges) {
+    partTiles += tiles;
+    partRounds += rounds(tiles);
+    mostTiles = std::max(mostTiles, tiles);
+  }
+  double overhead = std::min({part.whole, e.overhead * 1e-3, mostOverhead}),
+         shared = part.whole - overhead, weights = 0;
+  // Threads read at once. Those without a tile do not.
+  double readers = std::min(n, part.wholeTiles);
+  if (profile.big.memoryGBps > 0)
+    weights =
+        std::min(part.weightBytes / (std::max(1.0, e.memory) *
+                                     profile.big.memoryGBps * 1e6 * readers),
+                 mostOfWeights * shared);
+  double tileShare = partTiles / part.wholeTiles;
+  return e.part * 1e-3 * double(part.ranges.size()) + overhead +
+         weights * readers / std::min(n, mostTiles) +
+         (shared - weights) * partRounds / rounds(part.wholeTiles) *
+             part.share / tileShare;
 }
 
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel) {

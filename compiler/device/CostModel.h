@@ -27,12 +27,26 @@ Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads);
 Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel);
 
-/// A part of a layer (CoDL), which takes `whole` milliseconds on `threads` big
-/// cores: `share` of its work, in so many tiles. They may leave threads idle.
-/// The layer's overhead, up to 30 us, is not shared, and a part has one of its
-/// own.
+/// A part of a layer (CoDL).
+struct LayerPart {
+  double whole = 0;      ///< ms of all tiles, on as many threads as the part
+  double wholeTiles = 1; ///< that the layer has
+  double share = 1;      ///< of the result as it is stored, padding included
+  /// Tiles of the part, one range behind another. Threads wait for each other
+  /// between two ranges.
+  std::vector<double> ranges = {1};
+  /// Weights that a part reads like the whole layer: all where it has some of
+  /// the rows, 0 where it has some of the channels.
+  double weightBytes = 0;
+};
+
+/// Milliseconds of a part on `threads` big cores. The layer's overhead, up to
+/// 30 us, is not shared, each range has one of its own (Efficiency::part), and
+/// each part reads `weightBytes` from memory. The rest is shared by tiles:
+/// n of them take n / threads, and about 1.5 in which some threads wait or
+/// begin late.
 double partCost(const DeviceProfile &profile, const std::string &routine,
-                double whole, double share, double tiles, unsigned threads);
+                const LayerPart &part, unsigned threads);
 
 /// 1 + (n - 1) * threadScaling for n threads, of which no more count than there
 /// are big cores; where the last round of `tiles` leaves threads idle, less.

@@ -60,15 +60,14 @@ HeldOut predictFronts(const GpuProfile &gpu, const std::vector<Sample> &wholes,
 /// A part of a layer that was measured on CPUs; milliseconds.
 struct PartSample {
   std::string layer, routine;
-  double share = 1; ///< of the layer's work
-  double tiles = 1; ///< that the part has
+  LayerPart part;
   unsigned threads = 1;
-  double whole = 0; ///< all tiles of the same kernel
   double median = 0, p10 = 0, p90 = 0;
 };
 
 /// Fits Efficiency::part of the entries of `profile.efficiency` for the parts'
-/// routines: the median of measured times less partCost(), 0 at least.
+/// routines: the median of measured times less partCost() by range, 0 at
+/// least.
 void fitParts(DeviceProfile &profile, const std::vector<PartSample> &parts);
 
 /// Fits them to the parts of half of the layers and predicts the others, each

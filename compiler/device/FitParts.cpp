@@ -18,8 +18,7 @@ static double middleOf(std::vector<double> values) {
 
 static double predictedPart(const DeviceProfile &profile,
                             const PartSample &part) {
-  return partCost(profile, part.routine, part.whole, part.share, part.tiles,
-                  part.threads);
+  return partCost(profile, part.routine, part.part, part.threads);
 }
 
 void fitParts(DeviceProfile &profile, const std::vector<PartSample> &parts) {
@@ -29,7 +28,9 @@ void fitParts(DeviceProfile &profile, const std::vector<PartSample> &parts) {
     for (auto &[routine, efficiency] : profile.efficiency)
       if (&efficiency == &found)
         lacks[&efficiency].push_back(
-            (part.median - predictedPart(profile, part)) * 1e3 + found.part);
+            (part.median - predictedPart(profile, part)) * 1e3 /
+                double(part.part.ranges.size()) +
+            found.part);
   }
   for (auto &[efficiency, of] : lacks)
     efficiency->part =

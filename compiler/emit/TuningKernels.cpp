@@ -117,7 +117,10 @@ static std::vector<TunedPart> partCandidates(func::FuncOp main,
 
 std::vector<TuningKernel> nnv12::tuningParts(func::FuncOp main,
                                              const codegen::Target &target) {
-  std::vector<TuningKernel> kernels;
+  // Parts of one layer share operands, which are still in the caches behind
+  // another one of them. So all layers take turns: first their kernels, then
+  // one part of each.
+  std::array<std::vector<TuningKernel>, 4 * numCutDims> turns;
   std::vector<TunedPart> found = partCandidates(main, target);
   size_t count = std::min(found.size(), mostTunedParts);
   for (size_t i = 0; i < count; ++i) {
@@ -139,10 +142,10 @@ std::vector<TuningKernel> nnv12::tuningParts(func::FuncOp main,
           }};
       if (grid->cells) {
         kernel.facts.key = partKey(op, *routine, dim, own.name);
-        kernels.push_back(kernel);
+        turns[dim].push_back(kernel);
       }
       int64_t extent = result.getDimSize(dim), last = 0;
-      for (int64_t quarter : {1, 2, 3}) {
+      for (unsigned quarter : {1u, 2u, 3u}) {
         // The first of those that are nearest.
         int64_t at =
             *llvm::min_element(grid->starts, [&](int64_t a, int64_t b) {
@@ -152,13 +155,16 @@ std::vector<TuningKernel> nnv12::tuningParts(func::FuncOp main,
         if (at == last)
           continue;
         last = at;
-        kernel.layer =
-            artifact::partName(layer, dimName(dim).str(), at, extent);
+        kernel.layer = artifact::partName(layer, dimName(dim).str(), at,
+                                          storedExtent(result, dim));
         kernel.cut = Cut{dim, at};
-        kernels.push_back(kernel);
+        turns[quarter * numCutDims + dim].push_back(kernel);
       }
     }
   }
+  std::vector<TuningKernel> kernels;
+  for (std::vector<TuningKernel> &turn : turns)
+    llvm::append_range(kernels, turn);
   return kernels;
 }
 

@@ -72,15 +72,41 @@ private:
       if (cost.measured)
         whole = cost.milliseconds;
     }
-    for (auto [start, tiles] : llvm::zip_equal(grid.starts, grid.tiles)) {
+    device::LayerPart part;
+    part.whole = whole;
+    part.wholeTiles = double(grid.tiles);
+    part.weightBytes =
+        bytesOfAllParts(planned, *routine, {dim, grid.starts.back()});
+    auto stored = double(storedExtent(nn::typeOf(op->getResult(0)), dim));
+    for (auto [start, ranges] : llvm::zip_equal(grid.starts, grid.ranges)) {
       back.starts.push_back(uint32_t(start));
-      double share = 1 - double(start) / double(back.extent);
-      back.times.push_back(device::partCost(device.profile,
-                                            routine->name().str(), whole, share,
-                                            tiles, device.threads));
+      part.share = 1 - double(start) / stored;
+      part.ranges.clear();
+      for (TileRange range : ranges)
+        part.ranges.push_back(double(range.end - range.begin));
+      back.times.push_back(device::partCost(
+          device.profile, routine->name().str(), part, device.threads));
     }
     problem.layers[layer].backs.push_back(std::move(back));
     return true;
+  }
+
+  /// Weights of which the cut's back needs all, in the routine's form.
+  static double bytesOfAllParts(const PlannedLayer &planned,
+                                const Routine &routine, Cut cut) {
+    Operation *op = planned.layer.op;
+    nn::Box back = nn::Box::whole(nn::typeOf(op->getResult(0)).getShape());
+    back.lo[cut.dim] = cut.at;
+    double bytes = 0;
+    std::optional<WeightForm> form = routine.weightForm(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get().getDefiningOp<nn::ConstantOp>() &&
+          nn::neededPart(operand, back) ==
+              nn::Box::whole(nn::typeOf(operand.get()).getShape()))
+        bytes += form && planned.layer.mainOperand == operand.getOperandNumber()
+                     ? form->bytes
+                     : double(nn::storageSize(operand.get()));
+    return bytes;
   }
 
   void addFront(Operation *op, unsigned dim, const StretchCandidate &way,

@@ -9,6 +9,7 @@
 #ifndef NNV12_COMPILER_ROUTINES_CUT_H
 #define NNV12_COMPILER_ROUTINES_CUT_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -27,6 +28,9 @@ struct Cut {
 /// Results are cut along their first three dimensions, never within a row of a
 /// picture.
 constexpr unsigned numCutDims = 3;
+/// Positions of the dimension in memory, the padding of its last block
+/// included.
+int64_t storedExtent(mlir::RankedTensorType type, unsigned dim);
 /// For people, as if it were a picture's: "batch", "channels", "rows".
 llvm::StringRef dimName(unsigned dim);
 /// None if there is no dimension of that name.

@@ -82,12 +82,8 @@ Kernels::Kernels(const std::string &path)
       continue;
     std::string layer = bundle.operation(i).layer;
     double share = artifact::partShare(layer);
-    const bundle::Operation *operation =
-        loaded.chosenProgram()->operations()->Get(i);
-    auto tiles = double(operation->tile_end() - operation->tile_begin());
     if (share > 0 && i && layer == bundle.operation(i - 1).layer) {
       // More tiles of the same part.
-      facts_.back().tiles += tiles;
       operations.back().second = i;
       continue;
     }
@@ -97,8 +93,6 @@ Kernels::Kernels(const std::string &path)
     groups.push_back(
         isExecute ? layers.try_emplace(layer, layers.size()).first->second
                   : Race::alone);
-    if (share > 0)
-      facts.tiles = tiles;
     facts_.push_back(std::move(facts));
     shares.push_back(share > 0 ? share : 1);
     operations.push_back({i, i});
@@ -108,6 +102,28 @@ Kernels::Kernels(const std::string &path)
   fillIntegers(integers);
   memset(sink.data(), 0, sink.size());
   memset(fresh.data(), 0, fresh.size());
+}
+
+/// Kernels of tuning bundles have their weights in this input
+/// (compiler/emit/TuningKernels.cpp).
+static constexpr uint32_t weightsInput = 0;
+
+std::vector<double> Kernels::ranges(size_t kernel) const {
+  std::vector<double> result;
+  for (auto [i, last] = operations[kernel]; i <= last; ++i)
+    result.push_back(
+        double(operation(i).tile_end() - operation(i).tile_begin()));
+  return result;
+}
+
+double Kernels::weightBytes(size_t kernel) const {
+  double bytes = 0;
+  for (const bundle::Operand *operand :
+       *operation(operations[kernel].first).operands())
+    if (operand->space() == bundle::Space_Input &&
+        operand->index() == weightsInput)
+      bytes += double(operand->size());
+  return bytes;
 }
 
 Kernels::Runner::Runner(Kernels &kernels, unsigned threads)

@@ -39,10 +39,14 @@ public:
   explicit Kernels(const std::string &path);
 
   /// The facts of each kernel, in the order of the operations. A part of a
-  /// layer has the key of the kernel that computes it, and its own tiles.
+  /// layer has those of the kernel that computes it.
   const std::vector<KernelFacts> &facts() const { return facts_; }
   /// The part of the layer's result that the kernel computes, 1: all of it.
   double share(size_t kernel) const { return shares[kernel]; }
+  /// The tiles that it computes, one range behind another.
+  std::vector<double> ranges(size_t kernel) const;
+  /// The size of all weights that it may read.
+  double weightBytes(size_t kernel) const;
   std::string layer(size_t kernel) const {
     return bundle.operation(operations[kernel].first).layer;
   }
@@ -89,6 +93,10 @@ public:
   std::vector<bool> oneOfEach() const;
 
 private:
+  const bundle::Operation &operation(uint32_t number) const {
+    return *bundle.get()->chosenProgram()->operations()->Get(number);
+  }
+
   std::string path_;
   Bundle bundle;
   std::vector<KernelFacts> facts_;

@@ -364,17 +364,25 @@ private:
   /// Parts of layers, with the time of all tiles of their kernels.
   void addParts(const Kernels &kernels, unsigned threads,
                 const Kernels::Times &times) {
-    std::map<std::string, double> wholes;
+    std::map<std::string, size_t> wholes;
     for (size_t k = 0; k < kernels.facts().size(); ++k)
       if (kernels.share(k) == 1)
-        wholes[kernels.facts()[k].key] = times.medians[k];
+        wholes[kernels.facts()[k].key] = k;
     for (size_t k = 0; k < kernels.facts().size(); ++k) {
       const KernelFacts &facts = kernels.facts()[k];
       auto whole = wholes.find(facts.key);
-      if (kernels.share(k) < 1 && whole != wholes.end())
-        parts.push_back({artifact::partLayer(kernels.layer(k)), facts.routine,
-                         kernels.share(k), facts.tiles, threads, whole->second,
-                         times.medians[k], times.p10[k], times.p90[k]});
+      if (kernels.share(k) == 1 || whole == wholes.end())
+        continue;
+      std::string name = kernels.layer(k);
+      device::LayerPart part;
+      part.whole = times.medians[whole->second];
+      part.wholeTiles = kernels.facts()[whole->second].tiles;
+      part.share = kernels.share(k);
+      part.ranges = kernels.ranges(k);
+      if (artifact::partHasAllWeights(name))
+        part.weightBytes = kernels.weightBytes(k);
+      parts.push_back({artifact::partLayer(name), facts.routine, part, threads,
+                       times.medians[k], times.p10[k], times.p90[k]});
     }
   }
 

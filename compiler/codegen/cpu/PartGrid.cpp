@@ -73,13 +73,12 @@ PartGrid PartPlanner::gridOf(const std::optional<Cells> &cells) const {
   grid.cells = cells;
   if (info.maps.empty())
     return grid;
+  grid.tiles = info.tiles;
   grid.starts = tileStarts(info.maps.front(), result, dim);
   for (int64_t start : grid.starts) {
     auto ranges = tilesBehind(info.maps.front(), result, {dim, start});
     assert(ranges && "there are tiles behind a start");
-    int64_t &tiles = grid.tiles.emplace_back(0);
-    for (TileRange range : *ranges)
-      tiles += range.end - range.begin;
+    grid.ranges.emplace_back(ranges->begin(), ranges->end());
   }
   return grid;
 }

@@ -10,6 +10,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_PARTGRID_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/routines/TilesBehind.h"
 
 #include <optional>
 
@@ -22,7 +23,9 @@ struct PartGrid {
   /// Where a back can begin, in positions of the dimension, ascending: behind
   /// such a cut there are tiles (TilesBehind.h). 0 is not among them.
   SmallVector<int64_t> starts;
-  SmallVector<int64_t> tiles; ///< behind each start
+  /// The tiles behind each start, one range of the kernel's behind another.
+  SmallVector<SmallVector<TileRange>> ranges;
+  int64_t tiles = 0; ///< of the whole layer
 };
 
 /// Chooses a grid for parts along dimension `dim` (Cut.h) of the layer's

@@ -50,28 +50,75 @@ TEST(Cost, threadsAndTiles) {
   EXPECT_DOUBLE_EQ(cost(p, kernel, 3).milliseconds, 0.51);
 }
 
+/// A part that is `share` of as many tiles of a layer.
+static LayerPart partOf(double whole, double wholeTiles, double share) {
+  LayerPart part;
+  part.whole = whole;
+  part.wholeTiles = wholeTiles;
+  part.share = share;
+  part.ranges = {share * wholeTiles};
+  return part;
+}
+
 TEST(Cost, ofParts) {
   DeviceProfile p = sampleCosts();
   p.efficiency["conv"] = {0.5, 0.5, 20};
+  auto cost = [&](const LayerPart &part, unsigned threads) {
+    return partCost(p, "conv.direct", part, threads);
+  };
   // 0.02 ms of 4.02 do not get less.
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 1, 8, 1), 4.02);
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 0.25, 2, 1), 1.02);
-  // Two threads are 1.5 times as fast; three tiles are two rounds of theirs.
+  EXPECT_DOUBLE_EQ(cost(partOf(4.02, 8, 1), 1), 4.02);
+  EXPECT_DOUBLE_EQ(cost(partOf(4.02, 8, 0.25), 1), 1.02);
+  // Eight tiles take two threads 4 and 3 / 4 rounds, four of them 2 and 3 / 4.
   p.big.count = 2;
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 8, 2), 1.52);
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 3, 2),
-                   0.02 + 1.5 * 1.5 / (1.5 * 0.75));
-  // One tile keeps one thread busy.
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 3.02, 0.5, 1, 2),
-                   0.02 + 1.5 * 1.5);
+  EXPECT_DOUBLE_EQ(cost(partOf(4.02, 8, 1), 2), 4.02);
+  EXPECT_DOUBLE_EQ(cost(partOf(4.02, 8, 0.5), 2), 0.02 + 4 * 2.75 / 4.75);
+  // The same in two ranges: threads wait for each other twice.
+  LayerPart two = partOf(4.02, 8, 0.5);
+  two.ranges = {2, 2};
+  EXPECT_DOUBLE_EQ(cost(two, 2), 0.02 + 4 * 3.5 / 4.75);
+  EXPECT_DOUBLE_EQ(cost(two, 1), 2.02);
+  // The last tile is half as large as the others.
+  LayerPart small = partOf(4.02, 8, 1);
+  small.ranges = {1};
+  small.share = 1.0 / 15;
+  EXPECT_DOUBLE_EQ(cost(small, 1), 0.02 + 4.0 / 15);
   // A layer of less than its overhead has no other time.
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 0.01, 0.5, 1, 2), 0.01);
+  EXPECT_DOUBLE_EQ(cost(partOf(0.01, 2, 0.5), 2), 0.01);
+  // Each range has an overhead of its own.
   p.efficiency["conv"].part = 20;
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 4.02, 0.25, 2, 1), 1.04);
-  EXPECT_DOUBLE_EQ(partCost(p, "matmul", 1.01, 0.5, 4, 1), 0.51);
+  EXPECT_DOUBLE_EQ(cost(partOf(4.02, 8, 0.25), 1), 1.04);
+  EXPECT_DOUBLE_EQ(cost(two, 1), 2.06);
+  EXPECT_DOUBLE_EQ(partCost(p, "matmul", partOf(1.01, 8, 0.5), 1), 0.51);
   // A fit called most of its time overhead.
   p.efficiency["conv"] = {0.5, 0.5, 500};
-  EXPECT_DOUBLE_EQ(partCost(p, "conv.direct", 1.03, 0.5, 4, 1), 0.53);
+  EXPECT_DOUBLE_EQ(cost(partOf(1.03, 8, 0.5), 1), 0.53);
+}
+
+/// Each part of some rows reads all weights.
+TEST(Cost, ofPartsWithAllWeights) {
+  DeviceProfile p = sampleCosts();
+  p.efficiency["conv"] = {0.5, 1, 20};
+  ASSERT_EQ(p.big.memoryGBps, 10);
+  p.big.count = 4;
+  auto cost = [&](double bytes, double tiles, unsigned threads) {
+    LayerPart part = partOf(4.02, 8, tiles / 8);
+    part.weightBytes = bytes;
+    return partCost(p, "conv.direct", part, threads);
+  };
+  // 1 ms for weights, 3 for the rest.
+  EXPECT_DOUBLE_EQ(cost(1e7, 8, 1), 4.02);
+  EXPECT_DOUBLE_EQ(cost(1e7, 2, 1), 1.02 + 3.0 / 4);
+  // Threads read at once, but for those that have no tile.
+  double rounds = 2 + 1.5 * 3 / 4;
+  EXPECT_DOUBLE_EQ(cost(4e7, 8, 4), 4.02);
+  EXPECT_DOUBLE_EQ(cost(4e7, 4, 4), 1.02 + 3 * (rounds - 1) / rounds);
+  EXPECT_DOUBLE_EQ(cost(4e7, 2, 4), 2.02 + 3 * (rounds - 1.5) / rounds);
+  // Caches serve faster than memory.
+  p.efficiency["conv"].memory = 2;
+  EXPECT_DOUBLE_EQ(cost(2e7, 2, 1), 1.02 + 3.0 / 4);
+  // They take four fifths of the time at most.
+  EXPECT_DOUBLE_EQ(cost(1e9, 2, 1), 3.22 + 0.8 / 4);
 }
 
 /// More tiles behind a cut never take less time.
@@ -81,8 +128,8 @@ TEST(Cost, ofPartsGrows) {
     for (int tiles = 1; tiles <= 64; ++tiles) {
       double last = 0;
       for (int left = 1; left <= tiles; ++left) {
-        double time =
-            partCost(p, "conv", 5, double(left) / tiles, left, threads);
+        double time = partCost(p, "conv",
+                               partOf(5, tiles, double(left) / tiles), threads);
         EXPECT_GE(time, last * (1 - 1e-12))
             << left << " of " << tiles << " tiles, " << threads << " threads";
         last = time;

@@ -10,6 +10,7 @@
 
 using namespace nnv12::device;
 using nnv12::artifact::frontKey;
+using nnv12::artifact::partHasAllWeights;
 using nnv12::artifact::partLayer;
 using nnv12::artifact::partName;
 using nnv12::artifact::partShare;
@@ -40,15 +41,15 @@ static std::vector<PartSample> sampleParts(const DeviceProfile &truth,
         double time = whole(random);
         for (unsigned quarter : {1, 2, 3}) {
           double left = std::floor(tiles * quarter / 4.0);
-          PartSample part = {routine + std::to_string(kernel),
-                             routine,
-                             left / tiles,
-                             left,
-                             threads,
-                             time};
+          LayerPart of;
+          of.whole = time;
+          of.wholeTiles = tiles;
+          of.share = left / tiles;
+          of.ranges = {left - 1, 1};
+          PartSample part = {routine + std::to_string(kernel), routine, of,
+                             threads};
           part.median =
-              partCost(truth, routine, time, part.share, left, threads) *
-              relative(random);
+              partCost(truth, routine, of, threads) * relative(random);
           part.p10 = part.median * 0.99;
           part.p90 = part.median * 1.01;
           parts.push_back(part);
@@ -100,7 +101,12 @@ TEST(FitParts, nothingMeasured) {
 /// Parts that are faster than their share of the whole need no overhead.
 TEST(FitParts, noOverheadBelowZero) {
   DeviceProfile profile = cpuOfParts();
-  fitParts(profile, {{"layer", "matmul", 0.5, 4, 1, 1, 0.4, 0.4, 0.4}});
+  LayerPart half;
+  half.whole = 1;
+  half.wholeTiles = 8;
+  half.share = 0.5;
+  half.ranges = {4};
+  fitParts(profile, {{"layer", "matmul", half, 1, 0.4, 0.4, 0.4}});
   EXPECT_EQ(profile.efficiency[""].part, 0);
 }
 
@@ -178,6 +184,9 @@ TEST(TuningParts, namesAreReadBack) {
         "from 56 of 56 rows", "from 57 of 56 rows"})
     EXPECT_EQ(partShare(name), 0) << name;
   EXPECT_EQ(partLayer(partName("a of b", "rows", 1, 2)), "a of b");
+  EXPECT_TRUE(partHasAllWeights(partName("a", "rows", 1, 2)));
+  EXPECT_TRUE(partHasAllWeights(partName("1 channels of x", "rows", 1, 2)));
+  EXPECT_FALSE(partHasAllWeights(partName("a", "channels", 16, 32)));
   EXPECT_EQ(wholeKey(frontKey("k", "rows", 3)), "k");
   EXPECT_EQ(wholeKey("k"), "");
 }

@@ -101,6 +101,19 @@ protected:
     }
     return all;
   }
+  /// Constants of which parts along `dim` need all, as they are read.
+  double bytesOfAllParts(uint32_t layer, unsigned dim) const {
+    const PlannedLayer &of = planned->layers[layer];
+    double bytes = 0;
+    for (unsigned i = 0; dim != 1 && i < op(layer)->getNumOperands(); ++i) {
+      Value operand = op(layer)->getOperand(i);
+      auto form = of.candidates[of.later].routine->weightForm(op(layer));
+      if (operand.getDefiningOp<nn::ConstantOp>())
+        bytes += form && of.layer.mainOperand == i ? form->bytes
+                                                   : nn::storageSize(operand);
+    }
+    return bytes;
+  }
   void checkReaches();
   void checkBacks();
   void checkFronts();
@@ -160,14 +173,23 @@ void SplitCandidates::checkBacks() {
       EXPECT_EQ(back.whole, layer.candidates[1].execute);
       ASSERT_EQ(back.starts.size(), grid->starts.size());
       ASSERT_EQ(back.times.size(), grid->starts.size());
+      device::LayerPart part;
+      part.whole = back.whole;
+      part.wholeTiles = double(grid->tiles);
+      // No layer of the net has padded rows.
+      double stored =
+          back.dim == 1 ? llvm::alignTo(back.extent, 16) : back.extent;
+      part.weightBytes = bytesOfAllParts(i, back.dim);
       for (size_t s = 0; s < back.starts.size(); ++s) {
         EXPECT_EQ(back.starts[s], grid->starts[s]);
         EXPECT_LT(back.starts[s], back.extent);
-        double share = double(back.extent - back.starts[s]) / back.extent;
+        part.share = 1 - back.starts[s] / stored;
+        part.ranges.clear();
+        for (TileRange range : grid->ranges[s])
+          part.ranges.push_back(double(range.end - range.begin));
         EXPECT_DOUBLE_EQ(back.times[s],
                          device::partCost(*this->planned->device.profile,
-                                          routine->name().str(), back.whole,
-                                          share, double(grid->tiles[s]), 4));
+                                          routine->name().str(), part, 4));
       }
     }
 }
