@@ -16,6 +16,8 @@
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace nnv12;
 

@@ -8,6 +8,7 @@
 #include "compiler/video/Dependence.h"
 #include "dialects/nn/Box.h"
 #include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
 
 using namespace mlir;
 using namespace nnv12;

@@ -66,6 +66,11 @@ static Bundle openKernels(const std::string &path) {
   return bundle;
 }
 
+static const bundle::Operation &operationOf(const Bundle &bundle,
+                                            uint32_t number) {
+  return *bundle.get()->chosenProgram()->operations()->Get(number);
+}
+
 Kernels::Kernels(const std::string &path)
     : path_(path), bundle(openKernels(path)),
       weights(bundle.input(0).byte_size),
@@ -82,7 +87,9 @@ Kernels::Kernels(const std::string &path)
       continue;
     std::string layer = bundle.operation(i).layer;
     double share = artifact::partShare(layer);
-    if (share > 0 && i && layer == bundle.operation(i - 1).layer) {
+    if (share > 0 && i && layer == bundle.operation(i - 1).layer &&
+        operationOf(bundle, i).kernel() ==
+            operationOf(bundle, i - 1).kernel()) {
       // More tiles of the same part.
       operations.back().second = i;
       continue;
@@ -111,15 +118,15 @@ static constexpr uint32_t weightsInput = 0;
 std::vector<double> Kernels::ranges(size_t kernel) const {
   std::vector<double> result;
   for (auto [i, last] = operations[kernel]; i <= last; ++i)
-    result.push_back(
-        double(operation(i).tile_end() - operation(i).tile_begin()));
+    result.push_back(double(operationOf(bundle, i).tile_end() -
+                            operationOf(bundle, i).tile_begin()));
   return result;
 }
 
 double Kernels::weightBytes(size_t kernel) const {
   double bytes = 0;
   for (const bundle::Operand *operand :
-       *operation(operations[kernel].first).operands())
+       *operationOf(bundle, operations[kernel].first).operands())
     if (operand->space() == bundle::Space_Input &&
         operand->index() == weightsInput)
       bytes += double(operand->size());

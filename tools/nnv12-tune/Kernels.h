@@ -93,10 +93,6 @@ public:
   std::vector<bool> oneOfEach() const;
 
 private:
-  const bundle::Operation &operation(uint32_t number) const {
-    return *bundle.get()->chosenProgram()->operations()->Get(number);
-  }
-
   std::string path_;
   Bundle bundle;
   std::vector<KernelFacts> facts_;
