@@ -23,29 +23,16 @@
 // start (`noprepack`); in ONNX's, with the packed weights in a file beside it
 // (`prepacked`).
 //
-// The binding is called directly, without the promise that the package wraps
-// around it, and outputs are written to tensors made before: the times hold as
-// little of JavaScript as can be had.
+// The binding is called directly, and outputs are written to tensors made
+// before: the times hold as little of JavaScript as can be had.
 "use strict";
 const path = require("path");
 const readline = require("readline");
-const {readNpy, writeNpy} = require("./npy");
+const ort = require("./ortbinding");
+const {writeNpy} = require("./npy");
 
 const [modules, model, threads, form, ...inputs] = process.argv.slice(2);
-const {Tensor} = require(path.join(modules, "onnxruntime-common"));
-const {binding, initOrt} =
-    require(path.join(modules, "onnxruntime-node/dist/binding"));
-
-function options(more, session) {
-  return {
-    intraOpNumThreads: Number(threads),
-    interOpNumThreads: 1,
-    executionMode: "sequential",
-    logSeverityLevel: 3,
-    ...more,
-    extra: {session: {set_denormal_as_zero: "1", ...session}},
-  };
-}
+const options = (more, session) => ort.options(threads, more, session);
 
 const MAPPED = {
   load_model_format: "ORT",
@@ -74,12 +61,8 @@ const CONVERSIONS = {
   }),
 };
 
-initOrt();
-const feeds = {};
-for (const input of inputs) {
-  const at = input.lastIndexOf("=");
-  feeds[input.slice(0, at)] = readNpy(input.slice(at + 1), Tensor);
-}
+const {binding, Tensor} = ort.load(modules);
+const feeds = ort.readFeeds(inputs, Tensor);
 
 let session, names, fetches;
 const empty = () => Object.fromEntries(names.map(n => [n, null]));
