@@ -1,7 +1,7 @@
 """The tables of measure-cold: Markdown, and each limit with its figure."""
 import statistics
 
-from nnv12measure import figure, geometric_mean
+from nnv12measure import figure, geometric_mean, p90
 
 MB = 1e6
 PLANS = ["none", "K", "K+C", "K+C+P"]
@@ -236,14 +236,6 @@ def _floor(rows, threads, limits):
     )
 
 
-def _p90(samples):
-    return (
-        statistics.quantiles(samples, n=10, method="inclusive")[-1]
-        if len(samples) > 1
-        else None
-    )
-
-
 def _users(rows, threads, limits):
     cells, ratios = [], _Ratios()
     for row in rows:
@@ -261,13 +253,13 @@ def _users(rows, threads, limits):
         # The spread that runs without preparation threads have as well is not
         # the plan's.
         if median > 5:
-            spread = 1.1 / 1.25 * _p90(alone) / _median(alone)
-            ratios.add("p90", model, _p90(cold) / median, max(1, spread))
+            spread = 1.1 / 1.25 * p90(alone) / _median(alone)
+            ratios.add("p90", model, p90(cold) / median, max(1, spread))
         cells.append(
             [
                 model,
                 _cell(cold),
-                _ms(_p90(cold)),
+                _ms(p90(cold)),
                 _ms(cpu),
                 _ms(floor),
                 _ms(warm),
@@ -280,7 +272,7 @@ def _users(rows, threads, limits):
                     )
                 ),
                 _ms(_median(alone)),
-                _ms(_p90(alone)),
+                _ms(p90(alone)),
                 _ratio(ratios.add("lanes", model, median, _median(alone))),
                 _ratio(ratios.add("cpu", model, cpu, cpu_alone)),
                 _ms(_median(_cold(turns, "untuned, backed"))),

@@ -1,5 +1,5 @@
-"""Helpers of the measuring scripts: figures with their noise, cold files, slow
-storage, busy cores.
+"""Helpers of the measuring scripts: figures with their noise, cold files, cold
+caches, slow storage, busy cores.
 
 Times are milliseconds unless a name says otherwise.
 """
@@ -84,6 +84,15 @@ def figure(samples):
     }
 
 
+def p90(samples):
+    """The 90th percentile, or None for fewer than two samples."""
+    return (
+        statistics.quantiles(samples, n=10, method="inclusive")[-1]
+        if len(samples) > 1
+        else None
+    )
+
+
 def geometric_mean(values):
     values = [v for v in values if v and v > 0]
     return (
@@ -163,6 +172,54 @@ def evict(path, allowed=0.01, backs=True):
     finally:
         os.close(fd)
     raise ToolError(f"{path}: {stays:.0%} of its pages stay in memory")
+
+
+class CacheEvictor:
+    """Processes that write to memory as large as a CPU's caches, one on each
+    CPU, so that code and data of others leave the caches."""
+
+    def __init__(self, megabytes):
+        script = (
+            "import os,sys\n"
+            "import numpy as np\n"
+            "os.sched_setaffinity(0,{int(sys.argv[1])})\n"
+            "memory=np.zeros(int(sys.argv[2])<<20,np.uint8)\n"
+            "print('{}',flush=True)\n"
+            "for line in sys.stdin:\n"
+            "  memory[::64]+=1\n"
+            "  print('{}',flush=True)\n"
+        )
+        self.servers = [
+            nnv12tools.LineServer(
+                [sys.executable, "-c", script, cpu, megabytes]
+            )
+            for cpu in sorted(os.sched_getaffinity(0))
+        ]
+        for server in self.servers:
+            server.answer("start")
+
+    def evict(self):
+        for server in self.servers:
+            server.send("evict")
+        for server in self.servers:
+            server.answer("evict")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.close()
+
+
+def cache_size():
+    """Megabytes of this CPU's largest cache, 32 where the system does not
+    say."""
+    sizes = [
+        int(file.read_text().strip().rstrip("K")) >> 10
+        for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("*/size")
+    ]
+    return max(sizes, default=32)
 
 
 def read_time(path, enter=None):

@@ -370,18 +370,31 @@ class LineServer:
             text=True,
         )
 
-    def ask(self, line):
+    def send(self, line):
         try:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
+        except OSError:
+            self._fail(line)
+
+    def answer(self, line):
+        """The answer to `line`, which was sent before."""
+        try:
             answer = json.loads(self.process.stdout.readline())
         except (OSError, ValueError):
-            raise ToolError(
-                f"{self.process.args[0]}: ended without an answer to '{line}'"
-            )
+            self._fail(line)
         if "error" in answer:
             raise ToolError(answer["error"])
         return answer
+
+    def ask(self, line):
+        self.send(line)
+        return self.answer(line)
+
+    def _fail(self, line):
+        raise ToolError(
+            f"{self.process.args[0]}: ended without an answer to '{line}'"
+        )
 
     def close(self):
         self.process.stdin.close()
