@@ -5,23 +5,11 @@
 #include "tools/common/FrameSource.h"
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
+#include "tools/media/ImageTensor.h"
 
 #include <optional>
 
 namespace nnv12::tools {
-
-/// How pixels become numbers: (pixel * scale - mean) / std, per channel, in the
-/// model's channel order. Inputs of bytes take pixels as they are.
-struct ImageOptions {
-  double scale = 1.0 / 255;
-  std::vector<double> mean = {0};
-  std::vector<double> std = {1};
-  std::string fit = "stretch";
-  std::string layout = "auto";
-  bool bgr = false;
-  /// More than cameras have. With four channels that is 512 MiB.
-  int64_t mostPixels = int64_t(1) << 27;
-};
 
 /// The options of the command line. Where an option is missing, the bundle
 /// decides (Properties.h), or else the default.
@@ -36,11 +24,8 @@ struct ImageArguments {
   void addTo(Options &options);
 };
 
-/// The kinds of image that can be read, for help and messages.
-constexpr char imageKinds[] = "JPEG, PNG, BMP or PNM";
-
-/// Reads an image of these kinds, held as its EXIF data say (JPEG), and makes
-/// it a tensor of the input's type and shape. Empty, or one line that starts
+/// Reads an image (Picture.h) and makes it a tensor of the input's type and
+/// shape. Empty, or one line that starts
 /// with the path.
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor);
@@ -57,10 +42,7 @@ std::string readFrame(const std::string &path, const Frame &frame,
 
 /// readFrame() in two steps, between which the pixels can be changed.
 
-/// A picture as the model's input has it, in levels from 0 to 255: as high and
-/// wide as the input, row by row; red, green and blue of a pixel side by side,
-/// or its gray where the input has one channel.
-using Levels = std::vector<uint8_t>;
+/// Fits a frame to the input.
 std::string fitFrame(const std::string &path, const Frame &frame,
                      const nnv12_tensor_info &input,
                      const ImageOptions &options, Levels &levels);

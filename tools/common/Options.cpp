@@ -85,12 +85,6 @@ void Options::list(const char *name, const char *meta,
       });
 }
 
-bool parseReal(const std::string &text, double &value) {
-  char *end = nullptr;
-  value = strtod(text.c_str(), &end);
-  return !text.empty() && *end == 0 && std::isfinite(value);
-}
-
 void Options::number(const char *name, const char *meta, unsigned &value,
                      unsigned least, unsigned most, const char *help) {
   add(name, meta, help,
@@ -101,14 +95,6 @@ void Options::number(const char *name, const char *meta, unsigned &value,
                CLI::detail::lexical_cast(text, value) && value >= least &&
                value <= most;
       });
-}
-
-bool parseReals(const std::string &text, std::vector<double> &values) {
-  values.clear();
-  for (const std::string &part : CLI::detail::split(text, ','))
-    if (!parseReal(part, values.emplace_back()))
-      return false;
-  return !values.empty();
 }
 
 void Options::reals(const char *name, const char *meta,

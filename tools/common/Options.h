@@ -7,6 +7,8 @@
 #ifndef NNV12_TOOLS_COMMON_OPTIONS_H
 #define NNV12_TOOLS_COMMON_OPTIONS_H
 
+#include "tools/media/Numbers.h"
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,9 +17,6 @@
 namespace nnv12::tools {
 
 using Words = std::vector<const char *>;
-
-/// Parses all of `text` as a finite number.
-bool parseReal(const std::string &text, double &value);
 
 class Options {
 public:
@@ -94,9 +93,6 @@ private:
   std::string *one_ = nullptr; ///< where there is but one positional
   std::vector<std::string> arguments_;
 };
-
-/// Parses numbers with commas between them.
-bool parseReals(const std::string &text, std::vector<double> &values);
 
 } // namespace nnv12::tools
 

@@ -2,47 +2,39 @@
 #include "tools/common/Properties.h"
 
 #include "tools/common/Report.h"
-#include "tools/common/TextFormat.h"
-
-#include <algorithm>
 
 namespace nnv12::tools {
 
 ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
                           const ImageArguments &arguments) {
-  auto refuse = [&](const char *key, const std::string &expected) {
-    fail(path + ": property " + key + ": found '" + bundle.property(key) +
-         "', expected " + expected);
+  // A property is not looked at where an argument stands for it.
+  auto property = [&](bool isGiven, const char *key) {
+    return isGiven ? nullptr : bundle.property(key);
   };
-  auto numbers = [&](const char *key, double otherwise) {
-    const char *value = bundle.property(key);
-    std::vector<double> numbers = {otherwise};
-    if (value && !parseReals(value, numbers))
-      refuse(key, "numbers with commas between them");
-    return numbers;
-  };
-  auto word = [&](const std::string &given, const char *key, const Words &words,
-                  const char *otherwise) -> std::string {
-    if (given != "auto")
-      return given;
-    const char *value = bundle.property(key);
-    if (!value)
-      return otherwise;
-    if (std::find(words.begin(), words.end(), std::string(value)) ==
-        words.end())
-      refuse(key, "one of " + join(words, "|"));
-    return value;
-  };
+  bool hasColor = arguments.bgr || arguments.color != "auto";
+  ImageTexts texts;
+  texts.scale = property(arguments.scale.has_value(), "scale");
+  texts.mean = property(!arguments.mean.empty(), "mean");
+  texts.std = property(!arguments.std.empty(), "std");
+  texts.color = property(hasColor, "color");
+  texts.layout = property(arguments.layout != "auto", "layout");
+  texts.fit = property(arguments.fit != "auto", "fit");
   ImageOptions result;
-  result.scale = arguments.scale ? *arguments.scale
-                                 : numbers("scale", result.scale).front();
-  result.mean = arguments.mean.empty() ? numbers("mean", 0) : arguments.mean;
-  result.std = arguments.std.empty() ? numbers("std", 1) : arguments.std;
-  result.bgr = arguments.bgr ||
-               word(arguments.color, "color", {"rgb", "bgr"}, "rgb") == "bgr";
-  result.layout = word(arguments.layout, "layout", {"nchw", "nhwc"}, "auto");
-  result.fit =
-      word(arguments.fit, "fit", {"stretch", "crop", "pad"}, "stretch");
+  std::string error = parseImageOptions(texts, result);
+  if (!error.empty())
+    fail(path + ": property " + error);
+  if (arguments.scale)
+    result.scale = *arguments.scale;
+  if (!arguments.mean.empty())
+    result.mean = arguments.mean;
+  if (!arguments.std.empty())
+    result.std = arguments.std;
+  if (hasColor)
+    result.bgr = arguments.bgr || arguments.color == "bgr";
+  if (arguments.layout != "auto")
+    result.layout = arguments.layout;
+  if (arguments.fit != "auto")
+    result.fit = arguments.fit;
   return result;
 }
 

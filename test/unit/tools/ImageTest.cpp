@@ -1,7 +1,7 @@
 //===- ImageTest.cpp - Photos as model inputs -----------------------------===//
 #include "test/unit/tools/TensorInfo.h"
-#include "tools/common/Exif.h"
 #include "tools/common/ImageInput.h"
+#include "tools/media/Exif.h"
 
 #include <algorithm>
 #include <cmath>
@@ -135,10 +135,9 @@ TEST_F(ImageTest, Refuses) {
             "type: found an input of i64, expected floats or u8 for an image");
   ImageOptions options;
   options.std = {0};
-  EXPECT_EQ(
-      error(NNV12_F32, {1, 3, 2, 2}, options),
-      "--std: found 0 for channel 0, expected other numbers, which pixels "
-      "are divided by");
+  EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}, options),
+            "std: found 0 for channel 0, expected other numbers, which pixels "
+            "are divided by");
   options.std = {1, 2};
   EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}, options).find("expected 1 or 3"),
             std::string::npos);

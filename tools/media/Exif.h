@@ -1,6 +1,6 @@
 //===- Exif.h - How a photo is to be held -----------------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_COMMON_EXIF_H
-#define NNV12_TOOLS_COMMON_EXIF_H
+#ifndef NNV12_TOOLS_MEDIA_EXIF_H
+#define NNV12_TOOLS_MEDIA_EXIF_H
 
 #include <cstddef>
 #include <cstdint>
@@ -26,4 +26,4 @@ void orient(const uint8_t *source, unsigned orientation, Pixels &pixels);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_COMMON_EXIF_H
+#endif // NNV12_TOOLS_MEDIA_EXIF_H

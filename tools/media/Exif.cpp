@@ -1,5 +1,5 @@
 //===- Exif.cpp - How a photo is to be held -------------------------------===//
-#include "tools/common/Exif.h"
+#include "tools/media/Exif.h"
 
 #include <algorithm>
 #include <cassert>
