@@ -1,4 +1,4 @@
-//===- KnownProperties.cpp - Known properties of pictures -----------------===//
+//===- KnownProperties.cpp - Known properties of inputs -------------------===//
 
 #include "compiler/import/KnownProperties.h"
 
@@ -77,6 +77,16 @@ static std::string normalizeWord(std::string &value,
   return "";
 }
 
+static std::string normalizeRate(std::string &value) {
+  StringRef text = StringRef(value).trim();
+  unsigned rate = 0;
+  constexpr unsigned most = 999999999;
+  if (text.getAsInteger(10, rate) || rate == 0 || rate > most)
+    return found(value, "a whole number of samples a second");
+  value = std::to_string(rate);
+  return "";
+}
+
 /// Reads lines, or the text of parseNames(), or words with commas between them.
 static std::string normalizeLabels(std::string &value) {
   StringRef text = StringRef(value).trim();
@@ -122,6 +132,7 @@ static const Known known[] = {
     {"layout",
      [](std::string &value) { return normalizeWord(value, {"nchw", "nhwc"}); }},
     {"mean", normalizeNumbers<Numbers::any>},
+    {"sample_rate", normalizeRate},
     {"scale", normalizeNumbers<Numbers::oneFactor>},
     {"std", normalizeNumbers<Numbers::divisors>}};
 
@@ -149,7 +160,8 @@ void importer::checkProperties(const Properties &properties,
                       : !isFirst && shapes.channelsLast ? shapes.channelsLast
                                                         : 0;
   for (const auto &[key, value] : properties) {
-    if (!find(key))
+    // The input for sound may be any.
+    if (!find(key) || key == "sample_rate")
       continue;
     if (key == "labels") {
       uint64_t count = StringRef(value).count('\n') + 1;
@@ -200,7 +212,7 @@ static std::string readAs(StringRef value, Properties &result) {
 }
 static constexpr char labels[] = "labels", mean[] = "mean", deviation[] = "std",
                       scale[] = "scale", color[] = "color", layout[] = "layout",
-                      fit[] = "fit";
+                      fit[] = "fit", sampleRate[] = "sample_rate";
 
 /// Ultralytics writes Python's text of a dictionary, or of a list.
 static std::string readNames(StringRef value, Properties &result) {
@@ -287,6 +299,7 @@ static const Source sources[] = {
     {"color", readAs<color>},
     {"layout", readAs<layout>},
     {"fit", readAs<fit>},
+    {"sample_rate", readAs<sampleRate>},
     // Ultralytics; others.
     {"names", readNames},
     {"class_names", readAs<labels>},

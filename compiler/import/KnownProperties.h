@@ -1,4 +1,4 @@
-//===- KnownProperties.h - Known properties of pictures ---------*- C++ -*-===//
+//===- KnownProperties.h - Known properties of inputs -----------*- C++ -*-===//
 //
 // Exporters write the meaning of a model's input and output into
 // metadata_props, each by keys of its own. Here that becomes one set of keys,
@@ -12,6 +12,7 @@
 //   color   rgb or bgr: the order of the model's channels, of mean and std
 //   layout  nchw or nhwc
 //   fit     stretch, crop or pad: how a picture gets the input's size
+//   sample_rate  how many samples of sound the model takes a second
 //
 // Texts alone: no MLIR, no files.
 //

@@ -37,13 +37,14 @@ static std::string named(const std::string &path, const std::string &error) {
   return error.empty() ? error : path + ": " + error;
 }
 
+/// `others`: kinds of file that could fit.
 static std::string geometryOf(const std::string &path,
                               const nnv12_tensor_info &input,
-                              const ImageOptions &options,
+                              const ImageOptions &options, const char *others,
                               ImageGeometry &geometry) {
   std::string error = findImageGeometry(input, options, geometry);
   if (!error.empty())
-    return path + ": " + error + " (or a .npy file)";
+    return path + ": " + error + " (or a " + others + " file)";
   return named(path, checkImageOptions(input, geometry, options));
 }
 
@@ -70,10 +71,11 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   ImageGeometry geometry;
   Pixels picture;
   Levels levels;
-  std::string error = geometryOf(path, input, options, geometry);
+  std::string error =
+      geometryOf(path, input, options, ".npy or .wav", geometry);
   if (error.empty())
-    error = decodeFile(path, geometry.channels, options.mostPixels, ".npy, ",
-                       picture);
+    error = decodeFile(path, geometry.channels, options.mostPixels,
+                       ".npy, .wav, ", picture);
   if (error.empty())
     error = named(path, fitPixels(picture.bytes.data(), picture.width,
                                   picture.height, geometry, options, levels));
@@ -96,7 +98,7 @@ std::string fitFrame(const std::string &path, const Frame &frame,
                      const nnv12_tensor_info &input,
                      const ImageOptions &options, Levels &levels) {
   ImageGeometry geometry;
-  std::string error = geometryOf(path, input, options, geometry);
+  std::string error = geometryOf(path, input, options, ".npy", geometry);
   return error.empty()
              ? named(path, fitColors(frame.pixels.data(), frame.width,
                                      frame.height, geometry, options, levels))

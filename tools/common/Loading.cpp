@@ -187,7 +187,7 @@ void RunOptions::explainGpu(const char *tool, const Session &session,
 void InputOptions::addTo(Options &options) {
   options.list("input", "NAME=FILE", inputs,
                std::string("The file of input NAME: a .npy file of its type "
-                           "and shape, or an image: ")
+                           "and shape, sound as a .wav file, or an image: ")
                    .append(imageKinds)
                    .append(". NAME= may be left out when there is one input.")
                    .c_str());
@@ -198,6 +198,7 @@ void InputOptions::addTo(Options &options) {
                  "Where random numbers start; the same ones for the same N. "
                  "Default 1.");
   image.addTo(options);
+  sound.addTo(options);
 }
 
 namespace {
@@ -226,12 +227,26 @@ static Tensor makeRandom(const nnv12_tensor_info &info, Generator &generator) {
 
 static void loadFile(const std::string &bundlePath, const Bundle &bundle,
                      const std::string &file, const nnv12_tensor_info &info,
-                     const ImageArguments &image, Tensor &tensor) {
+                     const InputOptions &options, Tensor &tensor) {
   bool npy = isNpy(file) ||
              (file.size() > 4 && file.compare(file.size() - 4, 4, ".npy") == 0);
-  failIf(npy ? readNpy(file, info.type, tensor)
-             : readImage(file, info, imageOptions(bundlePath, bundle, image),
-                         tensor));
+  uint64_t unread = 0;
+  if (npy)
+    failIf(readNpy(file, info.type, tensor));
+  else if (isSound(file))
+    failIf(readSound(file, info,
+                     soundOptions(bundlePath, bundle, options.sound), tensor,
+                     unread));
+  else
+    failIf(readImage(file, info,
+                     imageOptions(bundlePath, bundle, options.image), tensor));
+  if (unread)
+    std::fprintf(stderr,
+                 "%s: %s: %llu samples beyond the %zu of input '%s' are left "
+                 "out\n",
+                 toolName(), file.c_str(),
+                 static_cast<unsigned long long>(unread),
+                 info.byte_size / elementSize(info.type), info.name);
   std::string input = std::string(" of input '") + info.name + "'";
   if (tensor.type != info.type)
     fail(file + ": type: found " + nnv12_type_name(tensor.type) +
@@ -291,7 +306,7 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
     if (files[i].empty() && !caseDir.empty() && !options.random)
       files[i] = caseDir + "/input_" + std::to_string(i) + ".npy";
     if (!files[i].empty())
-      loadFile(bundlePath, bundle, files[i], info, options.image, tensors[i]);
+      loadFile(bundlePath, bundle, files[i], info, options, tensors[i]);
     else if (options.random)
       tensors[i] = makeRandom(info, generator);
     else

@@ -5,6 +5,7 @@
 #include "runtime/include/nnv12.hpp"
 #include "tools/common/ImageInput.h"
 #include "tools/common/Options.h"
+#include "tools/common/SoundInput.h"
 #include "tools/common/Tensor.h"
 
 namespace nnv12::tools {
@@ -66,6 +67,7 @@ struct InputOptions {
   bool random = false;
   unsigned seed = 1;
   ImageArguments image;
+  SoundArguments sound;
 
   void addTo(Options &options);
 };

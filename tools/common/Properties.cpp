@@ -3,6 +3,9 @@
 
 #include "tools/common/Report.h"
 
+#include <cstdlib>
+#include <optional>
+
 namespace nnv12::tools {
 
 ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
@@ -35,6 +38,38 @@ ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
     result.layout = arguments.layout;
   if (arguments.fit != "auto")
     result.fit = arguments.fit;
+  return result;
+}
+
+/// A whole number of a few decimal digits, if the text is one.
+static std::optional<unsigned> parseWhole(const std::string &text) {
+  constexpr size_t mostDigits = 9;
+  if (text.empty() || text.size() > mostDigits ||
+      text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return unsigned(strtoul(text.c_str(), nullptr, 10));
+}
+
+SoundOptions soundOptions(const std::string &path, const Bundle &bundle,
+                          const SoundArguments &arguments) {
+  SoundOptions result;
+  result.rate = arguments.rate;
+  const char *property = bundle.property("sample_rate");
+  if (!result.rate && !property)
+    fail(path + ": --sample-rate: found none, nor a property sample_rate, "
+                "expected the samples a second that the model takes");
+  if (!result.rate)
+    result.rate = parseWhole(property).value_or(0);
+  if (!result.rate)
+    fail(path + ": property sample_rate: found '" + property +
+         "', expected a whole number");
+  if (arguments.channel == "mean")
+    return result;
+  std::optional<unsigned> channel = parseWhole(arguments.channel);
+  if (!channel)
+    fail("--channel: found '" + arguments.channel +
+         "', expected mean or a whole number");
+  result.channel = int(*channel);
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/include/nnv12.hpp"
 #include "tools/common/ImageInput.h"
+#include "tools/common/SoundInput.h"
 
 #include <string>
 #include <vector>
@@ -19,6 +20,11 @@ namespace nnv12::tools {
 /// can be taken. `path`: of the bundle, for messages.
 ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
                           const ImageArguments &arguments);
+
+/// How samples become the bundle's input: as the arguments say, else the
+/// bundle. Ends the process where neither says the rate.
+SoundOptions soundOptions(const std::string &path, const Bundle &bundle,
+                          const SoundArguments &arguments);
 
 /// The names of classes that the bundle has; none: it has none.
 std::vector<std::string> labelsOf(const Bundle &bundle);

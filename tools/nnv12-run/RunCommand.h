@@ -13,6 +13,7 @@ struct CommandLine {
   std::string trace;
   std::string outputDir;
   std::string expect;
+  std::string saveInputs;
   std::string labels;
   std::string json; ///< of the frames of a video
   tools::Tolerance tolerance;

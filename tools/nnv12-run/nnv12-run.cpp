@@ -57,6 +57,7 @@ static void checkVideo(const CommandLine &given) {
                                   {"--random", input.random},
                                   {"--seed", input.seed != defaults.input.seed},
                                   {"--output-dir", !given.outputDir.empty()},
+                                  {"--save-inputs", !given.saveInputs.empty()},
                                   {"--expect", !given.expect.empty()},
                                   {"--top", given.top != defaults.top},
                                   {"--runs", given.runs != defaults.runs},
@@ -77,6 +78,10 @@ static CommandLine parseOptions(int argc, char **argv) {
       "output-dir", "DIR", result.outputDir,
       "Write each output to DIR/output_I.npy. DIR is made if it does "
       "not exist.");
+  options.output(
+      "save-inputs", "DIR", result.saveInputs,
+      "Write each input, as it was made of its file, to DIR/input_I.npy, where "
+      "--expect looks for inputs. DIR is made if it does not exist.");
   options.text("expect", "DIR", result.expect,
                "Compare each output with DIR/output_I.npy, print the largest "
                "absolute and relative error, and exit with 1 if one is outside "
@@ -149,6 +154,10 @@ static std::string caseFile(const std::string &dir, uint32_t output) {
   return dir + "/output_" + std::to_string(output) + ".npy";
 }
 
+static std::string inputFile(const std::string &dir, uint32_t input) {
+  return dir + "/input_" + std::to_string(input) + ".npy";
+}
+
 /// Checks before the run that no output replaces an input, not even one that is
 /// read after the run.
 static void checkOutputs(const CommandLine &options, const Bundle &bundle) {
@@ -158,13 +167,27 @@ static void checkOutputs(const CommandLine &options, const Bundle &bundle) {
   for (uint32_t i = 0; i < bundle.numOutputs() && !options.outputDir.empty();
        ++i)
     checkOutput(caseFile(options.outputDir, i));
+  for (uint32_t i = 0; i < bundle.numInputs() && !options.saveInputs.empty();
+       ++i)
+    checkOutput(inputFile(options.saveInputs, i));
   checkOutput(options.trace);
+}
+
+static void makeFolder(const std::string &dir) {
+  if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
+    fail(dir + ": cannot create: " + strerror(errno));
+}
+
+static void saveInputs(const std::string &dir, const Bundle &bundle,
+                       const std::vector<Tensor> &inputs) {
+  makeFolder(dir);
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    failIf(writeNpy(inputFile(dir, i), bundle.input(i), inputs[i].data.data()));
 }
 
 static void writeOutputs(const std::string &dir, const Bundle &bundle,
                          const std::vector<Tensor> &outputs) {
-  if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
-    fail(dir + ": cannot create: " + strerror(errno));
+  makeFolder(dir);
   for (uint32_t i = 0; i < outputs.size(); ++i)
     failIf(
         writeNpy(caseFile(dir, i), bundle.output(i), outputs[i].data.data()));
@@ -301,6 +324,8 @@ int main(int argc, char **argv) {
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
   checkOutputs(options, bundle);
+  if (!options.saveInputs.empty())
+    saveInputs(options.saveInputs, bundle, inputs);
   std::vector<Tensor> outputs = makeOutputs(bundle);
   std::vector<Input> in = asInputs(inputs);
   std::vector<Output> out = asOutputs(outputs);

@@ -21,7 +21,11 @@ TEST(FileKind, Kinds) {
   EXPECT_EQ(kindOf("\x89PNG\r\n\x1a\n\0"s), "a PNG picture");
   EXPECT_EQ(kindOf("\xff\xd8\xff\xe0"s), "a JPEG picture");
   EXPECT_EQ(kindOf("RIFF1234WEBP"s), "a WebP picture");
-  EXPECT_EQ(kindOf("RIFF1234WAVE\1"s), "");
+  EXPECT_EQ(kindOf("RIFF1234WAVE\1"s), "a WAV sound");
+  EXPECT_EQ(kindOf("RIFF1234AVI \1"s), "");
+  EXPECT_EQ(kindOf("fLaC\0"s), "a FLAC sound");
+  EXPECT_EQ(kindOf("OggS\0"s), "an Ogg sound or video");
+  EXPECT_EQ(kindOf("ID3\4\0"s), "an MP3 sound");
   EXPECT_EQ(kindOf("\0\0\0\x18"
                    "ftypavif"s),
             "an AVIF picture");

@@ -130,7 +130,7 @@ TEST_F(ImageTest, Refuses) {
   };
   EXPECT_EQ(error(NNV12_F32, {1, 4, 2, 2}),
             "shape: found 1x4x2x2, expected one image of 1 or 3 channels "
-            "(or a .npy file)");
+            "(or a .npy or .wav file)");
   EXPECT_EQ(error(NNV12_I64, {1, 3, 2, 2}),
             "type: found an input of i64, expected floats or u8 for an image");
   ImageOptions options;
@@ -156,7 +156,7 @@ TEST_F(ImageTest, Refuses) {
   EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}),
             "format: found an image of 60000x60000 pixels, expected at most "
             "134217728");
-  std::string expected = ", expected .npy, JPEG, PNG, BMP or PNM";
+  std::string expected = ", expected .npy, .wav, JPEG, PNG, BMP or PNM";
   EXPECT_EQ(holding("garbage"), "format: found a text" + expected);
   EXPECT_EQ(holding({"\1\2\3\4\0\0\0\0", 8}),
             "format: found no image" + expected);

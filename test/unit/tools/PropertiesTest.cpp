@@ -81,6 +81,29 @@ TEST_F(PropertiesTest, WhatIsWrongEndsTheTool) {
               "property fit: found 'squeeze', expected one of stretch");
 }
 
+TEST_F(PropertiesTest, Sound) {
+  Bundle bundle = bundleWith({{"sample_rate", "16000"}});
+  SoundArguments arguments;
+  EXPECT_EQ(soundOptions("a.nnv", bundle, arguments).rate, 16000u);
+  EXPECT_EQ(soundOptions("a.nnv", bundle, arguments).channel,
+            SoundOptions::allChannels);
+  arguments.rate = 8000;
+  arguments.channel = "0";
+  EXPECT_EQ(soundOptions("a.nnv", bundle, arguments).rate, 8000u);
+  EXPECT_EQ(soundOptions("a.nnv", bundle, arguments).channel, 0);
+  auto dies = [](const Bundle &bundle, const SoundArguments &arguments,
+                 const char *message) {
+    EXPECT_EXIT(soundOptions("a.nnv", bundle, arguments),
+                testing::ExitedWithCode(1), message);
+  };
+  arguments.channel = "left";
+  dies(bundle, arguments, "--channel: found 'left', expected mean or a whole");
+  dies(bundleWith({}), {}, "a.nnv: --sample-rate: found none");
+  for (const char *wrong : {"0", "x", "16000.5", "-1", "99999999999"})
+    dies(bundleWith({{"sample_rate", wrong}}), {},
+         "a.nnv: property sample_rate: found '.*', expected a whole number");
+}
+
 TEST_F(PropertiesTest, Labels) {
   EXPECT_EQ(labelsOf(bundleWith({{"labels", "a\nb\n\nd"}})),
             (Strings{"a", "b", "", "d"}));

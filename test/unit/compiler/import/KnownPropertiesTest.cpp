@@ -97,6 +97,12 @@ TEST(KnownProperties, Words) {
             "found 'fill', expected one of stretch|crop|pad");
 }
 
+TEST(KnownProperties, Rate) {
+  EXPECT_EQ(normal("sample_rate", " 16000\n"), "16000");
+  for (const char *wrong : {"", "0", "-1", "16000.5", "16 kHz", "9999999999"})
+    EXPECT_EQ(normal("sample_rate", wrong).find("found '"), 0u) << wrong;
+}
+
 TEST(KnownProperties, Labels) {
   EXPECT_EQ(normal("labels", "a\nb\n"), "a\nb");
   EXPECT_EQ(normal("labels", "a\r\nb\r\n"), "a\nb");
@@ -214,6 +220,7 @@ TEST(KnownProperties, Shapes) {
             "mean found '1,2,3', expected 1 number, for the one channel;");
   // Neither is known of a model of other kind.
   EXPECT_EQ(check({{"labels", "a"}}, {}), "");
+  EXPECT_EQ(check({{"sample_rate", "8000"}}, {}), "");
   EXPECT_EQ(check({{"mean", "1"}}, {}),
             "mean found '1', expected an input that is a picture of 1 or 3 "
             "channels;");
