@@ -92,6 +92,19 @@ TEST_F(ImageTest, Fit) {
   EXPECT_EQ(cropped[0] + cropped[2], 255);
 }
 
+/// White stays white, whatever the sizes: the weights of pixels add up to 1.
+TEST_F(ImageTest, WhiteStaysWhite) {
+  constexpr int side = 30;
+  std::vector<uint8_t> white(size_t(3) * side, 255);
+  for (int width = 1; width <= side; ++width)
+    for (int wanted = 1; wanted <= side; ++wanted) {
+      Levels levels;
+      ImageGeometry geometry = {1, wanted, 3, true};
+      ASSERT_EQ(fitPixels(white.data(), width, 1, geometry, {}, levels), "");
+      EXPECT_EQ(levels, Levels(size_t(3) * wanted, 255)) << width;
+    }
+}
+
 /// A frame goes through levels, which have the input's size and channels.
 TEST_F(ImageTest, Levels) {
   Frame frame;
