@@ -9,12 +9,14 @@
 
 `compile` turns an ONNX model into a bundle, one file of native code and
 weights. `Session` runs it. NumPy's arrays are used where it is installed;
-without it any buffers are. docs/python.md is the way through this package.
+without it any buffers are. `image` and `audio` make inputs of files.
+docs/python.md is the way through this package.
 """
 from ._tensors import TensorInfo
 from .bundle import Bundle
 from .compiler import compile
 from .errors import Error, Status
+from .media import audio, image
 from .profile import KINDS as RECORD_KINDS
 from .profile import Profile, ProfileRow, Record
 from .session import Session
@@ -29,6 +31,8 @@ __all__ = [
     "Session",
     "Status",
     "TensorInfo",
+    "audio",
     "compile",
+    "image",
 ]
 __version__ = "0.1.0"
