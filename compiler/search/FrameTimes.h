@@ -11,6 +11,7 @@
 #ifndef NNV12_COMPILER_SEARCH_FRAMETIMES_H
 #define NNV12_COMPILER_SEARCH_FRAMETIMES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
