@@ -12,106 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
-# In the order of nnv12_type; bfloat16 has no NumPy type.
-TYPES = [
-    "f4",
-    "f8",
-    "f2",
-    "u2",
-    "i1",
-    "u1",
-    "i2",
-    "u2",
-    "i4",
-    "u4",
-    "i8",
-    "u8",
-    "?",
-    "u1",
-    "u1",
-    "u1",
-    "u1",
-    "u1",
-    "u1",
-    "i1",
-    "u1",
-    "i1",
-    "u1",
-]
+# The package declares the structs and the types of tensors.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "runtime/python"))
+from nnv12 import TensorInfo  # noqa: E402
+from nnv12 import _library as capi  # noqa: E402
 
 
-class _Error(c.Structure):
-    _fields_ = [("status", c.c_int), ("message", c.c_char * 1020)]
-
-
-class _TensorInfo(c.Structure):
-    _fields_ = [
-        ("name", c.c_char_p),
-        ("type", c.c_int),
-        ("rank", c.c_uint32),
-        ("shape", c.POINTER(c.c_int64)),
-        ("byte_size", c.c_size_t),
-    ]
-
-
-class _SessionOptions(c.Structure):
-    _fields_ = [
-        ("struct_size", c.c_size_t),
-        ("threads", c.c_uint32),
-        ("pin_threads", c.c_int),
-    ]
-
-
-class _BundleInfo(c.Structure):
-    _fields_ = (
-        [("struct_size", c.c_size_t)]
-        + [(name, c.c_char_p) for name in ("model", "producer", "target")]
-        + [
-            (name, c.c_uint64)
-            for name in (
-                "file_size",
-                "code_size",
-                "weights_size",
-                "arena_size",
-                "scratch_size",
-            )
-        ]
-        + [(name, c.c_uint32) for name in ("num_operations", "num_kernels")]
-        + [(name, c.c_int) for name in ("is_signed", "code_is_mapped")]
-    )
-
-
-class _SessionInfo(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t)] + [
-        (name, c.c_uint32)
-        for name in (
-            "threads",
-            "preparation_threads",
-            "num_preparations",
-            "preparations_done",
-            "num_switches",
-            "switches_ready",
-            "switches_done",
-        )
-    ]
-
-
-class Buffer(c.Structure):
+class Buffer(capi.Buffer):
     """nnv12_input or nnv12_output of an array, whose memory stays its own."""
-
-    _fields_ = [
-        ("struct_size", c.c_size_t),
-        ("data", c.c_void_p),
-        ("size", c.c_size_t),
-    ]
 
     @classmethod
     def of(cls, array):
         return cls(c.sizeof(cls), array.ctypes.data, array.nbytes)
 
 
-def _empty(info):
-    return np.zeros(info.shape[: info.rank], TYPES[info.type])
+def _zeros(kind, info):
+    tensor = TensorInfo(kind, info)
+    return np.zeros(tensor.shape, tensor.dtype)
 
 
 class Session:
@@ -121,11 +38,11 @@ class Session:
 
     def __init__(self, library, bundle, inputs, threads):
         self.lib = c.CDLL(str(library))
-        self.error = _Error()
+        self.error = capi.CError()
         given = {name: np.load(file) for name, file in inputs or ()}
         for name in ("input", "output"):
             getattr(self.lib, f"nnv12_bundle_{name}").restype = c.POINTER(
-                _TensorInfo
+                capi.CTensorInfo
             )
         self.bundle, self.session = c.c_void_p(), c.c_void_p()
         start = time.perf_counter_ns()
@@ -140,7 +57,9 @@ class Session:
         self.inputs = []
         for info in self._tensors("input"):
             array = (
-                _empty(info) if inputs is None else given[info.name.decode()]
+                _zeros("input", info)
+                if inputs is None
+                else given[info.name.decode()]
             )
             if array.nbytes != info.byte_size:
                 raise RuntimeError(
@@ -148,9 +67,12 @@ class Session:
                     f"input '{info.name.decode()}' has another size"
                 )
             self.inputs.append(np.ascontiguousarray(array))
-        self.outputs = [_empty(info) for info in self._tensors("output")]
+        self.outputs = [
+            _zeros("output", info) for info in self._tensors("output")
+        ]
         # All else is made before: preparing weights begins with the session.
-        options = _SessionOptions(c.sizeof(_SessionOptions), threads, 0)
+        options = capi.sized(capi.SessionOptions)
+        options.threads = threads
         start = time.perf_counter_ns()
         status = self.lib.nnv12_session_create(
             self.bundle,
@@ -183,7 +105,7 @@ class Session:
 
     def info(self, name):
         """A field of nnv12_bundle_info."""
-        info = _BundleInfo(c.sizeof(_BundleInfo))
+        info = capi.sized(capi.BundleInfo)
         self.lib.nnv12_bundle_get_info(self.bundle, c.byref(info))
         return getattr(info, name)
 
@@ -205,7 +127,7 @@ class Session:
     def settle(self, runs=1000):
         """Runs until every switch is taken: in continuous mode the kernels for
         warm runs."""
-        info = _SessionInfo(c.sizeof(_SessionInfo))
+        info = capi.sized(capi.SessionInfo)
         for _ in range(runs):
             self.run(1)
             self.lib.nnv12_session_get_info(self.session, c.byref(info))
@@ -223,7 +145,8 @@ class Session:
 
 def open_times(library, bundle, count):
     """Nanoseconds of each of `count` times opening and verifying a bundle."""
-    lib, error, handle, times = c.CDLL(str(library)), _Error(), c.c_void_p(), []
+    lib, times = c.CDLL(str(library)), []
+    error, handle = capi.CError(), c.c_void_p()
     path = str(bundle).encode()
     for _ in range(count):
         start = time.perf_counter_ns()

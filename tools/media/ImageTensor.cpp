@@ -206,7 +206,7 @@ std::string fitColors(const uint8_t *pixels, int width, int height,
                       const ImageOptions &options, Levels &levels) {
   if (geometry.channels == 3)
     return fitPixels(pixels, width, height, geometry, options, levels);
-  // As stb makes gray of colors.
+  // stb weights colors for gray in the same way.
   std::vector<uint8_t> gray(size_t(width) * size_t(height));
   for (size_t i = 0; i < gray.size(); ++i)
     gray[i] = uint8_t((pixels[3 * i] * 77 + pixels[3 * i + 1] * 150 +

@@ -38,7 +38,7 @@ struct ImageTexts {
 /// with the key of a text that is none of its kind.
 std::string parseImageOptions(const ImageTexts &texts, ImageOptions &options);
 
-/// Where height, width and channels of an input are.
+/// An input as an image: its extents, and the place of its channels.
 struct ImageGeometry {
   int height = 0, width = 0, channels = 0;
   bool channelsFirst = true;

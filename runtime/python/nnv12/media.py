@@ -13,7 +13,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _library
 from ._tensors import TensorInfo, buffer_address, np
-from .errors import Error, Status, wrong
+from .errors import Error, Status, shown, wrong
 
 Numbers = Union[float, Sequence[float]]
 
@@ -95,8 +95,7 @@ def _shown(text: str) -> str:
 
 def _found(value: Any) -> str:
     """A wrong value, for messages."""
-    text = " ".join(repr(value).split())
-    return _shown(text if len(text) <= 80 else text[:80] + "...")
+    return _shown(shown(value))
 
 
 def _read_file(path: str) -> bytes:

@@ -399,8 +399,7 @@ class Session:
 
     def _check_apart(self) -> None:
         """Raises Error if an output's memory overlaps that of an input or of
-        another output. Tensors of no bytes
-        overlap nothing."""
+        another output. Tensors of no bytes overlap nothing."""
         spans = sorted(
             (self._words[place], info.nbytes, index)
             for index, (_, _, _, place, info) in enumerate(
