@@ -652,7 +652,10 @@ bool Session::takeLater(Fault &fault) {
     return true;
   if (lanes_.hasFailed())
     return reportFailure(fault);
-  if (overlay() && !overlay()->isReadyForLater())
+  // What the CPU has to prepare was decided by what was known then. An overlay
+  // may have settled since: the next run decides again.
+  if (overlay() &&
+      (!overlay()->isReadyForLater() || overlay()->knowledge() != knowledge_))
     return true;
   uint32_t count = 0;
   for (const Change &change : changes_) {

@@ -38,6 +38,9 @@ struct Behaviour {
   uint32_t badStep = ~0u;
   Result submitted = Result::Done, waited = Result::Done;
   uint32_t microseconds = 0; ///< that a step takes
+  /// Settles what it covers at the very moment at which it is asked whether it
+  /// is ready; may cover all until then.
+  bool settlesAsAsked = false;
   std::atomic<uint32_t> numSteps{0}, numMade{0}, numClosed{0};
 };
 Behaviour behaviour;
@@ -100,9 +103,10 @@ public:
   const char *hangReason() const override {
     return isHung_ ? "the toy hangs" : nullptr;
   }
-  uint32_t knowledge() const override { return 1 + isGone_; }
+  bool isReadyForLater() const override { return isSettled_ = true; }
+  uint32_t knowledge() const override { return 1 + isSettled_ + isGone_; }
   bool covers(uint32_t execute) const override {
-    return !isGone_ && execute - step_.operation < step_.count;
+    return !isGone_ && (!isSettled_ || execute - step_.operation < step_.count);
   }
   bool isGone() const override { return isGone_; }
 
@@ -163,6 +167,7 @@ private:
   runtime::CallersBuffers buffers_ = {};
   uint64_t start_ = 0;
   bool isGone_ = false, isHung_ = false;
+  mutable bool isSettled_ = !behaviour.settlesAsAsked;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool isBad_ = false, isAsked_ = false, isOver_ = false;
@@ -194,6 +199,7 @@ protected:
     behaviour.badStep = ~0u;
     behaviour.submitted = behaviour.waited = Result::Done;
     behaviour.microseconds = 0;
+    behaviour.settlesAsAsked = false;
     behaviour.numSteps = behaviour.numMade = behaviour.numClosed = 0;
   }
   void TearDown() override {
@@ -274,6 +280,24 @@ TEST_F(OverlayExecutorTest, LaterRuns) {
   EXPECT_EQ(session.info().num_switches, 2u);
   EXPECT_EQ(session.info().switches_done, 2u);
   EXPECT_EQ(behaviour.numSteps, 3u);
+}
+
+/// Later runs begin when the session has prepared for what the overlay leaves
+/// to it: an overlay may settle that at any time, even between the session's
+/// questions.
+TEST_F(OverlayExecutorTest, SettlesBetweenQuestions) {
+  Bundle bundle(path);
+  behaviour.settlesAsAsked = true;
+  Session session(bundle, options(2, NNV12_MODE_CONTINUOUS));
+  uint32_t numLater = 0;
+  for (uint32_t i = 0; i < 100000 && numLater < 3; ++i) {
+    std::vector<float> found = run(session);
+    bool isLater = session.info().steady_run <= i;
+    ASSERT_EQ(found, expected(isLater)) << i;
+    numLater += isLater;
+  }
+  EXPECT_EQ(numLater, 3u);
+  EXPECT_EQ(session.info().switches_done, 2u);
 }
 
 /// The CPU computes the steps in this run and in all later ones, by its own
