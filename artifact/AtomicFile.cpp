@@ -46,7 +46,9 @@ bool AtomicFile::open(const char *path, Fault &fault, mode_t mode) {
   folder_ = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
 
 #ifdef O_TMPFILE
-  fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  // commit() names it by way of /proc, which a container may lack.
+  if (access("/proc/self/fd", X_OK) == 0)
+    fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 #endif
   if (fd_ < 0) {
     temporary_ = nextTemporary(target_);
