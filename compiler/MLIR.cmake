@@ -10,6 +10,9 @@ include(AddLLVM)
 include(AddMLIR)
 # Also where tablegen looks.
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+if(NNV12_PACKAGE)
+  include(compiler/StaticLLVM.cmake)
+endif()
 
 # Most of the compiler's time is LLVM's. Under sanitizers it takes longer to
 # optimise the compiler than its tests take without that.
@@ -26,6 +29,9 @@ function(nnv12_compiler_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_compile_options(${name} PRIVATE ${NNV12_COMPILER_FLAGS})
+  if(NNV12_PACKAGE)
+    list(TRANSFORM ARG_LINK REPLACE "^(MLIR|LLVM)$" NNV12StaticLLVM)
+  endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

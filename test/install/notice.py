@@ -23,14 +23,17 @@ WORKS = [
     (r"/spirv/", "SPIR-V headers"),
     (r"/(vulkan|vk_video)/", "Vulkan headers"),
     (r"/llvm(-c)?-\d+/", "LLVM, MLIR and lld"),
-    (r"/google/protobuf/", "Protocol Buffers (protobuf)"),
+    (r"/google/protobuf/|/libprotobuf\.a$", "Protocol Buffers (protobuf)"),
     (r"/onnx/", "ONNX"),
-    (r"/zstd\.h$", "Zstandard (zstd)"),
+    (r"/zstd\.h$|/libzstd\.a$", "Zstandard (zstd)"),
+    (r"/libz\.a$", "zlib"),
     (
         r"/(include/c\+\+|c\+\+/\d+|lib/gcc|lib/gcc-cross)/|/include/c\+\+",
         "GCC runtime libraries: libstdc++ and libgcc",
     ),
 ]
+# Sections of works that packages alone hold (the preset `package`).
+PACKAGED = ["zlib", "libsodium"]
 # Packages of headers that are the system's own.
 SYSTEM = re.compile(r"(libc6|linux-libc|libcrypt)-dev")
 # Names that NOTICE has beside the sections: libraries that are only loaded.
@@ -103,7 +106,7 @@ def main():
             )
     if not found:
         faults.append(f"{build}: found nothing that was compiled")
-    known = [section for _, section in WORKS]
+    known = [section for _, section in WORKS] + PACKAGED
     for section in known:
         if section in found and section not in sections:
             faults.append(
@@ -115,7 +118,7 @@ def main():
             faults.append(f"NOTICE: found '{section}', which nothing contains")
         body = text.partition(f"\n{section}\n===")[2].partition("\n====")[0]
         if "Copyright" not in body or not re.search(
-            "Redistribution|Permission is hereby|License", body
+            "Redistribution|Permission is|License", body
         ):
             faults.append(f"NOTICE: {section}: found no licence")
     for name in LOADED:

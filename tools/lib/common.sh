@@ -18,6 +18,7 @@ packages_test=(
   libonnx-testdata libvulkan1 llvm-22 mesa-vulkan-drivers python3
   python3-numpy python3-onnx qemu-user spirv-tools vulkan-validationlayers
 )
+packages_package=(binutils dpkg-dev lld-22 python3-onnx python3-venv)
 packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will
 # do.
