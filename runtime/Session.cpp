@@ -652,8 +652,8 @@ bool Session::takeLater(Fault &fault) {
     return true;
   if (lanes_.hasFailed())
     return reportFailure(fault);
-  // What the CPU has to prepare was decided by what was known then. An overlay
-  // may have settled since: the next run decides again.
+  // An overlay may have settled since releaseLater(): the next run releases the
+  // CPU's preparations for that, and takes them.
   if (overlay() &&
       (!overlay()->isReadyForLater() || overlay()->knowledge() != knowledge_))
     return true;
@@ -822,7 +822,9 @@ bool Session::run(const nnv12_input *inputs, uint32_t numInputs,
   recorder_.beginRun();
   bool mayPrepare = lanes_.isLater() && lanes_.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
+  workers_.beginRun();
   bool good = runOnce(fault);
+  workers_.endRun();
   if (uint64_t end = mayPrepare ? now() : never; good && end < deadline_)
     lanes_.prepareInBackground(std::min((end - start) / 16, deadline_ - end));
   if (good && !lanes_.isLater())

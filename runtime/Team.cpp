@@ -12,8 +12,12 @@ namespace nnv12::runtime {
 /// Tests delay a thread here; see test/unit/runtime/FailedPlanTest.cpp.
 void (*betweenLooks)() = nullptr;
 #define BETWEEN_LOOKS() (betweenLooks ? betweenLooks() : (void)0)
+/// Told whether a worker spins behind a run; see TeamTest.cpp.
+void (*behindRun)(bool spins) = nullptr;
+#define BEHIND_RUN(SPINS) (behindRun ? behindRun(SPINS) : (void)0)
 #else
 #define BETWEEN_LOOKS() (void)0
+#define BEHIND_RUN(SPINS) (void)0
 #endif
 
 bool Team::start(const bundle::Program *program, Size size, bool pin,
@@ -40,6 +44,7 @@ bool Team::start(const bundle::Program *program, Size size, bool pin,
     member.role = member.worker    ? Lanes::Role::Compute
                   : size.onlyReads ? Lanes::Role::Read
                                    : Lanes::Role::Prepare;
+    member.mayBeHere = member.awaitsRuns = true;
     member.startTime = recorder_->startTime();
     member.isStarted =
         starter.start(member.thread, threadMain, &member, member.place) == 0;
@@ -130,8 +135,7 @@ void *Team::threadMain(void *argument) {
 /// A thread may wait for the caller's next run, however long that takes.
 /// Meanwhile nobody waits for the thread but ~Team, which ends the wait.
 void Team::work(Member &member) {
-  bool computes = member.role == Lanes::Role::Compute,
-       isPinned = member.cpu >= 0, isIdle = false;
+  bool computes = member.role == Lanes::Role::Compute, isIdle = false;
   bool touches = computes || lanes_->hasLane(member.number);
   uint32_t seenOperation = 0;
   auto help = Lanes::Help::Nothing;
@@ -145,9 +149,10 @@ void Team::work(Member &member) {
     BETWEEN_LOOKS();
     if (stop_.load(std::memory_order_relaxed))
       return;
-    if (!isPinned && !isPlaced_.load(std::memory_order_relaxed)) {
+    if (!member.isFree && member.cpu < 0 &&
+        !isPlaced_.load(std::memory_order_relaxed)) {
       allowed_.apply();
-      isPinned = true; // where the system likes
+      member.isFree = true;
     }
     if (computes && workers_->help(member.worker, seenOperation)) {
       isIdle = false;
@@ -159,19 +164,52 @@ void Team::work(Member &member) {
       continue;
     if (help == Lanes::Help::Over && !computes)
       return;
+    if (help == Lanes::Help::Over && !workers_->isRunning()) {
+      waitForRun(member, seen);
+      continue;
+    }
     uint32_t kinds = 0;
     if (computes)
       kinds |= Events::Operation;
     if (help != Lanes::Help::Over)
       kinds |= Events::Preparation;
-    if (events_->spin(seen))
+    if (spin(member, seen))
       continue;
     // Only now is there time to prepare for later runs.
     if (computes && !isIdle && help != Lanes::Help::Over)
       isIdle = true;
     else
-      events_->sleep(seen, kinds);
+      sleep(member, seen, kinds);
   }
+}
+
+/// Looks for a while, and not beyond the end of a run; whether there may be
+/// something to do.
+bool Team::spin(const Member &member, uint32_t seen) const {
+  if (!member.mayBeHere)
+    return events_->seen() != seen;
+  bool isRunning = workers_->isRunning();
+  return spinUntil([&] {
+    return events_->seen() != seen || workers_->isRunning() != isRunning;
+  });
+}
+
+void Team::sleep(Member &member, uint32_t seen, uint32_t kinds) {
+  events_->sleep(seen, kinds);
+  if (member.worker && member.isFree)
+    member.mayBeHere = workers_->wakesUp(member.worker, member.cpus);
+}
+
+/// There is nothing to prepare, and no run.
+void Team::waitForRun(Member &member, uint32_t seen) {
+  uint64_t start = now();
+  bool spins = member.awaitsRuns && member.mayBeHere;
+  BEHIND_RUN(spins);
+  if (spins && events_->spin(seen))
+    return;
+  sleep(member, seen, Events::Operation);
+  // Not the time of waking up, which may take longer than the pause.
+  member.awaitsRuns = workers_->runStart() < start + spinNanoseconds;
 }
 
 } // namespace nnv12::runtime

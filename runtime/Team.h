@@ -12,7 +12,12 @@
 // Until the session has its first result each thread stays on CPUs of its own:
 // left to itself the system often puts one that starts or wakes up on the CPU
 // of the thread that started or woke it, and one of the two waits for some
-// milliseconds then.
+// milliseconds then. Later a thread that wakes up there moves away.
+//
+// A thread spins for a while before it sleeps, as the next operation mostly
+// follows soon. Behind a run it does so only where the next run followed soon
+// the last time: an application that runs a model now and then pays for no
+// spinning.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_TEAM_H
@@ -61,11 +66,18 @@ private:
     uint64_t startTime;
     pthread_t thread;
     bool isStarted;
+    bool isFree;     ///< to run anywhere: there is a first result
+    ThreadCpus cpus; ///< from then on
+    bool mayBeHere;  ///< false: its CPU is another thread's as well
+    bool awaitsRuns; ///< runs follow one another so soon that spinning pays
   };
 
   void choosePlaces(const bundle::Program *program, Size size, bool pin);
   static void *threadMain(void *argument);
   void work(Member &member);
+  bool spin(const Member &member, uint32_t seen) const;
+  void sleep(Member &member, uint32_t seen, uint32_t kinds);
+  void waitForRun(Member &member, uint32_t seen);
 
   Workers *workers_ = nullptr;
   Lanes *lanes_ = nullptr;

@@ -156,6 +156,8 @@ void Workers::waitForWorkers() {
     futexWait(state_, value, anyone);
     value = state_.load(std::memory_order_acquire);
   }
+  // It may have woken up where the last worker runs.
+  cpus_.note(0);
 }
 
 void Workers::publish(const Step &step) {

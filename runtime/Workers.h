@@ -13,11 +13,12 @@
 #include "runtime/core/Executor.h"
 #include "runtime/recorder/Recorder.h"
 #include "runtime/system/Memory.h"
+#include "runtime/system/RunningCpus.h"
 #include "runtime/system/Threads.h"
 
 namespace nnv12::runtime {
 
-constexpr uint32_t maxThreads = 64;
+constexpr uint32_t maxThreads = RunningCpus::most;
 
 class Workers : public Executor {
 public:
@@ -34,6 +35,30 @@ public:
   /// Sets the number of threads that were started, before the first operation:
   /// no more than create() got.
   void setThreads(uint32_t threads) { count_ = threads; }
+
+  /// The caller leads a run from here on.
+  void beginRun() {
+    if (count_ == 1)
+      return;
+    cpus_.note(0);
+    runStart_.store(now(), std::memory_order_relaxed);
+    isRunning_.store(true, std::memory_order_relaxed);
+  }
+  /// No operation follows before the next run.
+  void endRun() {
+    if (count_ > 1)
+      isRunning_.store(false, std::memory_order_relaxed);
+  }
+  bool isRunning() const { return isRunning_.load(std::memory_order_relaxed); }
+  /// When the last run began, a time of now().
+  uint64_t runStart() const {
+    return runStart_.load(std::memory_order_relaxed);
+  }
+  /// A worker has slept: it leaves the CPU of another thread. False where there
+  /// is no other: while it spins, the other one cannot go on.
+  bool wakesUp(uint32_t worker, ThreadCpus &own) {
+    return cpus_.leaveShared(worker, own);
+  }
 
   /// The other threads begin.
   Result submit(const Step &step, artifact::Fault &) override;
@@ -98,6 +123,11 @@ private:
   bool isRecorded_ = false;
   uint32_t operation_ = 0; ///< where that is so
   Range ranges_[maxThreads];
+
+  alignas(64) RunningCpus cpus_; ///< of the leader, and of the workers
+  std::atomic<uint64_t> runStart_{0};
+  /// Workers that spin look at it. All beside it hardly changes in a run.
+  std::atomic<bool> isRunning_{false};
 
   /// Bits 0..7: workers that have joined. Bit 8: open for joining. Bit 9: the
   /// leader sleeps. Bits 10..31: number of the operation, modulo 2^22.

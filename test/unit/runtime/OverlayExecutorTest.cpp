@@ -38,8 +38,8 @@ struct Behaviour {
   uint32_t badStep = ~0u;
   Result submitted = Result::Done, waited = Result::Done;
   uint32_t microseconds = 0; ///< that a step takes
-  /// Settles what it covers at the very moment at which it is asked whether it
-  /// is ready; may cover all until then.
+  /// It may cover all steps until somebody asks whether it is ready, and has
+  /// settled its steps with its answer.
   bool settlesAsAsked = false;
   std::atomic<uint32_t> numSteps{0}, numMade{0}, numClosed{0};
 };
@@ -282,9 +282,8 @@ TEST_F(OverlayExecutorTest, LaterRuns) {
   EXPECT_EQ(behaviour.numSteps, 3u);
 }
 
-/// Later runs begin when the session has prepared for what the overlay leaves
-/// to it: an overlay may settle that at any time, even between the session's
-/// questions.
+/// An overlay may settle its steps between two questions of the session. Later
+/// runs begin once the session has prepared the others.
 TEST_F(OverlayExecutorTest, SettlesBetweenQuestions) {
   Bundle bundle(path);
   behaviour.settlesAsAsked = true;

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <sched.h>
 #include <set>
+#include <string>
 #include <thread>
 #include <unistd.h>
 
@@ -24,6 +27,8 @@ namespace nnv12::runtime {
 extern void (*beforePiece)();
 /// Called before a thread computes tiles that it has taken.
 extern void (*beforeTiles)();
+/// Called where a worker waits for a run.
+extern void (*behindRun)(bool spins);
 } // namespace nnv12::runtime
 
 namespace {
@@ -41,6 +46,25 @@ std::set<int> affinity() {
   return cpusOf(mask);
 }
 
+std::set<pid_t> threadsOfProcess() {
+  std::set<pid_t> result;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/task"))
+    result.insert(std::stoi(entry.path().filename()));
+  return result;
+}
+
+/// The CPU on which a thread ran last.
+int cpuOf(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string word;
+  // Behind the name, whose last character is a bracket, it is word 37.
+  std::getline(file, word, ')');
+  for (int i = 0; i < 37; ++i)
+    file >> word;
+  return std::stoi(word);
+}
+
 /// The hook's own state.
 std::thread::id caller;
 std::mutex mutex;
@@ -48,6 +72,7 @@ std::vector<std::set<int>> places; ///< of other threads, when they prepare
 std::atomic<bool> isNoting;
 std::atomic<int> calls, blockedCall;
 std::atomic<useconds_t> blockedFor;
+std::atomic<int> spun, slept;
 
 void notePlace() {
   if (!isNoting.load() || std::this_thread::get_id() == caller)
@@ -79,6 +104,7 @@ protected:
   void TearDown() override {
     runtime::beforePiece = nullptr;
     runtime::beforeTiles = nullptr;
+    runtime::behindRun = nullptr;
   }
 
   void make(size_t tiles, unsigned lanes, unsigned rounds) {
@@ -247,6 +273,77 @@ TEST_F(TeamTest, WhoIsBlockedWhilePreparingCostsLittle) {
 TEST_F(TeamTest, WhoIsBlockedWhileComputingCostsThatTime) {
   runtime::beforeTiles = block;
   EXPECT_LE(costOfBlocking(2, 10000, 12), 12);
+}
+
+/// A system that has put both on one CPU may leave them there for seconds.
+TEST_F(TeamTest, WorkersLeaveTheCallersCpu) {
+  runtime::CpuMask before, here, two;
+  before.get();
+  std::set<int> all = cpusOf(before);
+  int mine = *all.begin(), other = *++all.begin();
+  here.add(mine);
+  two.add(mine);
+  two.add(other);
+  Bundle bundle(path);
+  two.apply();
+  std::set<pid_t> callers = threadsOfProcess();
+  Session session(bundle, cold(2));
+  here.apply();
+  EXPECT_TRUE(runs(session));
+  EXPECT_TRUE(session.prepare(std::chrono::milliseconds(60000)));
+  std::set<pid_t> workers;
+  for (pid_t thread : threadsOfProcess())
+    if (!callers.count(thread))
+      workers.insert(thread);
+  ASSERT_EQ(workers.size(), 1u);
+  auto mayUse = [&](const runtime::CpuMask &mask) {
+    sched_setaffinity(*workers.begin(), sizeof(cpu_set_t), &mask.cpus());
+  };
+  mayUse(here);
+  auto runSeldom = [&] {
+    EXPECT_TRUE(runs(session));
+    usleep(1000);
+  };
+  // It does as it is told.
+  for (int i = 0; i < 200 && cpuOf(*workers.begin()) != mine; ++i)
+    runSeldom();
+  EXPECT_EQ(cpuOf(*workers.begin()), mine);
+  mayUse(two);
+  for (int i = 0; i < 200 && cpuOf(*workers.begin()) == mine; ++i)
+    runSeldom();
+  EXPECT_EQ(cpuOf(*workers.begin()), other);
+  before.apply();
+}
+
+/// Behind a run a worker spins where the next one followed soon the last time.
+TEST_F(TeamTest, SpinsBehindARunWhereThatPays) {
+  make(40, 1, 2);
+  Bundle bundle(path);
+  Session session(bundle, cold(2));
+  EXPECT_TRUE(runs(session));
+  EXPECT_TRUE(session.prepare(std::chrono::milliseconds(60000)));
+  std::vector<float> x(sample->elements()), y(sample->elements());
+  auto run = [&](int count, std::chrono::microseconds pause) {
+    for (int i = 0; i < count; ++i) {
+      for (auto end = Clock::now() + pause; Clock::now() < end;)
+        ;
+      session.run({{x.data(), x.size() * 4}}, {{y.data(), y.size() * 4}});
+    }
+  };
+  runtime::behindRun = [](bool spins) { ++(spins ? spun : slept); };
+  // Other tests may take the CPUs meanwhile, and make pauses of short ones.
+  spun = 0;
+  for (int attempt = 0; attempt < 100 && spun == 0; ++attempt) {
+    run(10, std::chrono::microseconds(5));
+    spun = 0;
+    run(10, std::chrono::microseconds(5));
+  }
+  EXPECT_GT(spun, 0);
+  run(3, std::chrono::microseconds(1000));
+  spun = slept = 0;
+  run(100, std::chrono::microseconds(1000));
+  // A worker that others keep from its CPU may begin to wait late.
+  EXPECT_LT(spun, slept / 2);
 }
 
 } // namespace
