@@ -19,7 +19,7 @@ packages_test=(
   python3-numpy python3-onnx qemu-user spirv-tools vulkan-validationlayers
 )
 packages_package=(binutils dpkg-dev lld-22 python3-onnx python3-venv)
-packages_lint=(black clang-format-22 shellcheck)
+packages_lint=(black clang-format-22 mypy shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will
 # do.
 packages_peers=(nodejs npm)

@@ -69,8 +69,10 @@ class TensorInfo:
     type: ONNX Runtime's name of the type, such as "tensor(float)".
     """
 
-    __slots__ = ("name", "dtype", "shape", "nbytes", "element", "type", "kind")
-    __slots__ += ("format", "dtypes", "count")
+    __slots__ = (
+        *("name", "dtype", "shape", "nbytes", "element", "type", "kind"),
+        *("format", "dtypes", "count"),
+    )
 
     def __init__(self, kind: str, info: Any) -> None:
         self.name: str = info.name.decode("utf-8", "replace")

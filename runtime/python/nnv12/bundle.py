@@ -179,7 +179,8 @@ class Bundle:
             handle, index, key, value
         ):
             index += 1
-            result[key.value.decode("utf-8", "replace")] = value.value.decode(
+            name, text = key.value or b"", value.value or b""
+            result[name.decode("utf-8", "replace")] = text.decode(
                 "utf-8", "replace"
             )
         return result

@@ -132,9 +132,9 @@ def _no_memory(place: str) -> Error:
     return Error(f"{place}: {_OUT_OF_MEMORY}", Status.OUT_OF_MEMORY)
 
 
-def _bytes_of(source: Any, kind: str, expected: str) -> Tuple[str, memoryview]:
-    """A name for messages, and the bytes of a file or of a buffer in C
-    order."""
+def _bytes_of(source: Any, kind: str, expected: str) -> Tuple[str, Any]:
+    """A name for messages, and a memoryview of a file's or a buffer's bytes in
+    C order."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         path = os.fsdecode(path)
@@ -142,7 +142,7 @@ def _bytes_of(source: Any, kind: str, expected: str) -> Tuple[str, memoryview]:
     if np and hasattr(source, "__array_interface__"):
         source = np.asarray(source)  # Pillow's pictures, too
     try:
-        view = memoryview(source)
+        view: Any = memoryview(source)
     except (TypeError, ValueError, BufferError):
         raise wrong(
             f"{kind}: found {type(source).__name__}, expected {expected}"
@@ -343,6 +343,7 @@ def audio(
     count = c.c_uint64()
     _call("measure_sound", place, *file, count)
     size = count.value if samples is None else samples
+    result: Any
     try:
         if np:
             result = np.empty(size, np.float32)

@@ -54,10 +54,10 @@ class Record(NamedTuple):
 
     start_ns: int
     duration_ns: int
-    index: int
+    index: int  # type: ignore[assignment]  # not tuple's
     run: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
     kind: int
     thread: int
     lane: int
@@ -81,7 +81,9 @@ def read_records(library: Any, memory: int, size: int) -> Any:
                 )
                 if not found:
                     break
-                pieces.append(chunk[: found * _RECORD_SIZE])
+                pieces.append(
+                    memoryview(chunk)[: found * _RECORD_SIZE].tobytes()
+                )
     finally:
         library.nnv12_recording_close(recording)
     data = b"".join(pieces)
