@@ -69,7 +69,7 @@ class Command(Case):
         self.assertRegex(output, r"^compiled in [\d.]+ s, 0.06 MB\n")
         self.assertIn("input   Input3 f32 (1, 1, 28, 28): random", output)
         self.assertIn("output  Plus214_Output_0 f32 (1, 10)", output)
-        self.assertIn("1 threads, 1 fresh processes", output)
+        self.assertIn("1 thread, 1 fresh process; medians", output)
         self.assertRegex(output, r"warm: \d+ % in cpu:f32/")
         self.assertNotIn("onnxruntime", output)
         self.assertIn("--target host", output)

@@ -244,6 +244,10 @@ def _ms(seconds: float) -> str:
     return f"{milliseconds:.{digits}f} ms"
 
 
+def _counted(count: int, noun: str, plural: str = "s") -> str:
+    return f"{count} {noun}{plural if count != 1 else ''}"
+
+
 def _table(engines: Sequence[Times]) -> str:
     lines = [" " * 30 + "".join(f"{e.name:>20}" for e in engines)]
     for label, name in (
@@ -283,7 +287,7 @@ def _explain(cold: Dict[str, float], profile: Profile) -> List[str]:
     run, weights = cold["run"], cold["weights"]
     rest = max(run - weights - cold["compute"], 0)
     top = profile.rows[0]
-    layers = f"{top.layers} layers" if top.layers > 1 else "1 layer"
+    layers = _counted(top.layers, "layer")
     return [
         f"cold: {_ms(cold['session'])} to open the bundle and to start the"
         f" session, {_ms(cold['compute'])} to compute, {_ms(weights)} waiting"
@@ -414,7 +418,10 @@ def _measure(
     session.prepare()
     pause = _SPINNING if len(runs) > 1 and threads > 1 else 0
     warms = _warm(runs, pause)
-    print(f"\n{threads} threads, {max(args.cold, 1)} fresh processes; medians")
+    print(
+        f"\n{_counted(threads, 'thread')},"
+        f" {_counted(max(args.cold, 1), 'fresh process', 'es')}; medians"
+    )
     print(
         _table(
             [
