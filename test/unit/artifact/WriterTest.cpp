@@ -16,8 +16,10 @@
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace nnv12;
@@ -475,6 +477,36 @@ TEST(Writer, LeavesNothingBehind) {
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   EXPECT_EQ(countFiles(folder.path), 1u);
+}
+
+/// A file that has no name yet gets one by way of /proc, which some root
+/// folders lack. The child sees such a folder as its root.
+TEST(Writer, WithoutProc) {
+  TemporaryFolder folder;
+  enum { Written, Forbidden, Failed };
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (geteuid() != 0 && unshare(CLONE_NEWUSER) != 0)
+      _exit(Forbidden);
+    if (chroot(folder.path.c_str()) != 0)
+      _exit(Forbidden);
+    AtomicFile file;
+    Fault fault;
+    bool isWritten = file.open("/a.nnv", fault) &&
+                     file.write("new", 3, fault) && file.commit(fault);
+    if (!isWritten)
+      fprintf(stderr, "%s\n", fault.text);
+    _exit(isWritten ? Written : Failed);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == Forbidden)
+    GTEST_SKIP() << "nobody may change the root here";
+  EXPECT_EQ(WEXITSTATUS(status), Written);
+  EXPECT_EQ(countFiles(folder.path), 1u);
+  EXPECT_EQ(readFile(folder.file("a.nnv")).size(), 3u);
 }
 
 /// A limit on the size of files stands in for a full disk.
