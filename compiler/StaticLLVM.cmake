@@ -1,13 +1,14 @@
 # Links programs of the compiler with LLVM's and MLIR's static libraries, for
 # packages: nnv12c needs libc and libm alone then.
 
-# LLVM's own linker takes archives in any order, and it keeps one of functions
-# with the same code.
+# LLVM's own linker takes archives in any order. It keeps functions of the same
+# code apart, for LLVM compares addresses of some. Debian has stripped the
+# archives of what --icf=safe would know these by.
 find_program(NNV12_LLD ld.lld REQUIRED
   PATHS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
 get_filename_component(lld_dir ${NNV12_LLD} DIRECTORY)
 set(NNV12_PACKAGE_LINK_OPTIONS -B${lld_dir} -fuse-ld=lld -static-libstdc++
-  -static-libgcc -Wl,--gc-sections,--icf=all,-O2)
+  -static-libgcc -Wl,--gc-sections,-O2)
 
 file(GLOB archives
   ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
