@@ -1,5 +1,6 @@
 """nnv12.compile, and where the library and the tools are looked for."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -212,6 +213,41 @@ class Places(Case):
         (folder / "nnv12c").chmod(0o755)
         line = self.line(self.COMPILE, NNV12_TOOLS=str(folder))
         self.assertIn("nnv12c: cannot start: ", line)
+
+    def test_compiler_on_a_foreign_libc(self):
+        # As on musl: there is no such loader.
+        loader = b"/lib64/ld-linux-x86-64.so.2"
+        content = Path(sys.executable).resolve().read_bytes()
+        if loader not in content:
+            self.skipTest("the processor has another loader")
+        folder = FOLDER / "musl"
+        folder.mkdir()
+        other = loader.replace(b"linux", b"other")
+        (folder / "nnv12c").write_bytes(content.replace(loader, other))
+        (folder / "nnv12c").chmod(0o755)
+        line = self.line(self.COMPILE, NNV12_TOOLS=str(folder))
+        self.assertEqual(
+            line,
+            "nnv12c: cannot start: found no glibc of its processor, expected"
+            " one\n",
+        )
+
+    def test_old_libc(self):
+        folder = FOLDER / "old"
+        folder.mkdir()
+        own = nnv12._library
+        for source in own._library_path(), own.tool("nnv12c"):
+            content = Path(source).read_bytes()
+            newer = re.sub(rb"\0GLIBC_2\.", b"\0GLIBC_9.", content)
+            self.assertNotEqual(newer, content)
+            (folder / Path(source).name).write_bytes(newer)
+        (folder / "nnv12c").chmod(0o755)
+        library = folder / Path(own._library_path()).name
+        for line in (
+            self.line(self.SESSION, NNV12_LIBRARY=str(library)),
+            self.line(self.COMPILE, NNV12_TOOLS=str(folder)),
+        ):
+            self.assertRegex(line, r"version `GLIBC_9\.\S+' not found")
 
     def test_compiler_that_crashes(self):
         folder = FOLDER / "crashing"

@@ -132,6 +132,9 @@ def run_tool(command: Sequence[Any], stdout: Optional[int] = None) -> str:
                 stderr=subprocess.PIPE,
             )
     except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError) and os.path.exists(command[0]):
+            # Linux says this of a program whose loader is missing.
+            error = OSError("found no glibc of its processor, expected one")
         raise Error(f"{name}: cannot start: {error}") from None
     try:
         held.deliver()
