@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """The parts that write packages, on small files: the same input gives the same
-bytes, and programs that need more than glibc are refused."""
+bytes, and programs that need more than glibc are refused. And tools/wheel where
+it cannot build."""
 
 import io
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -134,6 +136,57 @@ class Files(unittest.TestCase):
             glibcneeds.manylinux_tag([program])
         needed = glibcneeds.foreign_libraries(program)
         glibcneeds.manylinux_tag([program], needed)
+
+
+class Refusals(unittest.TestCase):
+    """tools/wheel ends with one line where there are these programs alone."""
+
+    PROGRAMS = "bash", "cat", "dirname", "grep", "nproc", "sed"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name)
+        for name in self.PROGRAMS:
+            (self.path / name).symlink_to(shutil.which(name))
+        self.stub("uname", "echo x86_64")
+        self.stub("id", "echo 1000")
+
+    def stub(self, name, command):
+        (self.path / name).write_text(f"#!{self.path}/bash\n{command}\n")
+        (self.path / name).chmod(0o755)
+
+    def line(self, *words):
+        done = subprocess.run(
+            [self.path / "bash", SOURCE / "tools/wheel", *words],
+            env={"PATH": str(self.path)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr
+
+    def test_words(self):
+        self.assertIn("found 'wheels', expected wheel,", self.line("wheels"))
+
+    def test_processor(self):
+        self.stub("uname", "echo aarch64")
+        self.assertIn("found aarch64, expected x86_64", self.line())
+
+    def test_another_distribution(self):
+        line = self.line()
+        self.assertRegex(line, "found no cmake .* llvm-22-dev .*apt-get")
+
+    def test_no_root(self):
+        self.stub("apt-get", "echo 'E: not root' >&2; exit 1")
+        self.assertIn("needs root, and there is no sudo", self.line())
+
+    def test_no_packages(self):
+        self.stub("apt-get", "[ $1 = update ]")
+        self.stub("env", "exec \"${@:2}\"")
+        self.stub("id", "echo 0")
+        self.assertIn("cannot install cmake ", self.line())
 
 
 if __name__ == "__main__":

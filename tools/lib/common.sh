@@ -57,10 +57,16 @@ install_packages() {
       grep -qx installed || missing+=("$package")
   done
   [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null ||
+    fail "found no ${missing[*]}, expected those packages of Debian 12," \
+      "and no apt-get to install them"
   say "Installing ${missing[*]}"
-  as_root apt-get update -q
-  as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -q -y --no-install-recommends "${missing[@]}"
+  if ! as_root apt-get update -q ||
+    ! as_root env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -q -y --no-install-recommends "${missing[@]}"
+  then
+    fail "cannot install ${missing[*]}"
+  fi
 }
 
 # configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json; anew
