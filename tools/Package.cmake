@@ -9,13 +9,33 @@ foreach(name libzstd.so.1 libsodium.so.23)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${name}
     COMPONENT copies)
 endforeach()
-# The other packages place it where they want it.
-set(python ${PROJECT_SOURCE_DIR}/runtime/python/nnv12)
-if(EXISTS ${python})
-  install(DIRECTORY ${python} DESTINATION lib/python3/dist-packages
-    COMPONENT runtime EXCLUDE_FROM_ALL
-    PATTERN __pycache__ EXCLUDE PATTERN _files EXCLUDE)
-endif()
+# The Python package and its command: the other packages place them where they
+# want them.
+install(DIRECTORY runtime/python/nnv12 DESTINATION lib/python3/dist-packages
+  COMPONENT runtime EXCLUDE_FROM_ALL
+  PATTERN __pycache__ EXCLUDE PATTERN _files EXCLUDE)
+file(CONFIGURE OUTPUT debian/nnv12 CONTENT [[#!/usr/bin/python3
+"""python3 -m nnv12"""
+import sys
+
+from nnv12.command import main
+
+sys.exit(main())
+]] @ONLY)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/debian/nnv12
+  DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime EXCLUDE_FROM_ALL)
+# Users may not write to that folder, so the package keeps the bytecode there.
+set(postinst "ldconfig
+if command -v py3compile >/dev/null; then py3compile -p nnv12; fi")
+set(prerm "if command -v py3clean >/dev/null; then py3clean -p nnv12; fi")
+foreach(script postinst prerm)
+  file(CONFIGURE OUTPUT debian/${script}
+    CONTENT "#!/bin/sh\nset -e\n${${script}}\n" @ONLY)
+  set(file ${PROJECT_BINARY_DIR}/debian/${script})
+  file(CHMOD ${file} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  list(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${file})
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

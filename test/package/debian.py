@@ -6,13 +6,25 @@ there and runs it.
 Exit status 77: the machine lets nobody change the root.
 """
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from trypackage import Root, build_user, call, check_size, wrong
+from trypackage import (
+    DEMO,
+    TRY,
+    Root,
+    build_user,
+    call,
+    check_answer,
+    check_size,
+    wrong,
+)
 
 
 def field(package, name):
@@ -23,6 +35,54 @@ def files(package):
     """Names of files and links in a package."""
     lines = call(["dpkg-deb", "--contents", package]).splitlines()
     return {line.split()[5] for line in lines if not line.startswith("d")}
+
+
+# Mounts a copy of the root folder that keeps no change, and installs there.
+MOUNT = """
+set -e
+mount -t tmpfs none "$1" || exit 77
+mkdir "$1/changes" "$1/work" "$1/root"
+mount -t overlay none "$1/root" \\
+  -o "lowerdir=/,upperdir=$1/changes,workdir=$1/work" || exit 77
+mount --rbind /proc "$1/root/proc"
+mount --rbind /dev "$1/root/dev"
+cp -R "$2" "$1/root/try"
+exec chroot "$1/root" /bin/sh -ec "$3"
+"""
+INSTALL = """
+cd /try
+dpkg --install *.deb >&2
+test -d /usr/lib/python3/dist-packages/nnv12/__pycache__
+/sbin/ldconfig -p | grep -q libnnv12-media.so.0.1
+/usr/bin/python3 try.py squeezenet.onnx s.nnv espresso.jpg labels.txt
+nnv12 squeezenet.onnx espresso.jpg --cold 1 >&2
+dpkg --remove nnv12 libnnv12-dev >&2
+test ! -e /usr/lib/python3/dist-packages/nnv12
+"""
+
+
+def try_installed(packages):
+    """Installs the packages as dpkg does, runs SqueezeNet from Python and by
+    the command nnv12, and removes them. Returns whether the machine lets us."""
+    if os.geteuid():
+        return False
+    with tempfile.TemporaryDirectory() as mounted, tempfile.TemporaryDirectory(
+        dir="/tmp"
+    ) as files:
+        for source in [*packages, *DEMO.iterdir()]:
+            shutil.copy(source, files)
+        Path(files, "try.py").write_text(TRY)
+        done = subprocess.run(
+            ["unshare", "--mount", "/bin/sh", "-c", MOUNT, "sh", mounted, files,
+             INSTALL],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode == 77 or "unshare failed" in done.stderr:
+            return False
+        if done.returncode:
+            wrong(f"installing: found {done.stderr.strip()}")
+        check_answer(done.stdout)
+    return True
 
 
 def main():
@@ -43,7 +103,14 @@ def main():
     both = files(runtime) & files(development)
     if both:
         wrong(f"found {min(both)} in both packages, expected it in one")
-    for part in "bin/nnv12c", "libnnv12.so.0.1", "doc/nnv12/NOTICE":
+    for part in (
+        "/bin/nnv12",
+        "/bin/nnv12c",
+        "/dist-packages/nnv12/session.py",
+        "/doc/nnv12/NOTICE",
+        "/lib/libnnv12-media.so.0.1",
+        "/lib/libnnv12.so.0.1",
+    ):
         if not any(name.endswith(part) for name in files(runtime)):
             wrong(f"nnv12: found no {part}")
     copies = [n for n in files(runtime) if "libzstd" in n or "sodium" in n]
@@ -59,7 +126,11 @@ def main():
         root.try_tools("/usr/bin", start)
         with tempfile.TemporaryDirectory() as work:
             build_user(root.path / "usr", Path(work), sample)
-    print("debian: both packages are whole, and need libc6 alone")
+    installed = try_installed([runtime, development])
+    print(
+        "debian: both packages are whole, and need libc6 alone;",
+        "installed" if installed else "not installed: nobody may mount here",
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from trypackage import Root, build_user, check_size, wrong
+from trypackage import Root, build_user, check_size, pythons, try_python, wrong
 
 
 def main():
@@ -36,7 +36,10 @@ def main():
         root.answer("/moved/bin")
         root.try_copies("/moved/bin")
         with tempfile.TemporaryDirectory() as work:
-            build_user(root.path / "moved", Path(work), sample)
+            build_user(root.path / "moved", Path(work) / "user", sample)
+            clean = {"PYTHONPATH": str(root.path / "moved/python")}
+            for python in pythons().values():
+                try_python(python, Path(work), clean)
         # Without glibc, as on musl, no program starts.
         (root.path / "lib64/ld-linux-x86-64.so.2").unlink()
         done = subprocess.run(

@@ -1,6 +1,7 @@
 """The tests of packages share these: SqueezeNet, root folders, faults."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ DEMO = SOURCE / "tools/demo.d"
 LIMIT_BYTES = 60_000_000
 # From the package to SqueezeNet's answer.
 LIMIT_SECONDS = 20
+LIMIT_START_MS = 25
 # The loader and all of glibc that our files link.
 GLIBC = ["ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6"]
 GLIBC_FOLDERS = ["/lib64", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib"]
@@ -55,6 +57,98 @@ def check_time(what, seconds):
             f"{what}: found {seconds:.1f} s, expected at most {LIMIT_SECONDS}"
         )
     print(f"{what}: {seconds:.1f} s")
+
+
+def pythons():
+    """One interpreter for each version from 3.9 on that is found."""
+    folders = os.environ.get("PATH", "").split(":")
+    versions = Path.home() / ".pyenv/versions"
+    candidates = [Path("/usr/bin/python3")]
+    candidates += [p / "bin/python3" for p in sorted(versions.glob("*"))]
+    for folder in folders:
+        candidates += sorted(Path(folder or ".").glob("python3.[0-9]*"))
+    found = {}
+    for path in candidates:
+        if not re.fullmatch(r"python3(\.\d+)?", path.name):
+            continue
+        done = (
+            subprocess.run(
+                [path, "-c", "import sys; print(*sys.version_info[:2])"],
+                capture_output=True,
+                text=True,
+            )
+            if path.exists()
+            else None
+        )
+        if done and done.returncode == 0:
+            version = tuple(map(int, done.stdout.split()))
+            if version >= (3, 9):
+                found.setdefault(version, path)
+    return found
+
+
+def has_numpy(python):
+    done = subprocess.run([python, "-c", "import numpy"], capture_output=True)
+    return done.returncode == 0
+
+
+# Runs in a Python that sees the package, with NumPy or without. Its arguments
+# are model, bundle to write, photo and labels.
+TRY = """
+import sys
+import nnv12
+model, bundle, photo, labels = sys.argv[1:]
+nnv12.compile(model, bundle)
+with nnv12.Session(bundle) as session:
+    (image,) = session.inputs
+    pixels = nnv12.image(photo, image, scale=1, color="bgr")
+    (scores,) = session.run(None, {image.name: pixels})
+scores = memoryview(scores).cast("B").cast("f").tolist()
+names = open(labels).read().splitlines()
+print(names[scores.index(max(scores))])
+"""
+
+
+def try_python(python, work, environment):
+    """Compiles SqueezeNet from Python, and asks it what is on the photo; does
+    the same by the command. `python` sees the package in this environment."""
+    model, photo = DEMO / "squeezenet.onnx", DEMO / "espresso.jpg"
+    options = {"env": environment, "cwd": work}
+    check_answer(
+        call(
+            [python, "-c", TRY, model, work / "p.nnv", photo,
+             DEMO / "labels.txt"],
+            **options,
+        )  # fmt: skip
+    )
+    check_command([python, "-m", "nnv12"], work, environment)
+
+
+def check_command(command, work, environment):
+    """Runs nnv12's command on SqueezeNet."""
+    found = call(
+        [*command, DEMO / "squeezenet.onnx", DEMO / "espresso.jpg",
+         "--cold", "1"],
+        env=environment,
+        cwd=work,
+    )  # fmt: skip
+    if "cold: session and first run" not in found:
+        wrong(f"{command}: found '{found.strip()}', expected a table of times")
+
+
+def check_start(compiler):
+    """nnv12c starts as quickly as a tool that is called for each model may."""
+    times = []
+    for _ in range(20):
+        start = time.monotonic()
+        call([compiler, "--version"])
+        times.append(1e3 * (time.monotonic() - start))
+    if min(times) > LIMIT_START_MS:
+        wrong(
+            f"{compiler}: found {min(times):.1f} ms to start, expected at most"
+            f" {LIMIT_START_MS}"
+        )
+    print(f"nnv12c starts in {min(times):.1f} ms")
 
 
 def check_answer(text):
@@ -115,8 +209,8 @@ class Root:
         )
         return "Operation not permitted" not in done.stdout
 
-    def run(self, *words, proc=False):
-        environment = {"HOME": "/home", "PATH": "/none"}
+    def run(self, *words, proc=False, **variables):
+        environment = {"HOME": "/home", "PATH": "/none", **variables}
         return call(self.command(*words, proc=proc), env=environment)
 
     def answer(self, tools, *options, proc=False):
@@ -157,7 +251,10 @@ class Root:
         shutil.copy(SOURCE / "test/data/format-5.nnv", self.path / "tmp/z.nnv")
         if "zstd" not in self.run(f"{tools}/nnv12-inspect", "/tmp/z.nnv"):
             wrong("format-5.nnv: found no weights of zstd, expected some")
-        self.run(f"{tools}/nnv12-run", "/tmp/z.nnv", "--random", proc=True)
+        run = [f"{tools}/nnv12-run", "/tmp/z.nnv", "--random"]
+        self.run(*run, proc=True)
+        folder = str(Path(tools).parent / "lib")
+        self.run(*run, LD_LIBRARY_PATH=folder)
 
 
 def build_user(prefix, work, sample):

@@ -6,7 +6,6 @@ and runs it."""
 import base64
 import csv
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -20,26 +19,15 @@ from trypackage import (
     build_user,
     call,
     check_answer,
+    check_command,
     check_size,
+    check_start,
     check_time,
+    has_numpy,
+    pythons,
+    try_python,
     wrong,
 )
-
-# Runs in the virtual environment, without NumPy. {0} is the model, {1} where
-# the bundle goes.
-TRY = """
-import array, nnv12
-nnv12.compile({0!r}, {1!r})
-with nnv12.Session({1!r}) as session:
-    shape = session.inputs[0].shape
-    size = 1
-    for extent in shape:
-        size *= extent
-    image = memoryview(array.array("f", [0.5] * size))
-    image = image.cast("B").cast("f", tuple(shape))
-    result = session.run({{session.inputs[0].name: image}})
-    print(len(result))
-"""
 
 
 def check_record(wheel, names):
@@ -86,37 +74,10 @@ def check_format(path):
     return names
 
 
-def pythons():
-    """One interpreter for each version from 3.9 on that is found."""
-    folders = os.environ.get("PATH", "").split(":")
-    versions = Path.home() / ".pyenv/versions"
-    candidates = [Path("/usr/bin/python3")]
-    candidates += [p / "bin/python3" for p in sorted(versions.glob("*"))]
-    for folder in folders:
-        candidates += sorted(Path(folder or ".").glob("python3.[0-9]*"))
-    found = {}
-    for path in candidates:
-        if not re.fullmatch(r"python3(\.\d+)?", path.name):
-            continue
-        done = (
-            subprocess.run(
-                [path, "-c", "import sys; print(*sys.version_info[:2])"],
-                capture_output=True,
-                text=True,
-            )
-            if path.exists()
-            else None
-        )
-        if done and done.returncode == 0:
-            version = tuple(map(int, done.stdout.split()))
-            if version >= (3, 9):
-                found.setdefault(version, path)
-    return found
-
-
-def try_python(python, wheel, sample, work):
-    """One virtual environment, from its making to its end."""
-    call([python, "-m", "venv", work / "venv"])
+def try_wheel(python, wheel, sample, work, options=()):
+    """One virtual environment, from its making to its end. Returns pip and its
+    variables."""
+    call([python, "-m", "venv", *options, work / "venv"])
     inside = work / "venv/bin/python"
     pip = [inside, "-m", "pip", "--disable-pip-version-check"]
     # Nothing of this checkout or of the user's is seen.
@@ -145,18 +106,14 @@ def try_python(python, wheel, sample, work):
         )  # fmt: skip
     )
     check_time(f"{python}: installed, compiled, run", time.monotonic() - start)
-    if Path(where, "session.py").exists():
-        model, made = str(DEMO / "squeezenet.onnx"), str(work / "p.nnv")
-        found = call(
-            [inside, "-c", TRY.format(model, made)], env=clean, cwd=work
-        ).strip()
-        if found != "1":
-            wrong(f"{python}: found '{found}', expected one result")
-    if Path(where, "command.py").exists():
-        call([work / "venv/bin/nnv12", "--help"], env=clean, cwd=work)
+    try_python(inside, work, clean)
+    check_command([work / "venv/bin/nnv12"], work, clean)
     if sample is not None:
+        check_start(files / "bin/nnv12c")
         build_user(files, work / "user", sample or None)
-    call([*pip, "check"], env=clean)
+        check_damage(inside, files, work, clean)
+    if not options:
+        call([*pip, "check"], env=clean)
     call([*pip, "uninstall", "--yes", "nnv12"], env=clean)
     if Path(where).exists():
         left = [p for p in Path(where).rglob("*") if p.is_file()]
@@ -165,17 +122,41 @@ def try_python(python, wheel, sample, work):
     return pip, clean
 
 
+def check_damage(python, files, work, clean):
+    """Without the library or nnv12c the package is imported, and says in a line
+    what is missing."""
+    for name, use in (
+        ("lib/libnnv12.so.0.1", "nnv12.Session('s.nnv')"),
+        ("bin/nnv12c", "nnv12.compile('none.onnx')"),
+    ):
+        path = files / name
+        kept = path.read_bytes()
+        # As on a processor that the wheel is not for.
+        path.write_bytes(kept[:18] + b"\xff\xff" + kept[20:])
+        code = f"""
+import nnv12
+try: {use}
+except nnv12.Error as error: print(error)
+"""
+        found = call([python, "-c", code], env=clean, cwd=work)
+        path.write_bytes(kept)
+        if found.count("\n") != 1 or path.name[:7] not in found:
+            wrong(f"{name}: found '{found.strip()}', expected one line")
+
+
 def check_foreign(pip, wheel, work, clean):
-    """Another libc: pip refuses in a line."""
-    done = subprocess.run(
-        [*pip, "install", "--no-index", "--no-deps", "--only-binary=:all:",
-         "--platform", "musllinux_1_2_x86_64", "--target", work / "musl",
-         wheel],
-        capture_output=True, text=True, env=clean,
-    )  # fmt: skip
-    line = done.stderr.strip()
-    if done.returncode == 0 or "\n" in line or "not a supported" not in line:
-        wrong(f"musl: found '{line}', expected a line that refuses")
+    """Another libc, or an older glibc: pip refuses in a line."""
+    for platform in "musllinux_1_2_x86_64", "manylinux_2_17_x86_64":
+        done = subprocess.run(
+            [*pip, "install", "--no-index", "--no-deps",
+             "--only-binary=:all:", "--platform", platform, "--target",
+             work / "other", wheel],
+            capture_output=True, text=True, env=clean,
+        )  # fmt: skip
+        line = done.stderr.strip()
+        refused = done.returncode and "not a supported" in line
+        if not refused or "\n" in line:
+            wrong(f"{platform}: found '{line}', expected a line that refuses")
 
 
 def main():
@@ -185,19 +166,28 @@ def main():
     sample = sys.argv[2] if len(sys.argv) > 2 else ""
     check_size(wheel)
     names = check_format(wheel)
-    for part in "bin/nnv12c", "lib/libnnv12.so.0.1", "include/nnv12.h":
+    for part in (
+        "bin/nnv12c",
+        "include/nnv12.h",
+        "lib/libnnv12-media.so.0.1",
+        "lib/libnnv12.so.0.1",
+    ):
         if f"nnv12/_files/{part}" not in names:
             wrong(f"{wheel}: found no {part}")
     found = pythons()
     if not found:
         wrong("found no Python from 3.9 on")
     for version, python in sorted(found.items()):
-        with tempfile.TemporaryDirectory(prefix="nnv12-wheel-") as work:
-            work = Path(work)
-            pip, clean = try_python(python, wheel, sample, work)
-            if sample is not None:
-                check_foreign(pip, wheel, work, clean)
-        sample = None
+        # NumPy is the interpreter's own, where it has one.
+        for options in [[], ["--system-site-packages"]]:
+            if options and not has_numpy(python):
+                continue
+            with tempfile.TemporaryDirectory(prefix="nnv12-wheel-") as work:
+                work = Path(work)
+                pip, clean = try_wheel(python, wheel, sample, work, options)
+                if sample is not None:
+                    check_foreign(pip, wheel, work, clean)
+            sample = None
     print("wheel: runs with", *(f"{a}.{b}" for a, b in sorted(found)))
 
 

@@ -4,8 +4,8 @@
   packages.py tarball INSTALLED PYTHON_PACKAGE VERSION EPOCH OUT_FOLDER
 
 INSTALLED is the folder of `cmake --install`, PYTHON_PACKAGE that of the sources
-in Python, whether or not it is there. Prints the path of the package. Refuses
-files that would need anything but glibc.
+in Python. Prints the path of the package. Refuses files that would need
+anything but glibc.
 """
 
 import os
@@ -24,16 +24,35 @@ Version: {version}
 Summary: Compiler and runtime for neural networks that answer at once
 License: Apache-2.0
 Keywords: onnx,inference,compiler
+Classifier: License :: OSI Approved :: Apache Software License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3
+Classifier: Typing :: Typed
 Requires-Python: >=3.9
 Provides-Extra: numpy
 Requires-Dist: numpy; extra == "numpy"
-Description-Content-Type: text/plain
+Description-Content-Type: text/markdown
 
-nnv12c turns an ONNX model into one file of code and weights, a bundle. A small
-runtime maps the bundle and runs it. Both are in this package, with the other
-tools, headers for C and C++, and files for CMake and pkg-config: below _files.
+# nnv12
+
+nnv12 turns an ONNX model into one file of native code and weights, a bundle. A
+small runtime maps the bundle and runs it.
+
+```python
+import nnv12
+
+nnv12.compile("model.onnx", "model.nnv")
+with nnv12.Session("model.nnv") as session:
+    print(session.inputs, session.outputs)
+    results = session.run({{"x": image}})
+```
+
+`nnv12 model.onnx` compiles a model, runs it, and shows where the time goes.
+Arrays are NumPy's where it is installed, any buffers elsewhere.
+
+The folder `nnv12/_files` has the compiler `nnv12c` and the other tools, the
+library, headers for C and C++, and files for CMake and pkg-config. All of it
+needs glibc alone.
 """
 
 
@@ -67,9 +86,7 @@ def make_wheel(installed, package, version, epoch, out):
         files[f"nnv12-{version}.dist-info/licenses/{name}"] = Path(
             installed, "share/doc/nnv12", name
         )
-    commands = {}
-    if Path(package, "command.py").exists():
-        commands["nnv12"] = "nnv12.command:main"
+    commands = {"nnv12": "nnv12.command:main"}
     path = Path(out, f"nnv12-{version}-{tag}.whl")
     metadata = METADATA.format(version=version)
     write_wheel(path, "nnv12", version, tag, files, metadata, commands, epoch)
