@@ -314,8 +314,8 @@ def _advice(
             "--option=--weights=f16: half the bytes to read; results differ"
             " in the last digits"
         )
-    if threads > 1 and warm < 50e-6:
-        lines.append("--threads 1: so small a model gains nothing by more")
+    if threads > 1 and warm < 100e-6:
+        lines.append("--threads 1: so small a model gains little by more")
     if is_compiled_here and info["num_switches"]:
         lines.append(
             "--option=--mode=cold: for a program that runs it once; or"
