@@ -264,6 +264,16 @@ _Made = c.POINTER(c.c_void_p)
 _Failure = c.POINTER(CError)
 # Name: the result, then the arguments. nnv12_session_run and _run_until are
 # left out: a session calls them with arguments that are made before.
+_GET_PIXELS = (
+    c.c_int,
+    _Handle,
+    c.c_uint32,
+    c.POINTER(c.c_uint32),
+    c.POINTER(c.c_uint32),
+    c.c_void_p,
+    c.c_size_t,
+    _Failure,
+)
 _PROTOTYPES = {
     "nnv12_version": (c.c_char_p,),
     "nnv12_bundle_open": (
@@ -326,6 +336,8 @@ _PROTOTYPES = {
     "nnv12_session_get_stream_info": (None, _Handle, c.POINTER(StreamInfo)),
     "nnv12_session_reset": (c.c_int, _Handle, _Failure),
     "nnv12_session_hint": (c.c_int, _Handle, c.POINTER(StreamHint), _Failure),
+    "nnv12_session_get_changed": _GET_PIXELS,
+    "nnv12_session_get_computed": _GET_PIXELS,
     "nnv12_recording_open": (c.c_int, c.c_void_p, c.c_size_t, _Made, _Failure),
     "nnv12_recording_close": (None, _Handle),
     "nnv12_recording_get_info": (None, _Handle, c.POINTER(RecordingInfo)),

@@ -547,20 +547,24 @@ class Session:
     ) -> None:
         """Tells a stream that these rectangles (x, y, width, height, in pixels
         of the input) are in the next run as in the last one."""
-        if input_name not in self._input_names:
-            raise wrong(
-                f"hint: found input {shown(input_name)}, expected some of"
-                f" {_some_names(self._input_names)}"
-            )
+        number = self._input_number("hint", input_name)
         rectangles = (_library.Rectangle * len(clean))()
         for rectangle, given in zip(rectangles, clean):
             for name, value in zip(("x", "y", "width", "height"), given):
                 setattr(rectangle, name, count(f"hint: {name}", value))
         hint = sized(_library.StreamHint)
-        hint.input = self._input_names.index(input_name)
+        hint.input = number
         hint.num_clean = len(clean)
         hint.clean = rectangles
         self._call(self._library.nnv12_session_hint, hint)
+
+    def _input_number(self, function: str, name: str) -> int:
+        if name not in self._input_names:
+            raise wrong(
+                f"{function}: found input {shown(name)}, expected some of"
+                f" {_some_names(self._input_names)}"
+            )
+        return self._input_names.index(name)
 
     # Facts
 
@@ -604,6 +608,31 @@ class Session:
         finally:
             self._leave()
         return _library.facts(info)
+
+    def changed(self, input_name: str) -> Any:
+        """The pixels of an input that a stream's last run found changed: an
+        array of bool, (rows, columns). The images of a batch lie one below the
+        other. Without NumPy: a memoryview of the format "?"."""
+        number = self._input_number("changed", input_name)
+        return self._pixels(self._library.nnv12_session_get_changed, number)
+
+    def computed(self, operation: int) -> Any:
+        """The same for the result of an operation, by its number as
+        nnv12-inspect has it: the pixels that a stream's last run computed."""
+        number = count("computed: operation", operation)
+        return self._pixels(self._library.nnv12_session_get_computed, number)
+
+    def _pixels(self, function: Any, number: int) -> Any:
+        rows, columns = c.c_uint32(), c.c_uint32()
+        self._call(function, number, rows, columns, None, 0)
+        shape = rows.value, columns.value
+        size = shape[0] * shape[1]
+        pixels = bytearray(size)
+        memory = (c.c_char * size).from_buffer(pixels)
+        self._call(function, number, rows, columns, memory, size)
+        if np:
+            return np.frombuffer(pixels, np.bool_).reshape(shape)
+        return memoryview(pixels).cast("?", shape)
 
     def records(self) -> Any:
         """The times that the session has recorded: a structured array with the
