@@ -122,7 +122,7 @@ class Streams(Case):
             start = clock()
             step(x)
             middle = clock()
-            session._run(*session._arguments, session._error_argument)
+            session._run(*session._arguments)
             end = clock()
             steps.append(middle - start)
             calls.append(end - middle)

@@ -1,6 +1,7 @@
 """Inputs and outputs: their types, and the memory of arrays."""
 import ctypes as c
 import sys
+from math import prod
 from typing import Any, List, Optional, Tuple
 
 from .errors import wrong
@@ -71,7 +72,7 @@ class TensorInfo:
 
     __slots__ = (
         *("name", "dtype", "shape", "nbytes", "element", "type", "kind"),
-        *("format", "dtypes", "count"),
+        *("format", "dtypes", "count", "strides"),
     )
 
     def __init__(self, kind: str, info: Any) -> None:
@@ -88,6 +89,11 @@ class TensorInfo:
             ) from None
         self.type = f"tensor({name})"
         self.count = self.nbytes // _SIZES[self.format]
+        # An array in C order has these.
+        self.strides = tuple(
+            self.nbytes // (self.count or 1) * prod(self.shape[i + 1 :])
+            for i in range(len(self.shape))
+        )
         self.dtype = np.dtype(self.dtypes[0]) if np else self.format
 
     def __repr__(self) -> str:

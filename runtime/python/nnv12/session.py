@@ -29,6 +29,8 @@ class _NoArray:
 _Array = _NoArray if ADDRESS_OFFSET is None else np.ndarray
 _OFFSET = ADDRESS_OFFSET or 0
 _read_word = c.c_size_t.from_address
+_empty = None if ADDRESS_OFFSET is None else np.empty
+_get_ident = threading.get_ident
 
 # How often this process is a child of fork().
 _forks = 0
@@ -248,7 +250,7 @@ class Session:
         self._words = memoryview(memory).cast("N")
         places = range(1, 3 * len(tensors), 3)
         plan = [
-            (info.name, info.dtype, info.shape, place, info)
+            (info.name, info.dtype, info.shape, info.strides, place, info)
             for info, place in zip(tensors, places)
         ]
         num_inputs = len(self.inputs)
@@ -259,14 +261,15 @@ class Session:
         # Addresses whose buffers were found not to overlap.
         self._apart: Dict[bytes, None] = {}
         outputs = c.byref(buffers, c.sizeof(Buffer) * num_inputs)
-        self._arguments = (
+        arguments = (
             self._handle,
             buffers,
             c.c_uint32(num_inputs),
             outputs,
             c.c_uint32(len(self.outputs)),
         )
-        self._error_argument = c.byref(self._error)
+        self._arguments = (*arguments, c.byref(self._error))
+        self._until = (*arguments, c.c_uint64(), c.byref(self._error))
         self._run = self._library.nnv12_session_run
         self._run_until = self._library.nnv12_session_run_until
 
@@ -305,26 +308,25 @@ class Session:
         feeds = output_names if input_feed is None else input_feed
         if self._forks != _forks:
             raise self._forked()
-        lock = self._lock
+        lock, words, inputs = self._lock, self._words, self._input_plan
         if not lock.acquire(False):
             self._wait_for_turn()
         try:
-            self._owner = threading.get_ident()
+            self._owner = _get_ident()
             if self._handle is None:
                 raise self._closed()
-            words, read, offset = self._words, _read_word, _OFFSET
             # Keeps the memory of all buffers until the run has ended.
             held: List[Any] = []
             try:
-                for name, dtype, shape, place, info in self._input_plan:
+                for name, dtype, shape, strides, place, info in inputs:
                     value = feeds[name]
                     if (
                         value.__class__ is _Array
                         and value.dtype is dtype
                         and value.shape == shape
-                        and value.flags.c_contiguous
+                        and value.strides == strides
                     ):
-                        words[place] = read(id(value) + offset).value
+                        words[place] = _read_word(id(value) + _OFFSET).value
                         held.append(value)
                     else:
                         words[place] = address_of(info, value, False, held)
@@ -332,49 +334,46 @@ class Session:
                     raise KeyError
             except (KeyError, TypeError, IndexError):
                 raise self._wrong_feeds(feeds) from None
-            results = self._outputs(out, held)
-            if timeout is None:
-                status = self._run(*self._arguments, self._error_argument)
+            results: Dict[str, Any] = {}
+            if out is None:
+                for name, dtype, shape, _, place, info in self._output_plan:
+                    if _empty is None:
+                        value = info.empty()
+                        words[place] = address_of(info, value, True, held)
+                    else:
+                        value = _empty(shape, dtype)
+                        words[place] = _read_word(id(value) + _OFFSET).value
+                    results[name] = value
             else:
-                status = self._run_until(
-                    *self._arguments,
-                    c.c_uint64(_deadline(timeout)),
-                    self._error_argument,
-                )
+                self._take(out, results, held)
+            if timeout is None:
+                status = self._run(*self._arguments)
+            else:
+                self._until[-2].value = _deadline(timeout)
+                status = self._run_until(*self._until)
             if status:
                 raise self._error.exception()
         finally:
             self._owner = None
             lock.release()
         if input_feed is None:
-            return dict(zip(self._output_names, results))
-        if output_names is None:
             return results
+        if output_names is None:
+            return list(results.values())
         return self._chosen(output_names, results)
 
-    def _outputs(self, out: Any, held: List[Any]) -> List[Any]:
-        """Memory for all outputs, in their order, at the addresses that the
-        run is given."""
+    def _take(self, out: Any, results: Dict[str, Any], held: List[Any]) -> None:
+        """The caller's memory for outputs, and new memory for others."""
         words, read, offset = self._words, _read_word, _OFFSET
-        results: List[Any] = []
-        if out is None:
-            for _, _, _, place, info in self._output_plan:
-                value = info.empty()
-                results.append(value)
-                if value.__class__ is _Array:
-                    words[place] = read(id(value) + offset).value
-                else:
-                    words[place] = address_of(info, value, True, held)
-            return results
         given = 0
         try:
-            for name, dtype, shape, place, info in self._output_plan:
+            for name, dtype, shape, _, place, info in self._output_plan:
                 if name in out:
                     value = out[name]
                     given += 1
                 else:
                     value = info.empty()
-                results.append(value)
+                results[name] = value
                 if (
                     value.__class__ is _Array
                     and value.dtype is dtype
@@ -395,14 +394,13 @@ class Session:
             if len(self._apart) >= 16:
                 self._apart.clear()
             self._apart[key] = None
-        return results
 
     def _check_apart(self) -> None:
         """Raises Error if an output's memory overlaps that of an input or of
         another output. Tensors of no bytes overlap nothing."""
         spans = sorted(
             (self._words[place], info.nbytes, index)
-            for index, (_, _, _, place, info) in enumerate(
+            for index, (*_, place, info) in enumerate(
                 self._input_plan + self._output_plan
             )
             if info.nbytes
@@ -429,16 +427,15 @@ class Session:
             if is_output and address + size > output_end:
                 output_end, last_output = address + size, info
 
-    def _chosen(self, names: Any, results: List[Any]) -> List[Any]:
+    def _chosen(self, names: Any, results: Dict[str, Any]) -> List[Any]:
         """The results of some names."""
         if not isinstance(names, (list, tuple)):
             raise wrong(
                 f"run: output_names: found {shown(names)}, expected a list of"
                 " names or None"
             )
-        places = {name: i for i, name in enumerate(self._output_names)}
         try:
-            return [results[places[name]] for name in names]
+            return [results[name] for name in names]
         except (KeyError, TypeError):
             name = next(n for n in names if n not in self._output_names)
             raise wrong(
