@@ -3,6 +3,8 @@
 A figure has its part, engine and further keys, and a list of samples, one a
 turn. Ratios are of samples of the same turn.
 """
+import textwrap
+
 from coldreport import Limits, table
 from nnv12measure import figure, p90
 
@@ -303,6 +305,7 @@ def report(note):
         f"thread: {models}.",
         "Cells: median ± noise.",
     ]
+    lines = ["\n".join(textwrap.wrap(line, 120)) for line in lines]
     for title, make in SECTIONS:
         text = make(figures, limits)
         if text:
