@@ -1,11 +1,11 @@
 //===- RunningCpus.h - Threads that leave each other's CPUs -----*- C++ -*-===//
 //
 // A system often wakes a thread on the CPU of the thread that woke it, though
-// others idle, and may leave both there for seconds: Linux does so where CPUs
-// share no cache that it knows of, as in many virtual machines. Then one of two
-// threads that share an operation waits while the other one spins, and a run
-// takes longer than on one thread. So the threads of a session note where they
-// run, and one that wakes up on another's CPU leaves it.
+// others idle, and may leave both there for seconds. Linux does so in many
+// virtual machines, which do not tell it that CPUs share a cache. Then one of
+// two threads that share an operation waits while the other one spins, and a
+// run takes longer than on one thread. So the threads of a session note their
+// CPUs, and a thread that wakes up on another one's CPU leaves it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_SYSTEM_RUNNINGCPUS_H

@@ -102,7 +102,7 @@ TEST_F(RunningCpusTest, KeepsToWhatItIsAllowed) {
   });
 }
 
-/// Where no CPU is free of notes, it takes one of a higher number's.
+/// If each CPU is noted, it takes the CPU of a higher number.
 TEST_F(RunningCpusTest, OldNotesDoNotHoldIt) {
   note(0, cpus[0]);
   note(5, cpus[1]);
