@@ -74,6 +74,16 @@ class Limits:
         )
 
 
+def finished(lines, limits, note):
+    """The report of these paragraphs: behind them the limits, and a line for
+    each thing that was not measured. And how many limits were missed."""
+    if limits.rows:
+        lines = [*lines, "### Limits", limits.table()]
+    skipped = note["skipped"].items()
+    lines = [*lines, *(f"{what} not measured: {why}" for what, why in skipped)]
+    return "\n\n".join(lines), limits.missed
+
+
 def table(columns, rows, align=None):
     align = align or "l" + "r" * (len(columns) - 1)
     lines = [
@@ -644,9 +654,4 @@ def report(note):
             if text:
                 plural = "s" if threads > 1 else ""
                 lines += [f"### {title}, {threads} thread{plural}", text]
-    if limits.rows:
-        lines += ["### Limits", limits.table()]
-    lines += [
-        f"{what} not measured: {why}" for what, why in note["skipped"].items()
-    ]
-    return "\n\n".join(lines), limits.missed
+    return finished(lines, limits, note)

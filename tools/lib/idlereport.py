@@ -5,7 +5,7 @@ turn. Ratios are of samples of the same turn.
 """
 import textwrap
 
-from coldreport import Limits, table
+from coldreport import Limits, finished, table
 from nnv12measure import figure, p90
 
 KEYS = {
@@ -310,9 +310,4 @@ def report(note):
         text = make(figures, limits)
         if text:
             lines += [f"### {title}", text]
-    if limits.rows:
-        lines += ["### Limits", limits.table()]
-    lines += [
-        f"{what} not measured: {why}" for what, why in note["skipped"].items()
-    ]
-    return "\n\n".join(lines), limits.missed
+    return finished(lines, limits, note)

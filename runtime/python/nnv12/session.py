@@ -44,22 +44,25 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
-def _options(name: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+def _options(name: str, given: Any, known: Sequence[str]) -> Mapping[str, Any]:
+    """The fields of an option, all of them `known`. Another value than a
+    mapping is that of the first one."""
+    if not isinstance(given, Mapping):
+        return {known[0]: given}
     for key in given:
         if key not in known:
             raise wrong(
                 f"{name}: found '{key}', expected some of {', '.join(known)}"
             )
+    return given
 
 
 def _gpu_options(gpu: Any) -> Any:
     """nnv12_gpu_options of a mode's name, True, False, or a mapping."""
     if isinstance(gpu, bool):
         gpu = "auto" if gpu else "off"
-    if not isinstance(gpu, Mapping):
-        gpu = {"mode": gpu}
     known = "mode threads cache_dir device_uuid vulkan_library allow_software"
-    _options("gpu", gpu, known.split())
+    gpu = _options("gpu", gpu, known.split())
     options = sized(_library.GpuOptions)
     options.mode = choice("gpu", gpu.get("mode", "auto"), GPU_MODES)
     options.threads = count("gpu: threads", gpu.get("threads", 0))
@@ -78,10 +81,8 @@ def _stream_options(stream: Any) -> Any:
     """nnv12_stream_options of True, a kind of reuse, or a mapping."""
     if stream is True:
         stream = {}
-    if not isinstance(stream, Mapping):
-        stream = {"reuse": stream}
     known = "reuse tolerance input_tolerance refresh audit"
-    _options("stream", stream, known.split())
+    stream = _options("stream", stream, known.split())
     options = sized(_library.StreamOptions)
     options.reuse = choice("stream", stream.get("reuse", "exact"), REUSE)
     for name in ("tolerance", "input_tolerance"):
