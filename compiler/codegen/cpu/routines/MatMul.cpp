@@ -23,7 +23,7 @@
 //   for tile = (batch, chunk of panels)
 //     pack the chunk's columns to scratch (with few rows of an untransposed
 //     matrix, not worth it: they are read where they are)
-//     for panel group, row group: micro-kernel over K
+//     for band of rows, panel group, row group: micro-kernel over K
 //
 //===----------------------------------------------------------------------===//
 
@@ -417,6 +417,9 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   if (s.rhsBatch.empty() && !s.transposeLhs)
     s.mergeBatches();
   constexpr int64_t fewRows = 16;
+  // Each row of the result is a stream of memory, and prefetchers follow some
+  // 32 of them. With small K writing takes longer than the products.
+  constexpr int64_t streams = 24;
   const int64_t packedBytes = k.target.secondLevelCache * 4 / 5;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
@@ -427,6 +430,8 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   if (packs) {
     grid.rowBlock = s.m;
     grid.rowBlocks = 1;
+    grid.rowBand =
+        std::max(streams / grid.tile.rows, int64_t(1)) * grid.tile.rows;
     grid.limitPanels(packedBytes / (s.k * panelWidth * 4));
   }
   Parts parts(op, s);

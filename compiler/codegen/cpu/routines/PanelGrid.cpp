@@ -549,13 +549,26 @@ void codegen::emitPanelGroups(
 
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                              const PanelGrid &grid, const PanelBlock &block) {
-  emitPanelGroups(k, grid, block,
-                  [&](PanelBlock b, const PanelTile &tile, Index panel) {
-                    PanelShape s = shape;
-                    if (grid.quads && ArmProducts::isFor(k.target))
-                      prepareBytes(k, grid, s, b, tile, panel);
-                    emitPanelGroup(k, s, grid, b, tile, panel);
-                  });
+  auto rows = [&](const PanelBlock &block) {
+    emitPanelGroups(k, grid, block,
+                    [&](PanelBlock b, const PanelTile &tile, Index panel) {
+                      PanelShape s = shape;
+                      if (grid.quads && ArmProducts::isFor(k.target))
+                        prepareBytes(k, grid, s, b, tile, panel);
+                      emitPanelGroup(k, s, grid, b, tile, panel);
+                    });
+  };
+  if (grid.rowBand == 0 || grid.rowBand >= grid.rowBlock)
+    return rows(block);
+  assert(grid.rowBand % grid.tile.rows == 0 && !grid.narrow && !grid.quads &&
+         "a panel group needs nothing that a band would do again");
+  k.loop(0, block.rows, grid.rowBand, [&](Value row) {
+    PanelBlock band = block;
+    band.rows = k.min(grid.rowBand, k.sub(block.rows, row));
+    band.at.in = k.add(block.at.in, k.mul(row, shape.inRow));
+    band.at.out = k.add(block.at.out, k.mul(row, shape.outRow));
+    rows(band);
+  });
 }
 
 void codegen::forBlockSize(KernelBuilder &k, Index first, int64_t extent,

@@ -13,6 +13,8 @@
 //       for column group
 //         micro-kernel
 //
+// for each band of the block's rows, if the grid has bands.
+//
 // "Rows" and "columns" are those of the output; a 1x1 convolution and a matrix
 // product have one column and as many rows as pixels.
 //
@@ -123,6 +125,9 @@ struct PanelGrid {
   bool isInCells() const { return colBlock > 0; }
   /// Panels of a chunk, a multiple of tile.panels.
   int64_t panelChunk = 1, panelChunks = 1;
+  /// Rows of a block, a multiple of tile.rows, that are computed for all panels
+  /// of the chunk before the next ones are; 0: all of them.
+  int64_t rowBand = 0;
   std::optional<plan::Narrowing> narrow; ///< PanelTuning::narrow
   /// Whether a call of the kernel widens all weights, before its first tile.
   bool widensOnce = false;

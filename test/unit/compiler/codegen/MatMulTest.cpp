@@ -64,6 +64,17 @@ TEST(MatMulPacking, Sizes) {
         }
 }
 
+/// Rows in more bands than one, the last of which has rows left over.
+TEST(MatMulPacking, Bands) {
+  for (int64_t m : {48, 61, 83})
+    for (bool transpose : {false, true}) {
+      MatMulCase x = matmul(m, 90, 5);
+      x.lhsBatch = x.rhsBatch = {2}, x.transposeLhs = transpose;
+      x.activation = "relu";
+      check(x.text(), "matmul.packing");
+    }
+}
+
 TEST(MatMulPacking, Broadcast) {
   MatMulCase x = matmul(6, 40, 24);
   x.lhsBatch = {2, 3}, x.rhsBatch = {1, 3};
