@@ -293,8 +293,8 @@ static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
     return m.mul(x, clamp01(m.fma(x, p(0, 1.0 / 6), p(1, 0.5))));
   case UnaryKind::swish: {
     double alpha = parameter(f, 0, 1);
-    return m.div(
-        x, m.add(m.c(1), m.exp(alpha == 1 ? m.neg(x) : m.mul(x, m.c(-alpha)))));
+    return m.div(x,
+                 m.onePlusExp(alpha == 1 ? m.neg(x) : m.mul(x, m.c(-alpha))));
   }
   case UnaryKind::gelu: {
     V half = m.mul(x, m.c(0.5));
@@ -308,13 +308,13 @@ static Value floatUnary(BuilderBase &k, nn::FunctionAttr f, Value x) {
   }
   case UnaryKind::mish: {
     // tanh(log(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2) with e = exp(x).
-    V e = m.exp(m.select(m.greater(x, m.c(20)), m.c(20), x));
+    V e = m.expUpTo88(m.select(m.greater(x, m.c(20)), m.c(20), x));
     V n = m.mul(e, m.add(e, m.c(2)));
     return m.mul(x, m.div(n, m.add(n, m.c(2))));
   }
   case UnaryKind::softplus:
     return m.add(m.select(m.greater(m.c(0), x), m.c(0), x),
-                 m.log1p(m.exp(m.neg(m.abs(x)))));
+                 m.log1p(m.expUpTo88(m.neg(m.abs(x)))));
   case UnaryKind::softsign:
     return m.div(x, m.add(m.c(1), m.abs(x)));
   case UnaryKind::thresholded_relu:

@@ -127,6 +127,14 @@ Value FloatMath::scaleByPowerOfTwo(Value x, Value exponent) {
   return mul(mul(x, powerOfTwo(half)), powerOfTwo(rest));
 }
 
+Value FloatMath::normalPowerOfTwo(Value exponent, int64_t more) {
+  assert(!isF64() && "the exponent has 8 bits");
+  // The sum has the biased exponent in its low bits, and zeros up to a bit that
+  // is shifted out.
+  Value sum = add(exponent, c(0x1.8p23 + double(127 + more)));
+  return fromBits(arith::ShLIOp::create(b, bits(sum), integer(23)));
+}
+
 std::pair<Value, Value> FloatMath::splitExponent(Value x) {
   bool wide = isF64();
   Value small;
@@ -176,6 +184,26 @@ Value FloatMath::exp(Value x) {
       isF64() ? clamp(x, c(-746), c(710)) : clamp(x, c(-104), c(89));
   auto [n, expm1r] = reduceExp(clamped);
   return scaleByPowerOfTwo(add(expm1r, c(1)), n);
+}
+
+Value FloatMath::expUpTo88(Value x) {
+  if (isF64())
+    return exp(x);
+  // Results below 2^-126 are subnormal, which kernels flush to 0.
+  Value clamped = select(less(x, c(-88)), c(-88), x);
+  auto [n, expm1r] = reduceExp(clamped);
+  return mul(add(expm1r, c(1)), normalPowerOfTwo(n));
+}
+
+Value FloatMath::onePlusExp(Value x) {
+  if (isF64())
+    return add(exp(x), c(1));
+  // What is far below 1 may be 0, so half of the power of two is normal or 0
+  // wherever it matters, and finite where exp(x) is not.
+  Value clamped = clamp(x, c(-87), c(89));
+  auto [n, expm1r] = reduceExp(clamped);
+  Value e = add(expm1r, c(1));
+  return add(mul(add(e, e), normalPowerOfTwo(n, -1)), c(1));
 }
 
 Value FloatMath::expm1(Value x) {
@@ -237,7 +265,7 @@ Value FloatMath::log1p(Value x) {
 // Sigmoid functions
 //===----------------------------------------------------------------------===//
 
-Value FloatMath::sigmoid(Value x) { return div(c(1), add(exp(neg(x)), c(1))); }
+Value FloatMath::sigmoid(Value x) { return div(c(1), onePlusExp(neg(x))); }
 
 Value FloatMath::tanh(Value x) {
   Value a = abs(x);
@@ -245,7 +273,7 @@ Value FloatMath::tanh(Value x) {
     Value t = expm1(mul(clamp(a, c(0), c(22)), c(2)));
     return copySign(div(t, add(t, c(2))), x);
   }
-  Value large = sub(c(1), div(c(2), add(exp(add(a, a)), c(1))));
+  Value large = sub(c(1), div(c(2), onePlusExp(add(a, a))));
   Value z = mul(x, x);
   Value p =
       polynomial(z, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
@@ -289,7 +317,8 @@ Value FloatMath::erf(Value x) {
   p = fma(p, a, c(-6.34846687e-1));
   p = fma(p, a, c(-1.28717512e-1));
   p = fma(p, a, neg(a));
-  Value large = copySign(sub(c(1), exp(clamp(p, c(-104), c(0)))), x);
+  Value large =
+      copySign(sub(c(1), expUpTo88(select(less(c(0), p), c(0), p))), x);
   Value r = polynomial(z, {1.28379166e-1, -3.76125336e-1, 1.12819925e-1,
                            -2.67681349e-2, 4.99119423e-3, -5.96761703e-4});
   return select(greater(a, c(0.927734375)), large, fma(r, x, x));

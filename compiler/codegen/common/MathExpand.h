@@ -70,7 +70,11 @@ public:
   /// Horner's scheme: c[0] + x * (c[1] + x * …).
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
-  Value exp(Value x);     ///< <= 1 ulp
+  Value exp(Value x); ///< <= 1 ulp
+  /// The same of x <= 88 or NaN, in fewer steps.
+  Value expUpTo88(Value x);
+  /// 1 + exp(x), in fewer steps.
+  Value onePlusExp(Value x);
   Value expm1(Value x);   ///< <= 3 ulp
   Value log(Value x);     ///< <= 2 ulp
   Value log1p(Value x);   ///< <= 3 ulp
@@ -101,6 +105,9 @@ private:
   Value bits(Value x);      ///< the float's bits
   Value fromBits(Value x);
   Value scaleByPowerOfTwo(Value x, Value exponent); ///< exponent a whole float
+  /// 2^(exponent + more), whole numbers whose sum is from -127 to 127: 2^-127
+  /// is 0. Of f32 alone.
+  Value normalPowerOfTwo(Value exponent, int64_t more = 0);
   /// Cuts x > 0 (of f32: normal) into m and e, so that it is m * 2^e with m in
   /// [sqrt(1/2), sqrt(2)).
   std::pair<Value, Value> splitExponent(Value x);

@@ -36,7 +36,7 @@ void emitRow(KernelBuilder &k, const Elements &in, const Elements &out,
   // twice.
   bool keep = !log && in.element == type;
   auto power = [&](Index i, int64_t active) {
-    return m.exp(m.sub(load(i, active), max));
+    return m.expUpTo88(m.sub(load(i, active), max));
   };
   Value sum = foldRow(
       k, n, scalar.c(0),
@@ -72,7 +72,7 @@ void emitRows(KernelBuilder &k, const Elements &in, const Elements &out,
                      })[0];
   bool keep = !log && in.element == in.compute();
   Value sum = k.loop(0, n, 1, {m.c(0)}, [&](Value i, ValueRange s) {
-    Value e = m.exp(m.sub(load(i), max));
+    Value e = m.expUpTo88(m.sub(load(i), max));
     if (keep)
       out.store(e, at(i), active);
     return Values{m.add(s[0], e)};
@@ -81,7 +81,7 @@ void emitRows(KernelBuilder &k, const Elements &in, const Elements &out,
   k.loop(0, n, 1, [&](Value i) {
     Value y = log    ? m.sub(m.sub(load(i), max), factor)
               : keep ? m.mul(out.load(at(i), k.VL, active), factor)
-                     : m.mul(m.exp(m.sub(load(i), max)), factor);
+                     : m.mul(m.expUpTo88(m.sub(load(i), max)), factor);
     out.store(y, at(i), active);
   });
 }

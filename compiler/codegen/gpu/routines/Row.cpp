@@ -143,7 +143,7 @@ private:
     Value max = fold(
         m.c(-infinity), [](Value x) { return x; },
         [&](Value x, Value y) { return m.select(m.greater(x, y), x, y); });
-    auto power = [&](Value x) { return m.exp(m.sub(x, max)); };
+    auto power = [&](Value x) { return m.expUpTo88(m.sub(x, max)); };
     Value total = sum(power);
     if (isLog) {
       Value log = m.log(total);

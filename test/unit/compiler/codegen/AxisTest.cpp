@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace nnv12::test;
 
@@ -42,6 +43,38 @@ TEST(Softmax, EveryAxis) {
               },
               element == "f16" ? 2e-3 : 1e-6, testTargets(), "softmax");
         }
+}
+
+/// What a mask has put far below the largest becomes 0, and no other value does
+/// whose exponential is normal.
+TEST(Softmax, FarBelowTheLargest) {
+  std::vector<double> row = {5};
+  for (double below = 80; below < 120; below += 0.25)
+    row.push_back(5 - below);
+  row.insert(row.end(), {-1e30, -std::numeric_limits<double>::infinity()});
+  auto size = int64_t(row.size());
+  for (bool alongRows : {false, true}) {
+    Shape shape = {alongRows ? 1 : size, alongRows ? size : 1};
+    Tensor x{shape, "f32", "", row};
+    for (const std::string &target : layerTargets()) {
+      auto out =
+          evaluate(std::string("nn.softmax %0 axis ") +
+                       (alongRows ? "1" : "0") + " {log = false} : $0 -> $r",
+                   {x}, {{shape, "f32", "", {}}}, target, "softmax");
+      ASSERT_FALSE(out.empty());
+      for (size_t i = 0; i < row.size(); ++i) {
+        double y = out[0].data[i], want = std::exp(row[i] - 5);
+        double smallest = double(std::numeric_limits<float>::min());
+        // Subnormal numbers may be flushed.
+        if (want >= smallest)
+          EXPECT_NEAR(y / want, 1, 1e-6) << target << " " << row[i];
+        else if (want >= smallest / 2)
+          EXPECT_LT(y, smallest) << target << " " << row[i];
+        else
+          EXPECT_EQ(y, 0) << target << " " << row[i];
+      }
+    }
+  }
 }
 
 TEST(Normalize, Rows) {

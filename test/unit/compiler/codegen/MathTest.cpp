@@ -49,6 +49,10 @@ const Function functions[] = {
     {"tanh", std::tanh, -0.7, 0.7, 3, 4},
     {"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -20, 20,
      3, 3},
+    // Up to where exp(-x) is infinite, or subnormal and so 0.
+    {"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -87, 100,
+     3, 3},
+    {"tanh", std::tanh, -100, 100, 3, 4},
     {"sin", std::sin, -100, 100, 1, 4},
     {"cos", std::cos, -100, 100, 1, 4},
     {"tan", std::tan, -50, 50, 1, 6},
@@ -69,6 +73,10 @@ const Function functions[] = {
      25, 5, 5},
     {"swish", [](long double x) { return x / (1 + std::exp(-x)); }, -20, 20, 4,
      4},
+    {"swish", [](long double x) { return x / (1 + std::exp(-x)); }, -88.7, 100,
+     4, 4},
+    {"softplus", [](long double x) { return std::log1p(std::exp(x)); }, -87,
+     100, 4, 4},
     {"round", [](long double x) { return std::nearbyint(x); }, -10, 10, 0, 0},
 };
 
@@ -132,7 +140,9 @@ TEST(Math, UnarySpecialValues) {
         {"sinh", {i, -i, 1000}, {i, -i, i}},
         {"cosh", {i, -i, 0}, {i, i, 1}},
         {"asinh", {i, -i, 1e30}, {i, -i, std::asinh(1e30)}},
-        {"softplus", {i, -i, nan}, {i, 0, nan}},
+        {"softplus", {i, -i, nan, -1000}, {i, 0, nan, 0}},
+        {"swish", {i, nan, 1000, -1000, -1e30}, {i, nan, 1000, 0, 0}},
+        {"mish", {nan, 1000, -1000, -1e30}, {nan, 1000, 0, 0}},
         {"elu [2.0]", {i, -i, nan}, {i, -2, nan}},
         {"hard_sigmoid", {i, -i, 0}, {1, 0, 0.5}},
         {"is_nan", {i, -i, nan, 1}, {0, 0, 1, 0}},
