@@ -417,9 +417,6 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   if (s.rhsBatch.empty() && !s.transposeLhs)
     s.mergeBatches();
   constexpr int64_t fewRows = 16;
-  // Each row of the result is a stream of memory, and prefetchers follow some
-  // 32 of them. With small K writing takes longer than the products.
-  constexpr int64_t streams = 24;
   const int64_t packedBytes = k.target.secondLevelCache * 4 / 5;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
@@ -430,8 +427,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   if (packs) {
     grid.rowBlock = s.m;
     grid.rowBlocks = 1;
-    grid.rowBand =
-        std::max(streams / grid.tile.rows, int64_t(1)) * grid.tile.rows;
+    grid.chooseBand(k.target);
     grid.limitPanels(packedBytes / (s.k * panelWidth * 4));
   }
   Parts parts(op, s);

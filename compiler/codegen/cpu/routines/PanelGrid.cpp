@@ -340,6 +340,19 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
          rowBlocks == int64_t(divideCeil(rows, rowBlock)));
 }
 
+bool PanelGrid::mayHaveBands(const Target &target) const {
+  return cols == 1 && !narrow && !hasMatrixUnit &&
+         !(quads && ArmProducts::isFor(target));
+}
+
+void PanelGrid::chooseBand(const Target &target) {
+  // Each row of a dense result is a stream of memory, and prefetchers follow
+  // some 32 of them. With few products an element writing takes longer.
+  constexpr int64_t streams = 24;
+  if (mayHaveBands(target))
+    rowBand = std::max(streams / tile.rows, int64_t(1)) * tile.rows;
+}
+
 void codegen::emitRowGroups(
     KernelBuilder &k, const PanelGrid &grid, const PanelBlock &block,
     const PanelTile &tile,
@@ -560,13 +573,15 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
   };
   if (grid.rowBand == 0 || grid.rowBand >= grid.rowBlock)
     return rows(block);
-  assert(grid.rowBand % grid.tile.rows == 0 && !grid.narrow && !grid.quads &&
-         "a panel group needs nothing that a band would do again");
+  assert(grid.rowBand % grid.tile.rows == 0 && grid.mayHaveBands(k.target) &&
+         "bands of row groups");
   k.loop(0, block.rows, grid.rowBand, [&](Value row) {
     PanelBlock band = block;
     band.rows = k.min(grid.rowBand, k.sub(block.rows, row));
     band.at.in = k.add(block.at.in, k.mul(row, shape.inRow));
     band.at.out = k.add(block.at.out, k.mul(row, shape.outRow));
+    if (shape.quantized && shape.quantized->rows)
+      band.at.terms = k.add(block.at.terms, k.mul(row, shape.termRow));
     rows(band);
   });
 }

@@ -151,6 +151,11 @@ struct PanelGrid {
   /// The same panels of a part of the plane, with a tile that suits it.
   PanelGrid part(const Target &target, int64_t partRows,
                  int64_t partCols) const;
+  /// Whether bands do nothing again: panel groups prepare no weights, and a
+  /// call of the micro-kernel takes some rows.
+  bool mayHaveBands(const Target &target) const;
+  /// Chooses bands for a dense result all of whose rows are in one block.
+  void chooseBand(const Target &target);
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const {

@@ -342,6 +342,7 @@ KernelInfo QMatMulPacking::emit(KernelBuilder &k, Operation *layer,
   grid.plan(k.target, costs);
   grid.rowBlock = s.m;
   grid.rowBlocks = 1;
+  grid.chooseBand(k.target);
   grid.limitPanels(k.target.secondLevelCache * 4 / 5 / s.panelSize());
   PanelShape shape = s.shape(end);
   QuadPack pack{k, s.k, s.n, op.getTransposeRhs()};
