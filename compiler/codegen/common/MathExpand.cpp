@@ -198,8 +198,8 @@ Value FloatMath::expUpTo88(Value x) {
 Value FloatMath::onePlusExp(Value x) {
   if (isF64())
     return add(exp(x), c(1));
-  // What is far below 1 may be 0, so half of the power of two is normal or 0
-  // wherever it matters, and finite where exp(x) is not.
+  // A result far below 1 may be 0. Half of the power of two is then normal or
+  // 0, and it is finite where exp(x) overflows.
   Value clamped = clamp(x, c(-87), c(89));
   auto [n, expm1r] = reduceExp(clamped);
   Value e = add(expm1r, c(1));

@@ -71,7 +71,7 @@ public:
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
   Value exp(Value x); ///< <= 1 ulp
-  /// The same of x <= 88 or NaN, in fewer steps.
+  /// exp(x) in fewer steps, for x <= 88 or NaN.
   Value expUpTo88(Value x);
   /// 1 + exp(x), in fewer steps.
   Value onePlusExp(Value x);
@@ -105,8 +105,8 @@ private:
   Value bits(Value x);      ///< the float's bits
   Value fromBits(Value x);
   Value scaleByPowerOfTwo(Value x, Value exponent); ///< exponent a whole float
-  /// 2^(exponent + more), whole numbers whose sum is from -127 to 127: 2^-127
-  /// is 0. Of f32 alone.
+  /// 2^(exponent + more), whole numbers whose sum is from -127 to 127. 2^-127
+  /// is 0. The type is one of f32.
   Value normalPowerOfTwo(Value exponent, int64_t more = 0);
   /// Cuts x > 0 (of f32: normal) into m and e, so that it is m * 2^e with m in
   /// [sqrt(1/2), sqrt(2)).

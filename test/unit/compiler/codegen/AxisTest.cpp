@@ -45,8 +45,8 @@ TEST(Softmax, EveryAxis) {
         }
 }
 
-/// What a mask has put far below the largest becomes 0, and no other value does
-/// whose exponential is normal.
+/// A mask puts elements far below the largest one: they become 0. Elements with
+/// a normal exponential do not.
 TEST(Softmax, FarBelowTheLargest) {
   std::vector<double> row = {5};
   for (double below = 80; below < 120; below += 0.25)
