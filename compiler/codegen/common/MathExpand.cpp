@@ -189,7 +189,7 @@ Value FloatMath::exp(Value x) {
 Value FloatMath::expUpTo88(Value x) {
   if (isF64())
     return exp(x);
-  // Results below 2^-126 are subnormal, which kernels flush to 0.
+  // A result below 2^-126 is subnormal, and kernels flush subnormals to 0.
   Value clamped = select(less(x, c(-88)), c(-88), x);
   auto [n, expm1r] = reduceExp(clamped);
   return mul(add(expm1r, c(1)), normalPowerOfTwo(n));

@@ -71,9 +71,9 @@ public:
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
   Value exp(Value x); ///< <= 1 ulp
-  /// exp(x) in fewer steps, for x <= 88 or NaN.
+  /// exp(x) in fewer steps, for x <= 88 or NaN; <= 1 ulp.
   Value expUpTo88(Value x);
-  /// 1 + exp(x), in fewer steps.
+  /// 1 + exp(x) in fewer steps; <= 2 ulp.
   Value onePlusExp(Value x);
   Value expm1(Value x);   ///< <= 3 ulp
   Value log(Value x);     ///< <= 2 ulp

@@ -417,21 +417,15 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   if (s.rhsBatch.empty() && !s.transposeLhs)
     s.mergeBatches();
   constexpr int64_t fewRows = 16;
-  const int64_t packedBytes = k.target.secondLevelCache * 4 / 5;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
   PanelGrid::Costs costs = costsOf(s, grid);
-  if (packs)
-    costs.inputRowBytes = 1; // all rows read the packed input
-  grid.plan(k.target, costs);
-  if (packs) {
-    grid.rowBlock = s.m;
-    grid.rowBlocks = 1;
-    grid.chooseBand(k.target);
-    grid.limitPanels(packedBytes / (s.k * panelWidth * 4));
-  }
-  Parts parts(op, s);
   PanelPack pack{s.k, s.n, s.transposeRhs};
+  if (packs)
+    grid.planPacking(k.target, costs, pack.panelSize() * 4);
+  else
+    grid.plan(k.target, costs);
+  Parts parts(op, s);
   if (!packs) {
     parts.shape.plainWeights = true;
     parts.shape.weightChannel = s.n;

@@ -143,7 +143,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   assert(batches > 0 && rows > 0 && cols > 0 && panels > 0 &&
          "there is something to compute");
   narrow = tuning.narrow;
-  if (quads && ArmProducts::isFor(target))
+  if (preparesBytes(target))
     preparingPositions = ArmProducts::preparingPositions(target);
   int64_t most = tuning.panels ? tuning.panels : 8;
   int64_t least = tuning.panels ? tuning.panels : 1;
@@ -250,11 +250,30 @@ PanelGrid PanelGrid::part(const Target &target, int64_t partRows,
   return result;
 }
 
-void PanelGrid::limitPanels(int64_t most) {
+void PanelGrid::planPacking(const Target &target, Costs costs,
+                            int64_t panelBytes) {
+  costs.inputRowBytes = 1; // all rows read the packed panels
+  plan(target, costs);
+  rowBlock = rows;
+  rowBlocks = 1;
+  // Each row of a dense result is a stream of memory, and prefetchers follow
+  // some 32 of them. With small K, writing takes longer than multiplying.
+  constexpr int64_t streams = 24;
+  if (mayHaveBands(target))
+    rowBand = std::max(streams / tile.rows, int64_t(1)) * tile.rows;
   assert(panelChunk % tile.panels == 0 && "chunks are whole groups");
-  int64_t groups = std::max<int64_t>(1, most / tile.panels);
+  int64_t most = target.secondLevelCache * 4 / 5 / panelBytes,
+          groups = std::max<int64_t>(1, most / tile.panels);
   panelChunk = std::min(panelChunk, groups * tile.panels);
   panelChunks = divideCeil(panels, panelChunk);
+}
+
+bool PanelGrid::preparesBytes(const Target &target) const {
+  return quads && ArmProducts::isFor(target);
+}
+
+bool PanelGrid::mayHaveBands(const Target &target) const {
+  return cols == 1 && !narrow && !hasMatrixUnit && !preparesBytes(target);
 }
 
 bool PanelGrid::widens() const {
@@ -338,19 +357,6 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
   }
   assert(rowBlock % tile.rows == 0 &&
          rowBlocks == int64_t(divideCeil(rows, rowBlock)));
-}
-
-bool PanelGrid::mayHaveBands(const Target &target) const {
-  return cols == 1 && !narrow && !hasMatrixUnit &&
-         !(quads && ArmProducts::isFor(target));
-}
-
-void PanelGrid::chooseBand(const Target &target) {
-  // Each row of a dense result is a stream of memory, and prefetchers follow
-  // some 32 of them. With few products an element writing takes longer.
-  constexpr int64_t streams = 24;
-  if (mayHaveBands(target))
-    rowBand = std::max(streams / tile.rows, int64_t(1)) * tile.rows;
 }
 
 void codegen::emitRowGroups(
@@ -566,7 +572,7 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
     emitPanelGroups(k, grid, block,
                     [&](PanelBlock b, const PanelTile &tile, Index panel) {
                       PanelShape s = shape;
-                      if (grid.quads && ArmProducts::isFor(k.target))
+                      if (grid.preparesBytes(k.target))
                         prepareBytes(k, grid, s, b, tile, panel);
                       emitPanelGroup(k, s, grid, b, tile, panel);
                     });
@@ -601,7 +607,7 @@ void codegen::emitPanelCell(KernelBuilder &k, const PanelShape &shape,
                             const PanelGrid &grid, const PanelBlock &block) {
   auto group = [&](PanelBlock b, const PanelTile &tile, Index panel) {
     PanelShape s = shape;
-    if (grid.quads && ArmProducts::isFor(k.target))
+    if (grid.preparesBytes(k.target))
       prepareBytes(k, grid, s, b, tile, panel);
     auto cell = [&](int64_t rows, int64_t cols) {
       PanelGrid own = grid.part(k.target, rows, cols);
@@ -669,7 +675,7 @@ codegen::emitPanelTiles(KernelBuilder &k, Operation *layer, StringRef symbol,
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = ownScratch + grid.widenedSize() * int64_t(sizeof(float));
-  if (grid.quads && ArmProducts::isFor(k.target))
+  if (grid.preparesBytes(k.target))
     info.scratchBytes += ArmProducts::preparedBytes(k.target, grid.tile.panels,
                                                     grid.panelWeights);
   return info;

@@ -8,12 +8,11 @@
 //
 // and a runtime tile is these loops around the micro-kernel:
 //
-//   for panel group in chunk     its weights stay in the caches
-//     for row group in block     the block's input stays in L2
-//       for column group
-//         micro-kernel
-//
-// for each band of the block's rows, if the grid has bands.
+//   for band of the block's rows      one, unless the grid has bands
+//     for panel group in chunk        its weights stay in the caches
+//       for row group in band         the block's input stays in L2
+//         for column group
+//           micro-kernel
 //
 // "Rows" and "columns" are those of the output; a 1x1 convolution and a matrix
 // product have one column and as many rows as pixels.
@@ -145,19 +144,20 @@ struct PanelGrid {
   };
   void plan(const Target &target, const Costs &costs,
             const PanelTuning &tuning = {});
+  /// The same for tiles of all rows that pack their chunk of panels to scratch,
+  /// where a panel takes `panelBytes`. The result is dense.
+  void planPacking(const Target &target, Costs costs, int64_t panelBytes);
   /// The same in cells of that size. `multiplyAdds`: of the whole layer.
   void planCells(const Target &target, const Cells &size, double multiplyAdds,
                  const PanelTuning &tuning);
   /// The same panels of a part of the plane, with a tile that suits it.
   PanelGrid part(const Target &target, int64_t partRows,
                  int64_t partCols) const;
+  /// Whether ArmProducts prepares the bytes of each panel group.
+  bool preparesBytes(const Target &target) const;
   /// Whether bands do nothing again: panel groups prepare no weights, and a
   /// call of the micro-kernel takes some rows.
   bool mayHaveBands(const Target &target) const;
-  /// Chooses bands for a dense result all of whose rows are in one block.
-  void chooseBand(const Target &target);
-  /// Makes chunks of at most `most` panels (or one group, if that is more).
-  void limitPanels(int64_t most);
   int64_t tiles() const {
     return batches * rowBlocks * colBlocks * panelChunks;
   }

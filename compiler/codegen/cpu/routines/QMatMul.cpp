@@ -337,13 +337,7 @@ KernelInfo QMatMulPacking::emit(KernelBuilder &k, Operation *layer,
   QMatMulShape s(op);
   QuantizedEnd end = QuantizedEnd::of(op);
   PanelGrid grid = s.grid();
-  PanelGrid::Costs costs = s.costs();
-  costs.inputRowBytes = 1; // all rows read the packed input
-  grid.plan(k.target, costs);
-  grid.rowBlock = s.m;
-  grid.rowBlocks = 1;
-  grid.chooseBand(k.target);
-  grid.limitPanels(k.target.secondLevelCache * 4 / 5 / s.panelSize());
+  grid.planPacking(k.target, s.costs(), s.panelSize());
   PanelShape shape = s.shape(end);
   QuadPack pack{k, s.k, s.n, op.getTransposeRhs()};
   int64_t chunk = std::min(grid.panelChunk, grid.panels);
